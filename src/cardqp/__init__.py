@@ -1,0 +1,66 @@
+"""Cardinality-constrained convex quadratic programs, with proved bounds.
+
+The public names are loaded on first use, so ``import cardqp`` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from cardqp._iterate import Progress as Progress
+    from cardqp._iterate import Stop as Stop
+    from cardqp.exceptions import BackendError as BackendError
+    from cardqp.exceptions import CardQPError as CardQPError
+    from cardqp.exceptions import NotSolvedError as NotSolvedError
+    from cardqp.exceptions import ParameterError as ParameterError
+    from cardqp.exceptions import ProblemError as ProblemError
+    from cardqp.ladder import Hierarchy as Hierarchy
+    from cardqp.ladder import hierarchy as hierarchy
+    from cardqp.pipeline import solve as solve
+    from cardqp.problem import SparseQP as SparseQP
+    from cardqp.screening.best_response import best_response as best_response
+    from cardqp.screening.dual_program import dual_program as dual_program
+    from cardqp.screening.result import Screening as Screening
+    from cardqp.solution import Solution as Solution
+    from cardqp.solution import Status as Status
+    from cardqp.spectral.spectrum import Spectrum as Spectrum
+    from cardqp.spectral.spectrum import spectrum as spectrum
+
+_HOME = {
+    "BackendError": "cardqp.exceptions",
+    "CardQPError": "cardqp.exceptions",
+    "Hierarchy": "cardqp.ladder",
+    "NotSolvedError": "cardqp.exceptions",
+    "ParameterError": "cardqp.exceptions",
+    "ProblemError": "cardqp.exceptions",
+    "Progress": "cardqp._iterate",
+    "Screening": "cardqp.screening.result",
+    "Solution": "cardqp.solution",
+    "SparseQP": "cardqp.problem",
+    "Spectrum": "cardqp.spectral.spectrum",
+    "Status": "cardqp.solution",
+    "Stop": "cardqp._iterate",
+    "best_response": "cardqp.screening.best_response",
+    "dual_program": "cardqp.screening.dual_program",
+    "hierarchy": "cardqp.ladder",
+    "solve": "cardqp.pipeline",
+    "spectrum": "cardqp.spectral.spectrum",
+}
+
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        home = _HOME[name]
+    except KeyError:
+        raise AttributeError(f"module 'cardqp' has no attribute {name!r}") from None
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,15 @@
+"""Array types used throughout."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.intp]
+BoolArray: TypeAlias = NDArray[np.bool_]
+ArrayLike: TypeAlias = Any
+"""What users may pass: NumPy, pandas or SciPy sparse objects, or nested lists."""
+
+UNIT_ROUNDOFF = 2.0**-53
+"""Relative error of one correctly rounded float64 operation."""

@@ -1,0 +1,283 @@
+"""The rules for problem data: each rule has one message, raised here and only here."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+
+from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray
+from cardqp.exceptions import ParameterError, ProblemError
+from cardqp.quadratic import Factor, Gram
+
+SYMMETRY_TOLERANCE = 1e-8
+"""Largest accepted |Q - Q'| relative to |Q|: more is a mistake, not rounding."""
+
+CONVEXITY_TOLERANCE = 1e-9
+"""Most negative accepted eigenvalue relative to the largest: data rounded on file."""
+
+
+def real_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
+    """A read-only float64 copy of ``value``, contiguous and finite."""
+    array = numeric_array(name, value, ndim)
+    if not np.isfinite(array).all():
+        where = np.argwhere(~np.isfinite(array))[0]
+        place = ", ".join(str(i) for i in where)
+        raise ProblemError(
+            f"`{name}` must be finite: {name}[{place}] is {array[tuple(where)]}; "
+            "remove or impute such entries."
+        )
+    return array
+
+
+def numeric_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
+    """Like ``real_array``, but infinities may pass (bounds)."""
+    if scipy.sparse.issparse(value):
+        value = value.toarray()
+    raw = np.asarray(value)
+    if raw.dtype == object:
+        try:
+            raw = raw.astype(np.float64)
+        except (TypeError, ValueError) as err:
+            raise ProblemError(
+                f"`{name}` must hold numbers: {err}; convert it to floats first."
+            ) from err
+    if raw.dtype.kind == "c":
+        raise ProblemError(
+            f"`{name}` must be real: its dtype is {raw.dtype}; pass {name}.real."
+        )
+    if raw.dtype.kind not in "fiub":
+        raise ProblemError(
+            f"`{name}` must hold numbers: its dtype is {raw.dtype}; "
+            "convert it to floats first."
+        )
+    if raw.ndim != ndim:
+        raise ProblemError(
+            f"`{name}` must have {ndim} dimension{'s' * (ndim > 1)}: "
+            f"its shape is {raw.shape}."
+        )
+    array = np.array(raw, dtype=np.float64, order="C", copy=True)
+    array.setflags(write=False)
+    return array
+
+
+def quadratic_matrix(value: ArrayLike) -> Gram:
+    """A symmetric positive semidefinite matrix, with the proof of how nearly it is."""
+    Q = real_array("Q", value, 2)
+    if Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:
+        raise ProblemError(f"`Q` must be square and not empty: its shape is {Q.shape}.")
+    skew = float(np.abs(Q - Q.T).max())
+    if skew > SYMMETRY_TOLERANCE * float(np.abs(Q).max()):
+        raise ProblemError(
+            f"`Q` must be symmetric: max |Q - Q.T| is {skew:.1e}; pass (Q + Q.T) / 2."
+        )
+    if skew > 0:
+        Q = (Q + Q.T) / 2
+        Q.setflags(write=False)
+    return Gram(Q, convexity_defect(Q))
+
+
+def convexity_defect(Q: FloatArray) -> FloatArray:
+    """A vector ``d`` with ``Q + diag(d)`` positive semidefinite, or an error.
+
+    A Cholesky factorisation of ``S + shift I``, with ``S`` the matrix scaled to unit
+    diagonal, that runs to its end proves ``S >= -(shift + its backward error)``; the
+    error is taken as ``n u |S|_F``.  Eigenvalues are computed only if it breaks down.
+    """
+    n = len(Q)
+    curvature = np.abs(Q.diagonal())
+    unit = 1.0 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
+    scaled = unit[:, None] * Q * unit
+    shift = (n + 2) * UNIT_ROUNDOFF * float(np.linalg.norm(scaled))
+    short = 2 * shift
+    try:
+        scipy.linalg.cholesky(scaled + shift * np.eye(n), check_finite=False)
+    except scipy.linalg.LinAlgError:
+        eigenvalues = scipy.linalg.eigvalsh(scaled, check_finite=False)
+        if eigenvalues[0] < -CONVEXITY_TOLERANCE * max(eigenvalues[-1], 0.0) - short:
+            _refuse_indefinite(Q)
+        short += max(-float(eigenvalues[0]), 0.0)
+    return short * curvature
+
+
+def _refuse_indefinite(Q: FloatArray) -> NoReturn:
+    smallest = float(scipy.linalg.eigvalsh(Q, check_finite=False)[0])
+    raise ProblemError(
+        "`Q` must be positive semidefinite: its smallest eigenvalue is "
+        f"{smallest:.3g}; add at least {-smallest:.3g} to its diagonal."
+    )
+
+
+def factor_matrix(value: ArrayLike) -> Factor:
+    """The factor ``F`` of ``Q = F'F``."""
+    F = real_array("F", value, 2)
+    if F.shape[1] == 0:
+        raise ProblemError(f"`F` must have columns: its shape is {F.shape}.")
+    return Factor(F)
+
+
+def vector(name: str, value: ArrayLike, n: int) -> FloatArray:
+    """A finite vector of length ``n``."""
+    array = real_array(name, value, 1)
+    if len(array) != n:
+        raise ProblemError(
+            f"`{name}` must have {n} entries, one per variable: it has {len(array)}."
+        )
+    return array
+
+
+def inverse_ridge(eta: ArrayLike, n: int) -> FloatArray:
+    """The vector ``eta``, positive."""
+    value = numeric_array("eta", np.full(n, eta) if np.ndim(eta) == 0 else eta, 1)
+    if len(value) != n:
+        raise ProblemError(
+            f"`eta` must be a number or have {n} entries: it has {len(value)}."
+        )
+    if not (np.isfinite(value).all() and (value > 0).all()):
+        raise ProblemError(
+            f"`eta` must be positive and finite: its smallest entry is {value.min()}; "
+            "a larger eta means a weaker ridge 1/eta."
+        )
+    return value
+
+
+def sparsity(value: Any, n: int) -> int | None:
+    """An integer between 0 and ``n``, or None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ProblemError(f"`sparsity` must be an integer: it is {value!r}.")
+    if not 0 <= value <= n:
+        raise ProblemError(f"`sparsity` must lie between 0 and n = {n}: it is {value}.")
+    return int(value)
+
+
+def penalty(value: Any) -> float | None:
+    """A finite number that is not negative, or None."""
+    if value is None:
+        return None
+    number = scalar("penalty", value)
+    if number < 0:
+        raise ProblemError(
+            f"`penalty` must not be negative: it is {number}; it is the price of "
+            "each nonzero."
+        )
+    return number
+
+
+def scalar(name: str, value: Any) -> float:
+    """A finite real number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as err:
+        raise ProblemError(f"`{name}` must be a number: it is {value!r}.") from err
+    if not math.isfinite(number):
+        raise ProblemError(f"`{name}` must be finite: it is {number}.")
+    return number
+
+
+def rows(
+    suffix: str, matrix: ArrayLike | None, rhs: ArrayLike | None, n: int
+) -> tuple[FloatArray, FloatArray]:
+    """A pair ``A, b`` (or ``A_eq, b_eq``), empty when both are None."""
+    matrix_name, rhs_name = f"A{suffix}", f"b{suffix}"
+    if matrix is None and rhs is None:
+        return np.zeros((0, n)), np.zeros(0)
+    if matrix is None or rhs is None:
+        given, missing = (
+            (matrix_name, rhs_name) if rhs is None else (rhs_name, matrix_name)
+        )
+        raise ProblemError(f"`{missing}` is missing: `{given}` was given without it.")
+    A = real_array(matrix_name, matrix, 2)
+    if A.shape[1] != n:
+        raise ProblemError(
+            f"`{matrix_name}` must have {n} columns, one per variable: "
+            f"its shape is {A.shape}."
+        )
+    b = real_array(rhs_name, np.atleast_1d(rhs), 1)
+    if len(b) != len(A):
+        raise ProblemError(
+            f"`{rhs_name}` must have {len(A)} entries, one per row of "
+            f"`{matrix_name}`: it has {len(b)}."
+        )
+    return A, b
+
+
+def bounds(
+    lower: ArrayLike | None, upper: ArrayLike | None, n: int
+) -> tuple[FloatArray, FloatArray]:
+    """Box bounds with 0 inside them; None means unbounded."""
+    low = _bound("lower", lower, n, -np.inf)
+    high = _bound("upper", upper, n, np.inf)
+    crossed = np.flatnonzero(low > high)
+    if len(crossed):
+        j = crossed[0]
+        raise ProblemError(
+            f"`lower` must not exceed `upper`: lower[{j}] = {low[j]} > "
+            f"upper[{j}] = {high[j]}."
+        )
+    outside = np.flatnonzero((low > 0) | (high < 0))
+    if len(outside):
+        j = outside[0]
+        raise ProblemError(
+            f"`lower` and `upper` must have 0 between them, because a variable that "
+            f"is not chosen is 0: lower[{j}] = {low[j]}, upper[{j}] = {high[j]}."
+        )
+    return low, high
+
+
+def _bound(name: str, value: ArrayLike | None, n: int, default: float) -> FloatArray:
+    if value is None or np.ndim(value) == 0:
+        value = np.full(n, default if value is None else value)
+    array = numeric_array(name, value, 1)
+    if len(array) != n:
+        raise ProblemError(
+            f"`{name}` must be a number or have {n} entries: it has {len(array)}."
+        )
+    if np.isnan(array).any():
+        raise ProblemError(
+            f"`{name}` must not be NaN: {name}[{int(np.isnan(array).argmax())}] is; "
+            f"use {default} for no bound."
+        )
+    return array
+
+
+def names(value: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
+    """One distinct name per variable, or None."""
+    if value is None:
+        return None
+    result = tuple(str(name) for name in value)
+    if len(result) != n:
+        raise ProblemError(
+            f"`names` must have {n} entries, one per variable: it has {len(result)}."
+        )
+    if len(set(result)) < n:
+        twice = next(name for name in result if result.count(name) > 1)
+        raise ProblemError(f"`names` must be distinct: {twice!r} occurs twice.")
+    return result
+
+
+def at_least(name: str, value: float, least: float) -> None:
+    """A setting of a method that has a smallest value."""
+    if not value >= least:
+        raise ParameterError(f"`{name}` must be at least {least}: it is {value}.")
+
+
+def positive(name: str, value: float) -> None:
+    """A setting of a method that must be larger than zero."""
+    if not value > 0:
+        raise ParameterError(f"`{name}` must be positive: it is {value}.")
+
+
+def level(value: Any, largest: int) -> int:
+    """A level of the hierarchy between 1 and ``largest``."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ParameterError(f"`level` must be an integer: it is {value!r}.")
+    if not 1 <= value <= largest:
+        raise ParameterError(
+            f"`level` must lie between 1 and {largest}, the number of eigenvectors "
+            f"at hand: it is {value}."
+        )
+    return int(value)

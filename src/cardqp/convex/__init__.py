@@ -1,0 +1,1 @@
+"""Convex subproblems: a quadratic program on a support, least violation of rows."""

@@ -1,0 +1,342 @@
+"""Branch and bound on the perspective relaxation, best bound first."""
+
+import heapq
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cardqp._iterate import Progress, Stop
+from cardqp._typing import FloatArray, IntArray
+from cardqp.certificate import Certificate, CertificateNode, DualProof
+from cardqp.convex.support_qp import SupportFit, fit_support
+from cardqp.convex.violation import least_violation
+from cardqp.dual.bound import SeparableBound
+from cardqp.dual.ray import proves_empty
+from cardqp.exact.incumbent import improve_by_swaps, round_switches
+from cardqp.exact.relaxation import Relaxation, Relaxed
+from cardqp.gap import gap_unit
+from cardqp.problem import SparseQP
+from cardqp.sparsity import Choice
+
+_NONE = np.zeros(0, dtype=np.intp)
+
+CLOSING_SHARE = 0.99
+"""Share of the gap at which branches are closed; the rest is left to rounding."""
+
+RELAXATION_SHARE = 0.01
+"""Accuracy of a node's relaxation as a share of the gap."""
+
+ROOT_SLACK, NODE_SLACK = 0.01, 0.1
+"""How well the relaxation of a branch that must be split is solved: the root's bound
+and fixings serve the whole tree, a node's only itself."""
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Node:
+    """An open branch; the least bound is processed first, deeper ones before others."""
+
+    bound: float
+    height: int
+    position: int
+    choice: Choice = field(compare=False)
+    x: FloatArray = field(compare=False)
+    nu: FloatArray = field(compare=False)
+
+
+@dataclass(slots=True)
+class Tree:
+    """The state of the search.
+
+    Attributes
+    ----------
+    relaxation : Relaxation
+        The problem, scaled for the kernels.
+    open : list of Node
+        A heap of branches still to be processed.
+    records : list of CertificateNode
+        The proof so far; open branches are leaves without a dual point of their own.
+    best : SupportFit
+        The best feasible point.
+    closed_bound : float
+        The least bound among closed branches.
+    n_nodes : int
+        Branches processed.
+    """
+
+    relaxation: Relaxation
+    open: list[Node]
+    records: list[CertificateNode]
+    best: SupportFit
+    closed_bound: float = np.inf
+    n_nodes: int = 0
+    tried: set[bytes] = field(default_factory=set)
+
+    @property
+    def lower_bound(self) -> float:
+        """The bound proved so far."""
+        least_open = self.open[0].bound if self.open else np.inf
+        return min(self.closed_bound, least_open)
+
+    @property
+    def certificate(self) -> Certificate:
+        """The proof so far."""
+        return Certificate(tuple(self.records))
+
+
+@dataclass(frozen=True, slots=True)
+class BranchAndBound:
+    """Prove how good the best support is.
+
+    Each branch is relaxed, bounded by Theorem 1, thinned out by Theorem 2 and split
+    on the most undecided switch.  A branch whose support is complete is a quadratic
+    program, solved exactly.  The method fails only in time: the number of branches
+    can grow exponentially.
+
+    Parameters
+    ----------
+    gap : float
+        Relative gap at which a branch need not be looked into.
+    node_limit : float
+        The largest number of branches to process.
+    """
+
+    gap: float = 1e-4
+    node_limit: float = np.inf
+
+    def plant(self, problem: SparseQP, incumbent: FloatArray | None = None) -> Tree:
+        """The tree before its root is processed.
+
+        Parameters
+        ----------
+        problem : SparseQP
+            The problem.
+        incumbent : (n,) array, optional
+            A feasible point to start from.
+        """
+        relaxation = Relaxation.prepare(problem)
+        best = SupportFit(None, np.zeros(len(problem.rows)), np.inf)
+        proof = DualProof.at(np.zeros(problem.n), best.beta)
+        x, nu = relaxation.start()
+        if incumbent is not None:
+            best = fit_support(problem, np.flatnonzero(incumbent))
+            if best.x is not None:
+                proof = DualProof.at(best.x, best.beta)
+                x = best.x / relaxation.unit
+        choice = Choice.root(problem.n, problem.rule.limit)
+        bound = proof.bound(problem).value(choice)
+        root = Node(bound, 0, 1, choice, x, nu)
+        records = [CertificateNode(proof, children=(1,)), CertificateNode()]
+        return Tree(relaxation, [root], records, best)
+
+    def init(self, tree: Tree) -> Tree:
+        """A planted tree is its own initial state."""
+        return tree
+
+    def step(self, _: Tree, tree: Tree) -> Tree:
+        """Process the branch with the least bound.
+
+        The branch leaves the heap only when everything about it is recorded, so an
+        interruption at any point leaves a valid tree.
+        """
+        node = tree.open[0]
+        outcome = _Outcome(tree, node, self)
+        outcome.process()
+        heapq.heappop(tree.open)
+        outcome.commit()
+        return tree
+
+    def done(self, tree: Tree) -> Stop | None:
+        """Every branch closed, or the limit reached."""
+        if not tree.open:
+            return Stop.EXHAUSTED
+        if tree.lower_bound >= self.cutoff(tree):
+            return Stop.GAP
+        return Stop.NODE_LIMIT if tree.n_nodes >= self.node_limit else None
+
+    def progress(self, tree: Tree, seconds: float) -> Progress:
+        """Incumbent and bound."""
+        return Progress(
+            "branch and bound",
+            tree.n_nodes,
+            seconds,
+            objective=tree.best.objective,
+            lower_bound=min(tree.lower_bound, tree.best.objective),
+            n_open=len(tree.open),
+        )
+
+    def cutoff(self, tree: Tree) -> float:
+        """A branch with this bound cannot hold a point that is better by the gap."""
+        if tree.best.x is None:
+            return np.inf
+        return tree.best.objective - CLOSING_SHARE * self._unit(tree)
+
+    def tolerance(self, tree: Tree) -> float:
+        """Accuracy asked of a relaxation, in units of the objective."""
+        return RELAXATION_SHARE * self._unit(tree)
+
+    def _unit(self, tree: Tree) -> float:
+        problem = tree.relaxation.problem
+        if tree.best.x is not None:
+            return self.gap * gap_unit(problem, tree.best.x, tree.best.objective)
+        curvature = problem.quadratic.diagonal + problem.ridge
+        return self.gap * (
+            abs(problem.constant) + float((problem.c**2 / curvature).max())
+        )
+
+
+class _Outcome:
+    """What processing one branch adds to the tree; committed at the end."""
+
+    def __init__(self, tree: Tree, node: Node, method: BranchAndBound) -> None:
+        self.tree, self.node, self.method = tree, node, method
+        self.problem = tree.relaxation.problem
+        self.record = CertificateNode()
+        self.leaf: CertificateNode | None = None
+        self.children: list[Node] = []
+        self.closed = np.inf
+
+    def process(self) -> None:
+        """Close the branch, solve it, or split it."""
+        cutoff = self.method.cutoff(self.tree)
+        if self.node.bound >= cutoff:
+            self.closed = self.node.bound
+        elif self._is_leaf(self.node.choice):
+            self.record, self.closed = self._solve_leaf(self.node.choice)
+        else:
+            relaxed = self.tree.relaxation.solve(
+                self.node.choice,
+                self.node.x,
+                self.node.nu,
+                cutoff,
+                self.method.tolerance(self.tree),
+                ROOT_SLACK if self.node.height == 0 else NODE_SLACK,
+            )
+            self._use(relaxed)
+
+    def commit(self) -> None:
+        """Write the outcome into the tree."""
+        tree = self.tree
+        if self.leaf is not None:
+            tree.records.append(self.leaf)
+        tree.records.extend(CertificateNode() for _ in self.children)
+        tree.records[self.node.position] = self.record
+        tree.closed_bound = min(tree.closed_bound, self.closed)
+        tree.n_nodes += 1
+        for child in self.children:
+            heapq.heappush(tree.open, child)
+
+    def _use(self, relaxed: Relaxed) -> None:
+        choice = self.node.choice
+        if not relaxed.rows_met and (ray := self._ray(choice)) is not None:
+            self.record = CertificateNode(DualProof.ray(ray))
+            return
+        self._round(relaxed)
+        cutoff = self.method.cutoff(self.tree)
+        if not (np.isfinite(relaxed.anchor).all() and np.isfinite(relaxed.beta).all()):
+            proof, bound, value = None, None, self.node.bound
+        else:
+            proof = DualProof.at(relaxed.anchor, relaxed.beta)
+            bound = proof.bound(self.problem)
+            value = max(bound.value(choice), self.node.bound)
+        if value >= cutoff:
+            self.record, self.closed = CertificateNode(proof), value
+            return
+        fixed_in, fixed_out = self._fix(bound, choice, cutoff)
+        self._split(relaxed, proof, bound, value, fixed_in, fixed_out)
+
+    def _fix(
+        self, bound: SeparableBound | None, choice: Choice, cutoff: float
+    ) -> tuple[IntArray, IntArray]:
+        """Theorem 2: variables whose other value costs too much."""
+        if bound is None:
+            return _NONE, _NONE
+        on, off = bound.fixing_bounds(choice)
+        fixed_out = np.flatnonzero(choice.free & (on >= cutoff))
+        fixed_in = np.flatnonzero(choice.free & (off >= cutoff) & (on < cutoff))
+        least = np.concatenate([on[fixed_out], off[fixed_in]]).min(initial=np.inf)
+        self.closed = min(self.closed, float(least))
+        return fixed_in, fixed_out
+
+    def _split(
+        self,
+        relaxed: Relaxed,
+        proof: DualProof | None,
+        bound: SeparableBound | None,
+        value: float,
+        fixed_in: IntArray,
+        fixed_out: IntArray,
+    ) -> None:
+        choice = self.node.choice.decide(fixed_in, fixed_out)
+        first = len(self.tree.records)
+        if self._is_leaf(choice):
+            self.leaf, closed = self._solve_leaf(choice)
+            self.closed = min(self.closed, max(closed, value))
+            self.record = CertificateNode(proof, fixed_in, fixed_out, children=(first,))
+            return
+        branch = _most_undecided(choice, relaxed.switches, bound)
+        self.record = CertificateNode(
+            proof, fixed_in, fixed_out, branch, (first, first + 1)
+        )
+        variable = np.array([branch])
+        for position, child in enumerate(
+            (choice.decide(variable, _NONE), choice.decide(_NONE, variable)), first
+        ):
+            self.children.append(
+                Node(
+                    value,
+                    self.node.height - 1,
+                    position,
+                    child,
+                    relaxed.x,
+                    relaxed.nu,
+                )
+            )
+
+    def _is_leaf(self, choice: Choice) -> bool:
+        """Whether the branch is a quadratic program on one support."""
+        count = int(np.count_nonzero(choice.free))
+        if count == 0 or choice.slots <= 0:
+            return True
+        return self.problem.rule.penalty == 0 and count <= choice.slots
+
+    def _solve_leaf(self, choice: Choice) -> tuple[CertificateNode, float]:
+        inside = choice.inside if choice.slots <= 0 else ~choice.outside
+        fit = fit_support(self.problem, np.flatnonzero(inside))
+        if fit.x is not None:
+            self._offer(fit)
+            proof = DualProof.at(fit.x, fit.beta)
+            return CertificateNode(proof), proof.bound(self.problem).value(choice)
+        if (ray := self._ray(choice)) is not None:
+            return CertificateNode(DualProof.ray(ray)), np.inf
+        return CertificateNode(), self.node.bound
+
+    def _ray(self, choice: Choice) -> FloatArray | None:
+        """A Farkas ray that proves the branch empty, if there is one."""
+        if len(self.problem.rows) == 0:
+            return None
+        _, ray = least_violation(self.problem, choice)
+        return ray if proves_empty(self.problem, ray, choice) else None
+
+    def _round(self, relaxed: Relaxed) -> None:
+        support = round_switches(self.problem, self.node.choice, relaxed.switches)
+        if support.tobytes() not in self.tree.tried:
+            self.tree.tried.add(support.tobytes())
+            self._offer(fit_support(self.problem, support))
+
+    def _offer(self, fit: SupportFit) -> None:
+        if fit.objective < self.tree.best.objective:
+            self.tree.best = improve_by_swaps(self.problem, fit)
+
+
+def _most_undecided(
+    choice: Choice, switches: FloatArray, bound: SeparableBound | None
+) -> int:
+    """The free variable whose switch is furthest from 0 and 1.
+
+    If all are decided, the one that the dual point would switch on first.
+    """
+    free = np.flatnonzero(choice.free)
+    doubt = np.minimum(switches[free], 1.0 - switches[free])
+    if bound is not None and not doubt.max() > 1e-6:
+        return int(free[bound.costs[free].argmin()])
+    return int(free[doubt.argmax()])

@@ -1,0 +1,174 @@
+"""The relaxation of a node: data in scaled units, and the call of the kernel."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse.linalg
+
+from cardqp._typing import FloatArray
+from cardqp.exact import kernels
+from cardqp.problem import SparseQP
+from cardqp.quadratic import Gram
+from cardqp.rows import Rows, power_of_two
+from cardqp.sparsity import Choice
+
+MAX_ITER = 2000
+"""Iterations in one node; a bound is valid after any number of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """The outcome of a node's relaxation, in the problem's units.
+
+    Attributes
+    ----------
+    anchor, beta : arrays
+        The tangent point and row multipliers at which Theorem 1 gives ``bound``.
+    bound : float
+        That bound, without rounding margins.
+    switches : (n,) array
+        The relaxed switches z, for rounding and branching.
+    x, nu : arrays
+        Warm start for the children, in scaled units.
+    rows_met : bool
+        Whether the rows held at the end; if not, the node may be empty.
+    """
+
+    anchor: FloatArray
+    beta: FloatArray
+    bound: float
+    switches: FloatArray
+    x: FloatArray
+    nu: FloatArray
+    rows_met: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxation:
+    """A problem prepared for its relaxation to be solved many times.
+
+    Variables are scaled to unit curvature and rows to unit length, both by powers of
+    two, so that scaling introduces no rounding.
+    """
+
+    problem: SparseQP
+    matrix: FloatArray
+    is_gram: bool
+    unit: FloatArray
+    row_scale: FloatArray
+    rows: Rows
+    c: FloatArray
+    ridge: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    lipschitz: float
+
+    @classmethod
+    def prepare(cls, problem: SparseQP) -> "Relaxation":
+        """Scale the data and estimate the largest eigenvalue."""
+        form = problem.quadratic
+        unit = 1.0 / power_of_two(np.sqrt(form.diagonal + problem.ridge))
+        is_gram = isinstance(form, Gram)
+        if is_gram:
+            matrix = unit[:, None] * form.array * unit
+        else:
+            matrix = np.ascontiguousarray((form.array * unit).T)
+        by_variable = problem.rows.matrix * unit
+        rows, row_scale = Rows(
+            by_variable, problem.rows.rhs, problem.rows.is_equality
+        ).scaled()
+        ridge = problem.ridge * unit**2
+        lipschitz = 2.0 * max(_largest_eigenvalue(matrix, is_gram), 1e-3 * ridge.max())
+        return cls(
+            problem=problem,
+            matrix=matrix,
+            is_gram=is_gram,
+            unit=unit,
+            row_scale=row_scale,
+            rows=rows,
+            c=problem.c * unit,
+            ridge=ridge,
+            lower=problem.lower / unit,
+            upper=problem.upper / unit,
+            lipschitz=lipschitz,
+        )
+
+    def solve(
+        self,
+        choice: Choice,
+        x: FloatArray,
+        nu: FloatArray,
+        cutoff: float,
+        tolerance: float,
+        slack: float,
+    ) -> Relaxed:
+        """Relax a branch.
+
+        Parameters
+        ----------
+        choice : Choice
+            The branch.
+        x, nu : arrays
+            Warm start in scaled units.
+        cutoff : float
+            The branch is closed once its bound is this large.
+        tolerance : float
+            Accuracy beyond which value and bound count as equal.
+        slack : float
+            How near the bound must be to the value of a branch that cannot be closed,
+            as a share of what it lacks.
+        """
+        status = choice.inside.astype(np.float64) - choice.outside
+        x, nu = x.copy(), nu.copy()
+        constant = self.problem.constant
+        best, anchor, beta, _, z, worst, _ = kernels.relax(
+            self.matrix,
+            self.is_gram,
+            self.c,
+            self.ridge,
+            self.lower,
+            self.upper,
+            self.problem.rule.penalty,
+            self.rows.matrix,
+            self.rows.rhs,
+            self.rows.is_equality,
+            status,
+            float(choice.slots),
+            self.lipschitz,
+            cutoff - constant,
+            tolerance,
+            slack,
+            MAX_ITER,
+            x,
+            nu,
+        )
+        return Relaxed(
+            anchor=anchor * self.unit,
+            beta=beta / self.row_scale,
+            bound=best + constant,
+            switches=z,
+            x=x,
+            nu=nu,
+            rows_met=bool(worst <= 1e-6),
+        )
+
+    def start(self) -> tuple[FloatArray, FloatArray]:
+        """A cold start."""
+        return np.zeros(self.problem.n), np.zeros(len(self.rows))
+
+
+def _largest_eigenvalue(matrix: FloatArray, is_gram: bool) -> float:
+    """An estimate from slightly above; bounds do not depend on it."""
+    small = matrix if is_gram else _smaller_gram(matrix)
+    if len(small) <= 32:
+        return float(np.linalg.eigvalsh(small)[-1]) if len(small) else 0.0
+    start = np.ones(len(small))
+    value = scipy.sparse.linalg.eigsh(
+        small, k=1, v0=start, tol=1e-3, return_eigenvectors=False
+    )
+    return 1.01 * float(value[0])
+
+
+def _smaller_gram(matrix: FloatArray) -> FloatArray:
+    rows, columns = matrix.shape
+    return matrix.T @ matrix if columns <= rows else matrix @ matrix.T

@@ -1,0 +1,25 @@
+"""Relative gaps: one definition for the search and for the solution."""
+
+import numpy as np
+
+from cardqp._typing import FloatArray
+from cardqp.problem import SparseQP
+
+CANCELLATION = 1e-8
+"""An objective smaller than this share of its own terms is measured by the terms."""
+
+
+def gap_unit(problem: SparseQP, x: FloatArray, objective: float) -> float:
+    """What a gap is relative to: the objective, unless its terms cancel to nothing."""
+    return max(abs(objective), CANCELLATION * problem.magnitude(x))
+
+
+def relative_gap(
+    problem: SparseQP, x: FloatArray | None, objective: float, lower_bound: float
+) -> float:
+    """``(objective - lower_bound) / |objective|``; infinite without either."""
+    if x is None or not np.isfinite(lower_bound):
+        return np.inf
+    difference = objective - lower_bound
+    unit = gap_unit(problem, x, objective)
+    return difference / unit if difference > 0 else 0.0

@@ -1,0 +1,131 @@
+"""The hierarchy level by level: what each level proves, guesses and costs."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cardqp._iterate import Callback, Watch
+from cardqp.exceptions import ParameterError
+from cardqp.pipeline import ScreeningName, Run, screen, solve_on_candidates
+from cardqp.problem import SparseQP
+from cardqp.spectral.spectrum import Spectrum, spectrum
+
+DEFAULT_COUNT = 12
+"""How many levels are tried by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One level of the hierarchy.
+
+    Attributes
+    ----------
+    level : int
+        Eigenvectors kept.
+    lower_bound : float
+        Proved for the original problem.
+    n_candidates : int
+        Variables that screening left.
+    objective : float
+        The optimum of the original problem on the candidates; infinite if none of
+        their supports is feasible.
+    seconds : float
+        Time for this level, the decomposition not included.
+    """
+
+    level: int
+    lower_bound: float
+    n_candidates: int
+    objective: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """All levels that were tried, lowest first; print it or plot it."""
+
+    problem: SparseQP
+    method: str
+    rungs: tuple[Rung, ...]
+
+    def __len__(self) -> int:
+        return len(self.rungs)
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """One list per column, ready for a DataFrame."""
+        columns = ("level", "lower_bound", "n_candidates", "objective", "seconds")
+        return {
+            name: [getattr(rung, name) for rung in self.rungs] for name in columns
+        }
+
+    def __str__(self) -> str:
+        lines = ["level  lower bound  candidates    objective   seconds"]
+        lines += [
+            f"{r.level:5d} {r.lower_bound:12.6g} {r.n_candidates:11d} "
+            f"{r.objective:12.6g} {r.seconds:9.3f}"
+            for r in self.rungs
+        ]
+        return "\n".join(lines)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw bounds, reduced optima and candidates against the level."""
+        from cardqp.plot import plot_hierarchy
+
+        return plot_hierarchy(self, ax)
+
+
+def hierarchy(
+    problem: SparseQP,
+    levels: Iterable[int] | None = None,
+    *,
+    method: ScreeningName = "dual-program",
+    gap: float = 1e-4,
+    time_limit: float = 60.0,
+    callback: Callback | None = None,
+    spectrum: Spectrum | None = None,
+) -> Hierarchy:
+    """Screen and solve at several levels of the hierarchy.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    levels : iterable of int, optional
+        Levels to try; by default about a dozen, evenly spread on a logarithmic scale.
+    method : {"best-response", "dual-program"}
+        How candidates are found.
+    gap : float
+        Gap to which each reduced problem is solved.
+    time_limit : float
+        Seconds for all levels; levels not reached are left out.
+    callback : callable, optional
+        Called with a :class:`cardqp.Progress`; True stops.
+    spectrum : Spectrum, optional
+        The decomposition of ``Q``, if it is at hand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = SparseQP(np.diag([1.0, 2.0, 3.0]), -np.ones(3), eta=1.0, sparsity=1)
+    >>> [rung.level for rung in hierarchy(problem).rungs]
+    [1, 2, 3]
+    """
+    found = _decompose(problem, levels, spectrum)
+    chosen = _spread(len(found)) if levels is None else sorted(set(levels))
+    if not chosen:
+        raise ParameterError("`levels` must not be empty: name at least one level.")
+    watch = Watch(time_limit, callback)
+    rungs: list[Rung] = []
+    try:
+        for k in chosen:
+            rung = _climb(Run(problem, gap, watch), method, found, k)
+            if watch.stopped is not None and rungs:
+                break
+            rungs.append(rung)
+    except KeyboardInterrupt:
+        if not rungs:
+            raise
+    return Hierarchy(problem, method, tuple(rungs))

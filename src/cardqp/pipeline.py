@@ -1,0 +1,247 @@
+"""The whole pipe: problem, spectrum, level, screening, reduced solve, solution."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from cardqp import _validation as check
+from cardqp._iterate import Callback, Stop, Watch, iterate
+from cardqp._typing import FloatArray, IntArray
+from cardqp.exact.branch_and_bound import BranchAndBound, Tree
+from cardqp.exceptions import ParameterError
+from cardqp.gap import relative_gap
+from cardqp.problem import SparseQP
+from cardqp.screening.best_response import BestResponse
+from cardqp.screening.dual_program import DualProgram
+from cardqp.screening.result import Screening
+from cardqp.solution import Solution, Stage, Status
+from cardqp.spectral.level import Level
+from cardqp.spectral.spectrum import Spectrum, spectrum
+
+log = logging.getLogger(__name__)
+
+MethodName = Literal["best-response", "dual-program", "exact"]
+METHODS: tuple[MethodName, ...] = ("best-response", "dual-program", "exact")
+
+Result = TypeVar("Result")
+
+
+@dataclass(slots=True)
+class Run:
+    """One call of ``solve``: its clock, its stages and the best point so far."""
+
+    problem: SparseQP
+    gap: float
+    watch: Watch
+    stages: list[Stage] = field(default_factory=list)
+    x: FloatArray | None = None
+
+    def stage(
+        self,
+        name: str,
+        work: Callable[[], Result],
+        before: int,
+        after: Callable[[Result], tuple[int, str]],
+    ) -> Result:
+        """Do a stage's work and record how long it took and what it left."""
+        start = self.watch.seconds
+        result = work()
+        size, detail = after(result)
+        stage = Stage(name, self.watch.seconds - start, before, size, detail)
+        self.stages.append(stage)
+        log.info("%s: %d -> %d variables, %.3g s", name, before, size, stage.seconds)
+        return result
+
+    def offer(self, x: FloatArray | None) -> None:
+        """Keep a feasible point if it is the best."""
+        if x is None:
+            return
+        objective = self.problem.objective
+        if self.x is None or objective(x) < objective(self.x):
+            self.x = x
+
+
+def solve(
+    problem: SparseQP,
+    *,
+    method: MethodName = "best-response",
+    level: int | None = None,
+    gap: float = 1e-4,
+    time_limit: float = 60.0,
+    callback: Callback | None = None,
+    spectrum: Spectrum | None = None,
+) -> Solution:
+    """Find a good sparse point and prove how good it is.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    method : {"best-response", "dual-program", "exact"}
+        The first two screen candidates at one level of the hierarchy, solve the
+        problem on them exactly, and bound the original problem by its relaxation; if
+        no candidate support is feasible, they go on as ``"exact"`` does.
+        ``"exact"`` searches the original problem until the gap is closed.
+    level : int, optional
+        Eigenvectors to keep in screening; by default as many as matter.
+    gap : float
+        Relative gap at which the answer counts as optimal.
+    time_limit : float
+        Seconds; the best answer so far is returned with its bound.
+    callback : callable, optional
+        Called with a :class:`cardqp.Progress` between iterations; True stops.
+    spectrum : Spectrum, optional
+        The decomposition of ``Q``, if it is at hand.
+
+    Returns
+    -------
+    Solution
+        Ctrl-C, too, returns the best so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = SparseQP(np.eye(3), [-4.0, -2.0, -1.0], eta=1.0, sparsity=1)
+    >>> solve(problem, method="exact")
+    Solution(OPTIMAL, objective=-2, lower_bound=-2, gap=0.00e+00, support=[0])
+    """
+    _check_settings(method, gap, time_limit)
+    run = Run(problem, gap, Watch(time_limit, callback))
+    try:
+        if method != "exact":
+            _screen_and_reduce(run, method, level, spectrum)
+    except KeyboardInterrupt:
+        run.watch.stopped = Stop.INTERRUPTED
+    # Without a feasible point there is nothing to bound: search for one everywhere.
+    is_heuristic = method != "exact" and run.x is not None
+    search = BranchAndBound(gap, node_limit=1 if is_heuristic else np.inf)
+    tree, stop = _search(run, problem, search, "bound" if is_heuristic else "search")
+    return _conclude(run, tree, stop)
+
+
+def _check_settings(method: str, gap: float, time_limit: float) -> None:
+    if method not in METHODS:
+        raise ParameterError(
+            f"`method` must be one of {', '.join(METHODS)}: it is {method!r}."
+        )
+    check.at_least("gap", gap, 0.0)
+    check.at_least("time_limit", time_limit, 0.0)
+
+
+def _screen_and_reduce(
+    run: Run, method: MethodName, level: int | None, known: Spectrum | None
+) -> None:
+    """The paper's pipe: a level, its candidates, the exact solve on them."""
+    problem = run.problem
+    found = run.stage(
+        "spectrum",
+        lambda: known or spectrum(problem, level),
+        problem.n,
+        lambda s: (len(s), ""),
+    )
+    truncated = run.stage(
+        "level",
+        lambda: found.level(found.enough() if level is None else level),
+        problem.n,
+        lambda cut: (cut.k, f"k = {cut.k}"),
+    )
+    screening = run.stage(
+        "screening",
+        lambda: _screen(run, method, truncated),
+        problem.n,
+        lambda s: (len(s.candidates), s.stop.value),
+    )
+    run.offer(screening.x)
+    _solve_reduced(run, screening.candidates)
+
+
+def _screen(run: Run, method: MethodName, level: Level) -> Screening:
+    if method == "best-response":
+        response = BestResponse()
+        return response.result(level, *iterate(response, level, run.watch))
+    program = DualProgram()
+    return program.result(level, *iterate(program, level, run.watch))
+
+
+def _solve_reduced(run: Run, candidates: IntArray) -> None:
+    """Solve the problem on the candidates exactly; all other variables are zero."""
+    if len(candidates) == 0:
+        return
+    reduced = run.problem.restrict(candidates)
+    start = None if run.x is None else run.x[candidates]
+    tree, _ = _search(run, reduced, BranchAndBound(run.gap), "reduced", start)
+    if tree.best.x is not None:
+        run.offer(lift(tree.best.x, candidates, run.problem.n))
+
+
+def lift(part: FloatArray, indices: IntArray, n: int) -> FloatArray:
+    """Undo a restriction: zeros off the indices."""
+    x = np.zeros(n)
+    x[indices] = part
+    return x
+
+
+def _search(
+    run: Run,
+    problem: SparseQP,
+    search: BranchAndBound,
+    name: str,
+    start: FloatArray | None = None,
+) -> tuple[Tree, Stop]:
+    incumbent = run.x if problem is run.problem else start
+    tree, stop = run.stage(
+        name,
+        lambda: iterate(search, search.plant(problem, incumbent), run.watch),
+        problem.n,
+        lambda done: (_undecided(done[0]), f"{done[0].n_nodes} nodes"),
+    )
+    return tree, stop
+
+
+def _undecided(tree: Tree) -> int:
+    """Variables that may still be nonzero."""
+    out = [node.choice.outside for node in tree.open]
+    if not out:
+        return 0 if tree.best.x is None else int(np.count_nonzero(tree.best.x))
+    return int(np.count_nonzero(~np.logical_and.reduce(out)))
+
+
+def _conclude(run: Run, tree: Tree, stop: Stop) -> Solution:
+    """Assemble the solution; optimality is claimed only after it was recomputed."""
+    run.offer(tree.best.x)
+    problem, x = run.problem, run.x
+    objective = np.inf if x is None else problem.objective(x)
+    proved = tree.certificate.lower_bound(problem)
+    lower = min(proved, objective)
+    gap = relative_gap(problem, x, objective, lower)
+    is_feasible = x is not None and problem.feasibility(x).holds()
+    status = Status.FEASIBLE if is_feasible else Status.UNKNOWN
+    if is_feasible and gap <= run.gap:
+        status = Status.OPTIMAL
+    elif x is None and proved == np.inf:
+        status = Status.INFEASIBLE
+    return Solution(
+        x=x,
+        support=np.zeros(0, dtype=np.intp) if x is None else np.flatnonzero(x),
+        objective=objective,
+        lower_bound=lower,
+        gap=gap,
+        status=status,
+        stop=_reason(run, status, stop),
+        stages=tuple(run.stages),
+        certificate=tree.certificate,
+        n_nodes=tree.n_nodes,
+        tolerance=run.gap,
+        problem=problem,
+    )
+
+
+def _reason(run: Run, status: Status, stop: Stop) -> Stop:
+    if status is Status.OPTIMAL:
+        return Stop.GAP
+    if status is Status.INFEASIBLE:
+        return Stop.INFEASIBLE
+    return run.watch.stopped or (Stop.COMPLETED if stop is Stop.NODE_LIMIT else stop)

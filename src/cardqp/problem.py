@@ -1,0 +1,366 @@
+"""The problem: data that is checked once and never changes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from cardqp import _validation as check
+from cardqp import storage
+from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.exceptions import ProblemError
+from cardqp.quadratic import Factor, Gram, QuadraticForm
+from cardqp.rows import Rows
+from cardqp.sparsity import SupportRule
+
+_STORED = (
+    *("c", "eta", "sparsity", "penalty", "A", "b", "A_eq", "b_eq"),
+    *("lower", "upper", "constant", "names"),
+)
+
+FEASIBILITY_TOLERANCE = 1e-6
+"""Largest violation, relative to the terms of its row, of a point called feasible."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feasibility:
+    """How far a point is from meeting each kind of constraint; 0 means it does.
+
+    Attributes
+    ----------
+    rows, equalities : float
+        Largest violation of ``A x <= b`` and ``A_eq x = b_eq``, relative to the
+        largest of ``|b_i|`` and ``sum_j |a_ij x_j|``.
+    bounds : float
+        Largest violation of the bounds, relative to ``|x_j|``.
+    cardinality : int
+        Nonzeros in excess of the sparsity.
+    """
+
+    rows: float
+    equalities: float
+    bounds: float
+    cardinality: int
+
+    @property
+    def worst(self) -> float:
+        """The largest of the relative violations of rows and bounds."""
+        return max(self.rows, self.equalities, self.bounds)
+
+    def holds(self, tolerance: float = FEASIBILITY_TOLERANCE) -> bool:
+        """Whether the point is feasible to a relative tolerance."""
+        return self.cardinality == 0 and self.worst <= tolerance
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class SparseQP:
+    r"""A convex quadratic program with few nonzeros.
+
+    .. math::
+        \min_x\; \text{constant} + c^\top x + x^\top Q x
+        + \sum_j x_j^2/\eta_j + \theta |x|_0
+        \quad\text{s.t.}\quad A x \le b,\; A_{eq} x = b_{eq},\;
+        \ell \le x \le u,\; |x|_0 \le s .
+
+    Parameters
+    ----------
+    Q : (n, n) array
+        Symmetric positive semidefinite.  See :meth:`from_factor` for ``Q = F'F``.
+    c : (n,) array
+        Linear cost.
+    eta : float or (n,) array
+        The ridge is ``1/eta``; positive.
+    sparsity : int, optional
+        The largest number of nonzeros, ``s``.
+    penalty : float, optional
+        The price ``theta`` of each nonzero.  Give ``sparsity``, ``penalty`` or both.
+    A, b, A_eq, b_eq : arrays, optional
+        Linear rows.
+    lower, upper : float or (n,) arrays, optional
+        Bounds with 0 between them; infinite entries mean no bound.
+    constant : float
+        Added to every objective value and bound; relative gaps refer to the sum.
+    names : sequence of str, optional
+        Names of the variables, carried into solutions.
+
+    Raises
+    ------
+    ProblemError
+        When the data break a rule.  An empty feasible set is not an error: it is a
+        status of the solution, with a proof.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = SparseQP(np.eye(3), [-4.0, -2.0, -1.0], eta=1.0, sparsity=1)
+    >>> problem.objective([1.0, 0.0, 0.0])
+    -2.0
+    """
+
+    quadratic: QuadraticForm
+    c: FloatArray
+    eta: FloatArray
+    sparsity: int | None
+    penalty: float | None
+    rows: Rows
+    lower: FloatArray
+    upper: FloatArray
+    constant: float
+    names: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        Q: ArrayLike | Gram | Factor,
+        c: ArrayLike,
+        *,
+        eta: ArrayLike,
+        sparsity: int | None = None,
+        penalty: float | None = None,
+        A: ArrayLike | None = None,
+        b: ArrayLike | None = None,
+        A_eq: ArrayLike | None = None,
+        b_eq: ArrayLike | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        constant: float = 0.0,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        form = Q if isinstance(Q, Gram | Factor) else check.quadratic_matrix(Q)
+        n = form.n
+        if sparsity is None and penalty is None:
+            raise ProblemError(
+                "`sparsity` or `penalty` is missing: give the largest number of "
+                "nonzeros, the price of each nonzero, or both."
+            )
+        low, high = check.bounds(lower, upper, n)
+        self._fill(
+            quadratic=form,
+            c=check.vector("c", c, n),
+            eta=check.inverse_ridge(eta, n),
+            sparsity=check.sparsity(sparsity, n),
+            penalty=check.penalty(penalty),
+            rows=Rows.stack(
+                *check.rows("", A, b, n), *check.rows("_eq", A_eq, b_eq, n)
+            ),
+            lower=low,
+            upper=high,
+            constant=check.scalar("constant", constant),
+            names=check.names(names, n),
+        )
+
+    def _fill(self, **fields: Any) -> "SparseQP":
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    @classmethod
+    def from_factor(cls, F: ArrayLike, c: ArrayLike, **settings: Any) -> "SparseQP":
+        """The problem with ``Q = F'F``, which is never formed if it need not be.
+
+        Parameters
+        ----------
+        F : (k, n) array
+            The factor.
+        c : (n,) array
+            Linear cost.
+        **settings
+            As for :class:`SparseQP`.
+        """
+        return cls(check.factor_matrix(F), c, **settings)
+
+    @classmethod
+    def from_regression(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        eta: ArrayLike,
+        sparsity: int | None = None,
+        names: Sequence[str] | None = None,
+        **settings: Any,
+    ) -> "SparseQP":
+        """Sparse ridge regression: mean squared error plus ``|x|^2 / eta``.
+
+        ``Q = X'X/N``, ``c = -2 X'y/N`` and ``constant = y'y/N``, so that the
+        objective is the penalised mean squared error.  With more columns than rows
+        the factor ``X / sqrt(N)`` takes the place of ``Q``.  There is no intercept:
+        centre ``X`` and ``y`` first if you want one.
+
+        Parameters
+        ----------
+        X : (N, n) array, DataFrame or SciPy sparse matrix
+            One row per observation.  A DataFrame's column names are kept.
+        y : (N,) array
+            The responses.
+        eta, sparsity, names, **settings
+            As for :class:`SparseQP`.
+        """
+        if names is None and hasattr(X, "columns"):
+            names = [str(column) for column in X.columns]
+        target = check.real_array("y", y, 1)
+        N = len(target)
+        if scipy.sparse.issparse(X):
+            data = _check_sparse(X)
+        else:
+            data = check.real_array("X", X, 2)
+        if data.shape[0] != N or N == 0:
+            raise ProblemError(
+                f"`X` and `y` must have the same number of rows, at least one: "
+                f"X has {data.shape[0]}, y has {N}."
+            )
+        form: Gram | Factor
+        if data.shape[1] > N:
+            dense = data.toarray() if scipy.sparse.issparse(data) else data
+            form = check.factor_matrix(dense / np.sqrt(N))
+        else:
+            gram = data.T @ data / N
+            dense = gram.toarray() if scipy.sparse.issparse(gram) else gram
+            form = check.quadratic_matrix(dense)
+        return cls(
+            form,
+            -2.0 * (data.T @ target) / N,
+            eta=eta,
+            sparsity=sparsity,
+            constant=float(target @ target) / N,
+            names=names,
+            **settings,
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return self.quadratic.n
+
+    @property
+    def Q(self) -> FloatArray:  # noqa: N802
+        """The matrix of the quadratic form."""
+        return self.quadratic.dense()
+
+    @cached_property
+    def ridge(self) -> FloatArray:
+        """The ridge ``1/eta``, one entry per variable."""
+        return 1.0 / self.eta
+
+    @property
+    def A(self) -> FloatArray:  # noqa: N802
+        """Matrix of the inequality rows."""
+        return self.rows.matrix[~self.rows.is_equality]
+
+    @property
+    def b(self) -> FloatArray:
+        """Right-hand side of the inequality rows."""
+        return self.rows.rhs[~self.rows.is_equality]
+
+    @property
+    def A_eq(self) -> FloatArray:  # noqa: N802
+        """Matrix of the equality rows."""
+        return self.rows.matrix[self.rows.is_equality]
+
+    @property
+    def b_eq(self) -> FloatArray:
+        """Right-hand side of the equality rows."""
+        return self.rows.rhs[self.rows.is_equality]
+
+    @property
+    def rule(self) -> SupportRule:
+        """The support rule: how many nonzeros, at what price."""
+        limit = self.n if self.sparsity is None else self.sparsity
+        return SupportRule(limit, self.penalty or 0.0)
+
+    @cached_property
+    def is_free(self) -> bool:
+        """Whether there are neither rows nor bounds."""
+        unbounded = np.isinf(self.lower).all() and np.isinf(self.upper).all()
+        return len(self.rows) == 0 and bool(unbounded)
+
+    def name_of(self, index: int) -> str:
+        """The name of a variable, or ``x[index]``."""
+        return f"x[{index}]" if self.names is None else self.names[index]
+
+    def objective(self, x: ArrayLike) -> float:
+        """The objective at ``x``, constant and penalty included."""
+        x = check.vector("x", x, self.n)
+        smooth = self.c @ x + x @ self.quadratic.apply(x) + self.ridge @ (x * x)
+        price = self.rule.penalty * np.count_nonzero(x)
+        return float(self.constant + smooth + price)
+
+    def magnitude(self, x: FloatArray) -> float:
+        """Size of the terms that make up the objective at ``x``."""
+        curved = x @ self.quadratic.apply(x) + self.ridge @ (x * x)
+        return float(abs(self.constant) + np.abs(self.c) @ np.abs(x) + abs(curved))
+
+    def feasibility(self, x: ArrayLike) -> Feasibility:
+        """How far ``x`` is from meeting each kind of constraint."""
+        x = check.vector("x", x, self.n)
+        yardstick = self.rows.magnitude(x)
+        relative = self.rows.violation(x) / np.where(yardstick > 0, yardstick, 1.0)
+        is_equality = self.rows.is_equality
+        excess = np.maximum(np.maximum(self.lower - x, x - self.upper), 0.0)
+        outside = excess / np.where(x != 0, np.abs(x), 1.0)
+        return Feasibility(
+            rows=float(relative[~is_equality].max(initial=0.0)),
+            equalities=float(relative[is_equality].max(initial=0.0)),
+            bounds=float(outside.max(initial=0.0)),
+            cardinality=max(int(np.count_nonzero(x)) - self.rule.limit, 0),
+        )
+
+    def restrict(self, indices: IntArray) -> "SparseQP":
+        """The problem on some variables, all others being zero."""
+        fewer = None if self.sparsity is None else min(self.sparsity, len(indices))
+        return SparseQP.__new__(SparseQP)._fill(
+            quadratic=self.quadratic.restrict(indices),
+            c=self.c[indices],
+            eta=self.eta[indices],
+            sparsity=fewer,
+            penalty=self.penalty,
+            rows=self.rows.restrict(indices),
+            lower=self.lower[indices],
+            upper=self.upper[indices],
+            constant=self.constant,
+            names=None if self.names is None else tuple(self.names[j] for j in indices),
+        )
+
+    def with_quadratic(self, form: QuadraticForm) -> "SparseQP":
+        """The same problem with another quadratic form."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return SparseQP.__new__(SparseQP)._fill(**fields | {"quadratic": form})
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the problem to a ``.npz`` archive whose keys are the arguments.
+
+        A problem given by its factor is stored under ``F`` instead of ``Q``.
+        """
+        key = "F" if isinstance(self.quadratic, Factor) else "Q"
+        arguments = {name: getattr(self, name) for name in _STORED}
+        storage.write_arrays(path, arguments | {key: self.quadratic.array})
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "SparseQP":
+        """Read a problem from a ``.npz`` archive and check it like new data."""
+        data = storage.read_arrays(path)
+        if unknown := sorted(set(data) - {"Q", "F", *_STORED}):
+            raise ProblemError(f"`path` holds unknown arrays {unknown}: {path}.")
+        for needed in (("Q", "F"), ("c",), ("eta",)):
+            if sum(key in data for key in needed) != 1:
+                raise ProblemError(
+                    f"`path` must hold exactly one array {' or '.join(needed)}: {path}."
+                )
+        make = cls if "Q" in data else cls.from_factor
+        return make(data.pop("Q" if "Q" in data else "F"), data.pop("c"), **data)
+
+    def __repr__(self) -> str:
+        parts = [f"n={self.n}"]
+        parts += [f"sparsity={self.sparsity}"] if self.sparsity is not None else []
+        parts += [f"penalty={self.penalty:g}"] if self.penalty is not None else []
+        parts += [f"rows={len(self.rows)}"] if len(self.rows) else []
+        return f"SparseQP({', '.join(parts)})"
+
+
+def _check_sparse(X: Any) -> Any:
+    """A SciPy sparse matrix of finite real numbers in column order."""
+    check.real_array("X", X.tocoo().data, 1)
+    return X.tocsc().astype(np.float64)

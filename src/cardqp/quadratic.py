@@ -1,0 +1,222 @@
+"""The quadratic form x'Qx, given by its matrix or by a factor.
+
+Both forms know how to bound themselves from below by a plane: the tangent at any
+point.  That plane, with the rounding errors made in computing it, is all that the
+lower bounds of this library need to know about Q.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Minorant:
+    r"""A proved lower bound of a quadratic form.
+
+    For every ``x``, and some true slope ``g`` with
+    ``|g - slope| <= slope_error`` entrywise,
+
+    .. math:: x^\top Q x \ge g^\top x - \text{offset} - \sum_j \text{loss}_j x_j^2 .
+
+    ``offset`` already includes its own rounding error.
+    """
+
+    slope: FloatArray
+    slope_error: FloatArray
+    offset: float
+    loss: FloatArray
+
+
+class QuadraticForm(Protocol):
+    """What the rest of the library asks of ``Q``."""
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+
+    @property
+    def defect(self) -> FloatArray:
+        """A vector with ``Q + diag(defect)`` positive semidefinite."""
+
+    @property
+    def array(self) -> FloatArray:
+        """The stored array: the matrix ``Q`` or the factor ``F``."""
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """The diagonal of ``Q``."""
+
+    def apply(self, x: FloatArray) -> FloatArray:
+        """``Q @ x`` for a vector or a matrix ``x``."""
+
+    def block(self, support: IntArray) -> FloatArray:
+        """The square block of ``Q`` on a support."""
+
+    def columns(self, support: IntArray) -> FloatArray:
+        """The columns of ``Q`` on a support, as an ``(n, len(support))`` array."""
+
+    def dense(self) -> FloatArray:
+        """``Q`` itself; formed when only a factor is known."""
+
+    def restrict(self, indices: IntArray) -> "QuadraticForm":
+        """The form on the given variables, all others being zero."""
+
+    def squared_norm(self) -> float:
+        """The squared Frobenius norm of ``Q``."""
+
+    def tangent(self, x: FloatArray) -> Minorant:
+        """The minorant that touches the form at ``x``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """``x'Qx`` with the matrix ``Q`` at hand.
+
+    Parameters
+    ----------
+    array : (n, n) array
+        The symmetric matrix ``Q``.
+    defect : (n,) array
+        How much ``Q`` may fall short of being positive semidefinite.
+    """
+
+    array: FloatArray
+    defect: FloatArray
+
+    @property
+    def n(self) -> int:
+        return len(self.array)
+
+    @cached_property
+    def diagonal(self) -> FloatArray:
+        return self.array.diagonal().copy()
+
+    def apply(self, x: FloatArray) -> FloatArray:
+        if x.ndim == 1:
+            support = np.flatnonzero(x)
+            if 4 * len(support) < self.n:
+                return x[support] @ self.array[support]
+        return self.array @ x
+
+    def block(self, support: IntArray) -> FloatArray:
+        return self.array[np.ix_(support, support)]
+
+    def columns(self, support: IntArray) -> FloatArray:
+        return self.array[support].T
+
+    def dense(self) -> FloatArray:
+        return self.array
+
+    def restrict(self, indices: IntArray) -> "Gram":
+        return Gram(self.block(indices), self.defect[indices])
+
+    def squared_norm(self) -> float:
+        return float(np.vdot(self.array, self.array))
+
+    def tangent(self, x: FloatArray) -> Minorant:
+        # (x - a)'Q(x - a) >= -defect'(x - a)^2 >= -2 defect'(x^2 + a^2).
+        # |Q_ij| <= r_i r_j with r the roots of the diagonal, so the rounding error of
+        # each inner product needs no second pass over Q.
+        slope = 2 * self.apply(x)
+        roots = np.sqrt(self.diagonal + self.defect)
+        terms = np.count_nonzero(x) + 3
+        slope_error = (2 * terms * UNIT_ROUNDOFF * float(roots @ np.abs(x))) * roots
+        offset = 0.5 * float(slope @ x)
+        offset_error = 0.5 * float(
+            (slope_error + terms * UNIT_ROUNDOFF * np.abs(slope)) @ np.abs(x)
+        )
+        touching = 2 * float(self.defect @ (x * x)) * (1 + terms * UNIT_ROUNDOFF)
+        return Minorant(
+            slope, slope_error, offset + offset_error + touching, 2 * self.defect
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """``x'Qx = |Fx|^2`` with the factor ``F`` at hand; ``Q`` is not formed.
+
+    Parameters
+    ----------
+    array : (k, n) array
+        The factor ``F``.
+    """
+
+    array: FloatArray
+
+    @property
+    def n(self) -> int:
+        return int(self.array.shape[1])
+
+    @property
+    def defect(self) -> FloatArray:
+        return np.zeros(self.n)
+
+    @cached_property
+    def diagonal(self) -> FloatArray:
+        return np.asarray(np.einsum("ij,ij->j", self.array, self.array))
+
+    def apply(self, x: FloatArray) -> FloatArray:
+        return self.array.T @ self._project(x)
+
+    def _project(self, x: FloatArray) -> FloatArray:
+        if x.ndim == 1:
+            support = np.flatnonzero(x)
+            if 4 * len(support) < self.n:
+                return self.array[:, support] @ x[support]
+        return self.array @ x
+
+    def block(self, support: IntArray) -> FloatArray:
+        part = self.array[:, support]
+        return part.T @ part
+
+    def columns(self, support: IntArray) -> FloatArray:
+        return self.array.T @ self.array[:, support]
+
+    def dense(self) -> FloatArray:
+        return self.array.T @ self.array
+
+    def restrict(self, indices: IntArray) -> "Factor":
+        return Factor(self.array[:, indices])
+
+    def squared_norm(self) -> float:
+        rows, columns = self.array.shape
+        small = self.array @ self.array.T if rows <= columns else self.dense()
+        return float(np.vdot(small, small))
+
+    def tangent(self, x: FloatArray) -> Minorant:
+        return plane(self.array, 2 * self._project(x), self.diagonal)
+
+
+def plane(
+    factor: FloatArray,
+    alpha: FloatArray,
+    squared_columns: FloatArray,
+    loss: FloatArray | None = None,
+) -> Minorant:
+    r"""The minorant :math:`|Fx|^2 \ge \alpha^\top F x - |\alpha|^2/4`, for any alpha.
+
+    Parameters
+    ----------
+    factor : (k, n) array
+        The factor ``F``, with ``Q + diag(loss) - F'F`` positive semidefinite.
+    alpha : (k,) array
+        Any vector; rounding in it does no harm.
+    squared_columns : (n,) array
+        Squared norms of the columns of ``F``.
+    loss : (n,) array, optional
+        See ``factor``; zero by default.
+    """
+    terms = len(alpha) + 4
+    size = float(alpha @ alpha)
+    slope_error = (terms * UNIT_ROUNDOFF * np.sqrt(size)) * np.sqrt(squared_columns)
+    return Minorant(
+        slope=factor.T @ alpha,
+        slope_error=slope_error * (1 + terms * UNIT_ROUNDOFF),
+        offset=0.25 * size * (1 + terms * UNIT_ROUNDOFF),
+        loss=np.zeros(len(squared_columns)) if loss is None else loss,
+    )

@@ -1,0 +1,1 @@
+"""Best response and dual program: candidates (guessed) and bounds (proved)."""

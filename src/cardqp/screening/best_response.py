@@ -1,0 +1,185 @@
+"""Best response: support and dual point answer each other until they repeat."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cardqp import _validation as check
+from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
+from cardqp._typing import IntArray
+from cardqp.dual.ray import proves_empty
+from cardqp.problem import SparseQP
+from cardqp.screening.reply import farkas_ray, reply_to_dual, reply_to_support
+from cardqp.screening.result import Screening, Trace, conclude
+from cardqp.spectral.choose import choose_level
+from cardqp.spectral.level import DualPoint, Level
+from cardqp.spectral.spectrum import Spectrum
+from cardqp.sparsity import Choice
+
+LAST_SUPPORTS = 10
+"""How many supports make up the candidates if they have not begun to repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class BestResponseState:
+    """Supports visited so far, and the best dual point.
+
+    ``repeats`` is the position at which the last support was seen before.
+    """
+
+    supports: tuple[IntArray, ...]
+    bounds: tuple[float, ...]
+    best: DualPoint
+    repeats: int | None = None
+
+    @property
+    def cycle(self) -> tuple[IntArray, ...]:
+        """The supports between the two occurrences."""
+        if self.repeats is None:
+            return ()
+        return self.supports[self.repeats : -1]
+
+
+@dataclass(frozen=True, slots=True)
+class BestResponse:
+    """Alternate the best dual reply and the best support until they repeat.
+
+    The map from one support to the next is deterministic on a finite set, so it ends
+    in a cycle, which is found exactly.  A cycle of length one is a saddle point: its
+    support is optimal for the level, and for the problem itself if the level keeps
+    all eigenvectors.  Longer cycles are common; their union is the set of candidates.
+    It may miss the optimum, above all with highly correlated variables.
+
+    Parameters
+    ----------
+    max_iter : int
+        The largest number of iterations, ``T``.
+    window : int, optional
+        Candidates are the union of the last ``window`` of ``max_iter`` supports, as
+        in the paper.  By default, the union of the cycle.
+
+    Notes
+    -----
+    The paper's update pairs a new support with the previous dual point, which makes
+    two interleaved chains; here each reply answers the latest move.  With linear rows
+    the reply may be unbounded; see :func:`reply_to_support`.
+
+    References
+    ----------
+    Vreugdenhil, Nguyen, Eftekhari, Mohajerin Esfahani, "Principal Component Hierarchy
+    for Sparse Quadratic Programs", ICML 2021, Proposition 3.3.
+    """
+
+    max_iter: int = 50
+    window: int | None = None
+
+    def init(self, level: Level) -> BestResponseState:
+        """The support that answers the origin."""
+        reply = reply_to_dual(level, level.zero())
+        return BestResponseState((reply.support,), (reply.value,), level.zero())
+
+    def step(self, level: Level, state: BestResponseState) -> BestResponseState:
+        """One reply of the dual player and one of the support player."""
+        dual = reply_to_support(level, state.supports[-1])
+        reply = reply_to_dual(level, dual)
+        better = reply.value > max(state.bounds)
+        return replace(
+            state,
+            supports=(*state.supports, reply.support),
+            bounds=(*state.bounds, reply.value),
+            best=dual if better else state.best,
+            repeats=_position(state.supports, reply.support),
+        )
+
+    def done(self, state: BestResponseState) -> Stop | None:
+        """Repeated, or out of iterations."""
+        if state.repeats is not None:
+            is_fixed = len(state.cycle) == 1
+            return Stop.FIXED_POINT if is_fixed else Stop.CYCLE
+        return Stop.MAX_ITER if len(state.supports) > self.max_iter else None
+
+    def progress(self, state: BestResponseState, seconds: float) -> Progress:
+        """Best bound so far."""
+        return Progress(
+            "best response",
+            len(state.supports),
+            seconds,
+            lower_bound=max(state.bounds),
+        )
+
+    def result(self, level: Level, state: BestResponseState, stop: Stop) -> Screening:
+        """Candidates from the cycle or the window; proofs from the best dual point."""
+        trace = Trace(np.array(state.bounds), state.supports)
+        recent = self._recent(state)
+        found = conclude(level, recent, state.best, stop, trace, state.cycle)
+        if found.x is None and _is_empty(level, recent[-1]):
+            return replace(found, stop=Stop.INFEASIBLE)
+        return found
+
+    def _recent(self, state: BestResponseState) -> tuple[IntArray, ...]:
+        if self.window is None:
+            return state.cycle or state.supports[-LAST_SUPPORTS:]
+        if state.repeats is None:
+            return state.supports[-self.window :]
+        # Past the first repetition the sequence is known without computing it.
+        first, period = state.repeats, len(state.cycle)
+        times = range(max(self.max_iter - self.window, 0) + 1, self.max_iter + 1)
+        return tuple(
+            state.supports[t if t < first else first + (t - first) % period]
+            for t in times
+        )
+
+
+def best_response(
+    problem: SparseQP,
+    level: int | None = None,
+    *,
+    spectrum: Spectrum | None = None,
+    max_iter: int = 50,
+    window: int | None = None,
+    time_limit: float = np.inf,
+    callback: Callback | None = None,
+) -> Screening:
+    """Screen variables by alternating best replies (see :class:`BestResponse`).
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    level : int, optional
+        Eigenvectors to keep; by default as many as matter at the given ridge.
+    spectrum : Spectrum, optional
+        The decomposition of ``Q``, if it is at hand.
+    max_iter, window : int, optional
+        See :class:`BestResponse`.
+    time_limit : float
+        Seconds.
+    callback : callable, optional
+        Called with a :class:`Progress` before each iteration; True stops.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = SparseQP(np.eye(3), [-4.0, -2.0, -1.0], eta=1.0, sparsity=1)
+    >>> best_response(problem).candidates
+    array([0])
+    """
+    check.at_least("max_iter", max_iter, 1)
+    check.at_least("window", 1 if window is None else window, 1)
+    method = BestResponse(max_iter, window)
+    truncated = choose_level(problem, level, spectrum)
+    state, stop = iterate(method, truncated, Watch(time_limit, callback))
+    return method.result(truncated, state, stop)
+
+
+def _position(supports: tuple[IntArray, ...], support: IntArray) -> int | None:
+    for position, earlier in enumerate(supports):
+        if np.array_equal(earlier, support):
+            return position
+    return None
+
+
+def _is_empty(level: Level, support: IntArray) -> bool:
+    """Whether the rows contradict each other on every support."""
+    root = Choice.root(level.problem.n, level.problem.rule.limit)
+    return proves_empty(level.problem, farkas_ray(level, support), root)

@@ -1,0 +1,227 @@
+"""Dual program: subgradient ascent on the dual function."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from cardqp import _validation as check
+from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
+from cardqp._typing import FloatArray, IntArray
+from cardqp.convex.support_qp import fit_support
+from cardqp.problem import SparseQP
+from cardqp.screening.reply import SupportReply, reply_to_dual, reply_to_support
+from cardqp.screening.result import Screening, Trace, conclude
+from cardqp.spectral.choose import choose_level
+from cardqp.spectral.level import DualPoint, Level
+from cardqp.spectral.spectrum import Spectrum
+
+PATIENCE = 20
+"""A support that stays this many iterations is tried as the final answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepSizes:
+    """Steps of ``alpha`` and of each ``beta`` before they are divided by sqrt(t)."""
+
+    alpha: float
+    beta: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class DualProgramState:
+    """The current dual point with its reply, the best one, and what was visited.
+
+    ``bounds`` and ``supports`` are histories that all states of a run share.
+    """
+
+    steps: StepSizes
+    dual: DualPoint
+    reply: SupportReply
+    best: DualPoint
+    best_value: float
+    upper_bound: float = np.inf
+    unchanged: int = 0
+    stop: Stop | None = None
+    tried: set[bytes] = field(default_factory=set)
+    bounds: list[float] = field(default_factory=list)
+    supports: list[IntArray] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class DualProgram:
+    """Climb the dual function along subgradients with steps ``a / sqrt(t)``.
+
+    The best value seen converges to the dual optimum of the level, a bound on the
+    original problem; single iterates may fall.  Candidates are the union of the last
+    supports, a guess.
+
+    Parameters
+    ----------
+    max_iter : int
+        The largest number of iterations, ``T``.
+    window : int
+        Candidates are the union of the last ``window`` supports.
+    step_size : float, optional
+        The paper's constant ``a``.  By default the inverse of the dual function's
+        curvature, which does not depend on the units of the data.
+    early_stop : bool
+        End when nothing more can be proved: the support has settled on a saddle
+        point, the bound has reached a feasible value, or the subgradient vanishes.
+
+    References
+    ----------
+    Vreugdenhil, Nguyen, Eftekhari, Mohajerin Esfahani, "Principal Component Hierarchy
+    for Sparse Quadratic Programs", ICML 2021, Proposition 3.5.
+    """
+
+    max_iter: int = 500
+    window: int = 50
+    step_size: float | None = None
+    early_stop: bool = True
+
+    def init(self, level: Level) -> DualProgramState:
+        """Start at the origin."""
+        dual = level.zero()
+        reply = reply_to_dual(level, dual)
+        return DualProgramState(
+            self._steps(level),
+            dual,
+            reply,
+            dual,
+            reply.value,
+            bounds=[reply.value],
+            supports=[reply.support],
+        )
+
+    def step(self, level: Level, state: DualProgramState) -> DualProgramState:
+        """One subgradient step, and now and then a try at the end."""
+        dual, moved = self._ascend(level, state)
+        if not moved and self.early_stop:
+            return replace(state, stop=Stop.STALLED)
+        reply = reply_to_dual(level, dual)
+        state.bounds.append(reply.value)
+        state.supports.append(reply.support)
+        better = reply.value > state.best_value
+        same = np.array_equal(reply.support, state.reply.support)
+        following = replace(
+            state,
+            dual=dual,
+            reply=reply,
+            best=dual if better else state.best,
+            best_value=max(reply.value, state.best_value),
+            unchanged=state.unchanged + 1 if same else 0,
+        )
+        return self._try_support(level, following) if self.early_stop else following
+
+    def done(self, state: DualProgramState) -> Stop | None:
+        """Settled, or out of iterations."""
+        if state.stop is not None:
+            return state.stop
+        return Stop.MAX_ITER if len(state.bounds) > self.max_iter else None
+
+    def progress(self, state: DualProgramState, seconds: float) -> Progress:
+        """Best bound so far."""
+        return Progress(
+            "dual program",
+            len(state.bounds),
+            seconds,
+            objective=state.upper_bound,
+            lower_bound=state.best_value,
+        )
+
+    def result(self, level: Level, state: DualProgramState, stop: Stop) -> Screening:
+        """Candidates from the window; proofs from the best dual point."""
+        trace = Trace(np.array(state.bounds), tuple(state.supports))
+        return conclude(level, state.supports[-self.window :], state.best, stop, trace)
+
+    def _steps(self, level: Level) -> StepSizes:
+        """Inverse curvatures: ``1/2 (1 + lambda_1 / ridge)``, shared with the rows."""
+        rows = level.problem.rows
+        if self.step_size is not None:
+            return StepSizes(self.step_size, np.full(len(rows), self.step_size))
+        weakest = float(level.problem.ridge.min())
+        largest = float(np.einsum("ij,ij->i", level.factor, level.factor).max())
+        alpha = 2.0 / (1.0 + largest / weakest) / (1 + len(rows))
+        sizes = rows.matrix**2 @ (1.0 / level.problem.ridge)
+        beta = 2.0 / np.where(sizes > 0, sizes, 1.0) / (1 + len(rows))
+        return StepSizes(alpha, beta)
+
+    def _ascend(self, level: Level, state: DualProgramState) -> tuple[DualPoint, bool]:
+        """The next dual point, and whether it differs from this one."""
+        rows, reply = level.problem.rows, state.reply
+        kappa = 1.0 / np.sqrt(len(state.bounds))
+        slope = level.factor[:, reply.support] @ reply.x - 0.5 * state.dual.alpha
+        alpha = state.dual.alpha + kappa * state.steps.alpha * slope
+        beta = state.dual.beta
+        if len(rows):
+            excess = rows.matrix[:, reply.support] @ reply.x - rows.rhs
+            beta = rows.project(beta + kappa * state.steps.beta * excess)
+        moved = not (
+            np.array_equal(alpha, state.dual.alpha)
+            and np.array_equal(beta, state.dual.beta)
+        )
+        return DualPoint(alpha, beta), moved
+
+    def _try_support(self, level: Level, state: DualProgramState) -> DualProgramState:
+        """If the support has settled, jump to its best reply and see who answers."""
+        key = state.reply.support.tobytes()
+        if state.unchanged < PATIENCE or key in state.tried:
+            return state
+        state.tried.add(key)
+        support = state.reply.support
+        upper = min(state.upper_bound, fit_support(level.problem, support).objective)
+        dual = reply_to_support(level, support)
+        reply = reply_to_dual(level, dual)
+        if reply.value > state.best_value:
+            state = replace(state, best=dual, best_value=reply.value)
+        is_saddle = np.array_equal(reply.support, support)
+        if is_saddle and np.isfinite(upper):
+            return replace(state, upper_bound=upper, stop=Stop.FIXED_POINT)
+        reached = state.best_value >= upper
+        return replace(state, upper_bound=upper, stop=Stop.GAP if reached else None)
+
+
+def dual_program(
+    problem: SparseQP,
+    level: int | None = None,
+    *,
+    spectrum: Spectrum | None = None,
+    max_iter: int = 500,
+    window: int = 50,
+    step_size: float | None = None,
+    early_stop: bool = True,
+    time_limit: float = np.inf,
+    callback: Callback | None = None,
+) -> Screening:
+    """Screen variables by subgradient ascent on the dual (see :class:`DualProgram`).
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    level : int, optional
+        Eigenvectors to keep; by default as many as matter at the given ridge.
+    spectrum : Spectrum, optional
+        The decomposition of ``Q``, if it is at hand.
+    max_iter, window, step_size, early_stop
+        See :class:`DualProgram`.
+    time_limit : float
+        Seconds.
+    callback : callable, optional
+        Called with a :class:`Progress` before each iteration; True stops.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = SparseQP(np.eye(3), [-4.0, -2.0, -1.0], eta=1.0, sparsity=1)
+    >>> dual_program(problem).candidates
+    array([0])
+    """
+    check.at_least("max_iter", max_iter, 1)
+    check.at_least("window", window, 1)
+    if step_size is not None:
+        check.positive("step_size", step_size)
+    method = DualProgram(max_iter, window, step_size, early_stop)
+    truncated = choose_level(problem, level, spectrum)
+    state, stop = iterate(method, truncated, Watch(time_limit, callback))
+    return method.result(truncated, state, stop)

@@ -1,0 +1,115 @@
+"""What screening returns: guesses and proofs, in separate fields."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cardqp._iterate import Stop
+from cardqp._typing import FloatArray, IntArray
+from cardqp.convex.support_qp import SupportFit, fit_support
+from cardqp.problem import SparseQP
+from cardqp.spectral.level import DualPoint, Level
+from cardqp.sparsity import Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One entry per iteration.
+
+    Attributes
+    ----------
+    bounds : (T,) array
+        The dual function at each dual point visited: each is a lower bound on the
+        optimum of the original problem, up to rounding.
+    supports : tuple of int arrays
+        The support that replied to each dual point.
+    """
+
+    bounds: FloatArray
+    supports: tuple[IntArray, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Screening:
+    """Candidates for the support, and what is known for certain.
+
+    Attributes
+    ----------
+    candidates : int array
+        Variables worth considering: the union of the last supports.  A guess.
+    zeros, ones : int arrays
+        Variables proved to be zero, or nonzero, in every optimal solution.
+    lower_bound : float
+        A proved bound on the optimum of the original problem, constant included.
+    upper_bound : float
+        The objective at ``x``; infinite if no feasible point was met.
+    x : (n,) array or None
+        The best feasible point among the last supports.
+    support : int array
+        Its support, or the last support visited.
+    dual : DualPoint
+        The dual point that proves ``lower_bound`` at this level.
+    level : int
+        The number of eigenvectors used.
+    cycle : tuple of int arrays
+        The supports that repeat for ever, in order; empty if no repetition was seen.
+    n_iter : int
+        Iterations made.
+    stop : Stop
+        Why it ended.
+    trace : Trace
+        Bounds and supports by iteration.
+    """
+
+    candidates: IntArray
+    zeros: IntArray
+    ones: IntArray
+    lower_bound: float
+    upper_bound: float
+    x: FloatArray | None
+    support: IntArray
+    dual: DualPoint
+    level: int
+    cycle: tuple[IntArray, ...]
+    n_iter: int
+    stop: Stop
+    trace: Trace
+
+
+def conclude(
+    level: Level,
+    recent: Sequence[IntArray],
+    dual: DualPoint,
+    stop: Stop,
+    trace: Trace,
+    cycle: tuple[IntArray, ...] = (),
+) -> Screening:
+    """Form candidates from recent supports and proofs from the best dual point."""
+    fit = best_fit(level.problem, recent)
+    bound = level.bound(dual)
+    root = Choice.root(level.problem.n, level.problem.rule.limit)
+    on, off = bound.fixing_bounds(root)
+    known = np.isfinite(fit.objective)
+    return Screening(
+        candidates=np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *recent])),
+        zeros=np.flatnonzero(known & (on > fit.objective)),
+        ones=np.flatnonzero(known & (off > fit.objective)),
+        lower_bound=bound.value(root),
+        upper_bound=fit.objective,
+        x=fit.x,
+        support=recent[-1] if fit.x is None else np.flatnonzero(fit.x),
+        dual=dual,
+        level=level.k,
+        cycle=cycle,
+        n_iter=len(trace.bounds),
+        stop=stop,
+        trace=trace,
+    )
+
+
+def best_fit(problem: SparseQP, supports: Sequence[IntArray]) -> SupportFit:
+    """The best feasible point on any of the supports."""
+    distinct = {support.tobytes(): support for support in supports}
+    fits = [fit_support(problem, support) for support in distinct.values()]
+    return min(fits, key=lambda fit: fit.objective)

@@ -1,0 +1,210 @@
+"""The answer, what is proved about it, and how to check it."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from cardqp._iterate import Stop
+from cardqp._typing import FloatArray, IntArray
+from cardqp.certificate import Certificate
+from cardqp.exceptions import NotSolvedError
+from cardqp.gap import relative_gap
+from cardqp.problem import Feasibility, SparseQP
+
+BOUND_SLACK = 1e-12
+"""A recomputed bound may differ this much, relatively, on another machine."""
+
+
+class Status(Enum):
+    """What is known about the answer."""
+
+    OPTIMAL = "the gap to a proved lower bound is within tolerance"
+    FEASIBLE = "a feasible point is known; its optimality is not proved"
+    INFEASIBLE = "proved: no point meets the constraints at this sparsity"
+    UNKNOWN = "stopped before finding a feasible point or a proof"
+
+    @property
+    def advice(self) -> str:
+        """What to do next."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Status.OPTIMAL: "nothing to do",
+    Status.FEASIBLE: 'use method="exact", a longer time_limit or a larger gap',
+    Status.INFEASIBLE: "relax the rows or bounds, or raise the sparsity",
+    Status.UNKNOWN: 'use method="exact" or a longer time_limit',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of the pipe: its name, its time, and the variables before and after."""
+
+    name: str
+    seconds: float
+    size_before: int
+    size_after: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """A solution recomputed from the problem's data alone.
+
+    Attributes
+    ----------
+    objective, lower_bound, gap : float
+        Recomputed; the bound comes from the certificate.
+    feasibility : Feasibility or None
+        None when there is no point.
+    complaints : tuple of str
+        Where the solution claims more than was found; empty if it is sound.
+    """
+
+    objective: float
+    lower_bound: float
+    gap: float
+    feasibility: Feasibility | None
+    complaints: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every claim was confirmed."""
+        return not self.complaints
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Solution:
+    """A sparse point with a proof of how good it is.
+
+    Attributes
+    ----------
+    x : (n,) array or None
+        The best point found.
+    support : int array
+        Its nonzeros.
+    objective : float
+        The objective at ``x``, constant included; infinite without a point.
+    lower_bound : float
+        No feasible point has a smaller objective.  It refers to the problem as given,
+        not to a reduced one.
+    gap : float
+        ``(objective - lower_bound) / |objective|``.
+    status, stop
+        What is known, and why the computation ended.
+    stages : tuple of Stage
+        Where the time went.
+    certificate : Certificate
+        The proof of ``lower_bound``.
+    n_nodes : int
+        Branches processed on the problem as given.
+    tolerance : float
+        The gap at which the solution may be called optimal.
+    problem : SparseQP
+        What was solved.
+    """
+
+    x: FloatArray | None
+    support: IntArray
+    objective: float
+    lower_bound: float
+    gap: float
+    status: Status
+    stop: Stop
+    stages: tuple[Stage, ...]
+    certificate: Certificate
+    n_nodes: int
+    tolerance: float
+    problem: SparseQP
+
+    @property
+    def seconds(self) -> float:
+        """Total time of all stages."""
+        return sum(stage.seconds for stage in self.stages)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables in the support."""
+        return tuple(self.problem.name_of(int(j)) for j in self.support)
+
+    def verify(self) -> Verification:
+        """Recompute feasibility, cardinality, objective and bound from the data."""
+        lower = self.certificate.lower_bound(self.problem)
+        feasibility = None if self.x is None else self.problem.feasibility(self.x)
+        objective = np.inf if self.x is None else self.problem.objective(self.x)
+        gap = relative_gap(self.problem, self.x, objective, lower)
+        complaints = tuple(self._complaints(objective, lower, gap, feasibility))
+        return Verification(objective, lower, gap, feasibility, complaints)
+
+    def _complaints(
+        self, objective: float, lower: float, gap: float, found: Feasibility | None
+    ) -> list[str]:
+        complaints = []
+        if found is not None and not found.holds():
+            complaints.append(f"x is not feasible: {found}")
+        size = abs(self.objective) if np.isfinite(self.objective) else 1.0
+        if not abs(objective - self.objective) <= BOUND_SLACK * size and not (
+            np.isinf(objective) and np.isinf(self.objective)
+        ):
+            complaints.append(f"the objective is {objective}, not {self.objective}")
+        if self.lower_bound > lower + BOUND_SLACK * abs(lower):
+            complaints.append(f"the certificate proves {lower}, not {self.lower_bound}")
+        if self.status is Status.OPTIMAL and not gap <= self.tolerance:
+            complaints.append(f"the gap is {gap:.2e}, not within {self.tolerance:.2e}")
+        if self.status is Status.INFEASIBLE and lower != np.inf:
+            complaints.append("the certificate does not prove infeasibility")
+        return complaints
+
+    def raise_for_status(self) -> None:
+        """Raise unless the solution is proved optimal.
+
+        Raises
+        ------
+        NotSolvedError
+            With the status, the reason and the advice.
+        """
+        if self.status is not Status.OPTIMAL:
+            raise NotSolvedError(
+                f"{self.status.name}: {self.status.value} ({self.stop.value}); "
+                f"{self.status.advice}."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, for JSON; infinities become None."""
+        values = np.zeros(0) if self.x is None else self.x[self.support]
+        return {
+            "status": self.status.name,
+            "stop": self.stop.name,
+            "objective": _finite(self.objective),
+            "lower_bound": _finite(self.lower_bound),
+            "gap": _finite(self.gap),
+            "support": [int(j) for j in self.support],
+            "names": list(self.names),
+            "values": [float(v) for v in values],
+            "n_nodes": self.n_nodes,
+            "seconds": self.seconds,
+            "stages": [
+                {
+                    "name": stage.name,
+                    "seconds": stage.seconds,
+                    "size_before": stage.size_before,
+                    "size_after": stage.size_after,
+                    "detail": stage.detail,
+                }
+                for stage in self.stages
+            ],
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.status.name}, objective={self.objective:.6g}, "
+            f"lower_bound={self.lower_bound:.6g}, gap={self.gap:.2e}, "
+            f"support={self.support.tolist()})"
+        )
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""Eigenvalues, eigenvectors and the levels of the hierarchy."""

@@ -1,0 +1,25 @@
+"""From a user's wish for a level to the level itself."""
+
+from cardqp.problem import SparseQP
+from cardqp.spectral.level import Level
+from cardqp.spectral.spectrum import Spectrum, spectrum
+
+
+def choose_level(
+    problem: SparseQP, level: int | None = None, known: Spectrum | None = None
+) -> Level:
+    """The level asked for, or the one beyond which bounds gain little.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    level : int, optional
+        Eigenvectors to keep.
+    known : Spectrum, optional
+        The decomposition, if it was computed before.
+    """
+    found = spectrum(problem, level) if known is None else known
+    if level is None:
+        return found.level(found.enough())
+    return found.level(level)

@@ -1,0 +1,63 @@
+"""A level of the hierarchy: the problem with Q cut down to k eigenvectors."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from cardqp._typing import FloatArray
+from cardqp.dual.bound import SeparableBound, separable_bound
+from cardqp.problem import SparseQP
+from cardqp.quadratic import Factor, plane
+
+
+@dataclass(frozen=True, slots=True)
+class DualPoint:
+    """Multipliers ``alpha`` of the level's factor and ``beta`` of the rows."""
+
+    alpha: FloatArray
+    beta: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The problem with ``Q`` replaced by ``Q_k``, which lies below it.
+
+    Attributes
+    ----------
+    problem : SparseQP
+        The original problem; all bounds refer to it.
+    factor : (k, n) array
+        ``F`` with ``F'F = Q_k``.
+    defect : (n,) array
+        ``Q + diag(defect) - F'F`` is positive semidefinite, although eigenvectors are
+        computed inexactly.  Bounds pay for it out of the ridge.
+    """
+
+    problem: SparseQP
+    factor: FloatArray
+    defect: FloatArray
+
+    @property
+    def k(self) -> int:
+        """The number of eigenvectors kept."""
+        return len(self.factor)
+
+    @cached_property
+    def form(self) -> Factor:
+        """The truncated quadratic form."""
+        return Factor(self.factor)
+
+    @cached_property
+    def truncated(self) -> SparseQP:
+        """The truncated problem as a problem of its own, with optimum ``J_k``."""
+        return self.problem.with_quadratic(self.form)
+
+    def bound(self, dual: DualPoint) -> SeparableBound:
+        """Theorem 1 at this level: a proved bound on the original problem."""
+        minorant = plane(self.factor, dual.alpha, self.form.diagonal, self.defect)
+        return separable_bound(self.problem, minorant, dual.beta)
+
+    def zero(self) -> DualPoint:
+        """The dual point at the origin."""
+        return DualPoint(np.zeros(self.k), np.zeros(len(self.problem.rows)))

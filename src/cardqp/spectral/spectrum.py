@@ -1,0 +1,169 @@
+"""The principal components of Q, computed once and passed on."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse.linalg
+
+from cardqp import _validation as check
+from cardqp._typing import UNIT_ROUNDOFF, FloatArray
+from cardqp.exceptions import ParameterError
+from cardqp.problem import SparseQP
+from cardqp.quadratic import Factor, QuadraticForm
+from cardqp.spectral.level import Level
+
+LANCZOS_SHARE = 0.05
+"""Lanczos pays when fewer than this share of the eigenvectors is wanted ..."""
+
+LANCZOS_SIZE = 400
+"""... of a matrix at least this large.  Otherwise LAPACK is quicker."""
+
+ENOUGH = 0.05
+"""Raising the level adds little once eta * lambda_{k+1} is below this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Leading eigenvalues and eigenvectors of ``Q``, in descending order.
+
+    Attributes
+    ----------
+    problem : SparseQP
+        The problem whose ``Q`` was decomposed.
+    eigenvalues : (r,) array
+        Descending; negative rounding errors are set to zero.
+    eigenvectors : (n, r) array
+        One column per eigenvalue.
+    """
+
+    problem: SparseQP
+    eigenvalues: FloatArray
+    eigenvectors: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.eigenvalues)
+
+    def level(self, k: int) -> Level:
+        """The truncated problem that keeps ``k`` eigenvectors.
+
+        Levels beyond the rank of a complete decomposition are the problem itself.
+        """
+        k = min(check.level(k, self._highest()), len(self))
+        factor = np.sqrt(self.eigenvalues[:k])[:, None] * self.eigenvectors[:, :k].T
+        defect = self._defects[k - 1] + self.problem.quadratic.defect
+        return Level(self.problem, factor, defect)
+
+    def _highest(self) -> int:
+        n = self.problem.n
+        is_complete = len(self) == min(n, rank_bound(self.problem.quadratic))
+        return n if is_complete else len(self)
+
+    @cached_property
+    def _defects(self) -> FloatArray:
+        """How far each ``Q_k`` may stick out above ``Q``: measured, not assumed.
+
+        With ``E = QV - VL`` and orthonormal ``V``, ``Q - VLV'`` is at least ``-2|E|``
+        times the identity; the departure of ``V`` from orthonormality comes on top.
+        """
+        values, vectors = self.eigenvalues, self.eigenvectors
+        residual = self.problem.quadratic.apply(vectors) - vectors * values
+        column_norms = np.einsum("ij,ij->j", residual, residual)
+        skewness = float(np.linalg.norm(vectors.T @ vectors - np.eye(len(self))))
+        rounding = 2 * (self.problem.n + len(self)) * UNIT_ROUNDOFF
+        common = (4 * skewness + rounding) * float(values[0])
+        return np.asarray(2 * np.sqrt(np.cumsum(column_norms)) + common)
+
+    def truncation_error(self) -> FloatArray:
+        """``|Q - Q_k|`` in the Frobenius norm for ``k = 1, ..., r``."""
+        kept = np.cumsum(self.eigenvalues**2)
+        if len(self) == self.problem.n:
+            tail = np.cumsum(self.eigenvalues[::-1] ** 2)[::-1]
+            return np.sqrt(np.append(tail[1:], 0.0))
+        rest = np.maximum(self.problem.quadratic.squared_norm() - kept, 0.0)
+        return np.asarray(np.sqrt(rest))
+
+    def k_hat(self, ratio: float = 0.1) -> int:
+        """The smallest ``k`` whose error is below ``ratio`` times that of ``k = 1``.
+
+        Raises
+        ------
+        ParameterError
+            When too few eigenvectors were computed to tell.
+        """
+        error = self.truncation_error()
+        small = np.flatnonzero(error < ratio * error[0])
+        if len(small):
+            return int(small[0]) + 1
+        if self._highest() == len(self) < self.problem.n:
+            raise ParameterError(
+                f"`max_level` must be larger: with {len(self)} eigenvectors the "
+                f"error is still above {ratio} of that of the first."
+            )
+        return len(self)
+
+    def enough(self) -> int:
+        """The level beyond which bounds gain little: ``eta * lambda < 0.05``."""
+        weakest = float(self.problem.ridge.min())
+        large = np.flatnonzero(self.eigenvalues >= ENOUGH * weakest)
+        return int(large[-1]) + 1 if len(large) else 1
+
+
+def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
+    """Decompose ``Q`` into principal components.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    max_level : int, optional
+        How many eigenvectors are wanted; all by default.  A few of many are computed
+        by Lanczos iterations, more by a full decomposition.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = SparseQP(np.diag([1.0, 4.0]), [1.0, 1.0], eta=1.0, sparsity=1)
+    >>> spectrum(problem).eigenvalues
+    array([4., 1.])
+    """
+    form = problem.quadratic
+    most = min(problem.n, rank_bound(form))
+    count = most if max_level is None else min(check.level(max_level, problem.n), most)
+    if isinstance(form, Factor) and len(form.array) < problem.n:
+        values, vectors = _from_factor(form.array, count)
+    elif problem.n >= LANCZOS_SIZE and count <= LANCZOS_SHARE * problem.n:
+        values, vectors = _lanczos(form, count)
+    else:
+        values, vectors = scipy.linalg.eigh(form.dense(), check_finite=False)
+    order = np.argsort(-values, kind="stable")[:count]
+    return Spectrum(
+        problem,
+        np.maximum(values[order], 0.0),
+        np.ascontiguousarray(vectors[:, order]),
+    )
+
+
+def rank_bound(form: QuadraticForm) -> int:
+    """An upper bound on the rank of ``Q`` that is known without computing."""
+    return max(len(form.array), 1) if isinstance(form, Factor) else form.n
+
+
+def _from_factor(F: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Eigenpairs of F'F from the singular value decomposition of a wide F."""
+    if len(F) == 0:
+        return np.zeros(1), np.eye(F.shape[1], 1)
+    _, singular, right = scipy.linalg.svd(F, full_matrices=False, check_finite=False)
+    return singular[:count] ** 2, right[:count].T
+
+
+def _lanczos(form: QuadraticForm, count: int) -> tuple[FloatArray, FloatArray]:
+    operator = scipy.sparse.linalg.LinearOperator(
+        (form.n, form.n), matvec=form.apply, dtype=np.float64
+    )
+    start = np.random.default_rng(0).standard_normal(form.n)
+    values, vectors = scipy.sparse.linalg.eigsh(operator, k=count, v0=start)
+    # Lanczos vectors are orthonormal only to the solver's tolerance.
+    vectors, triangle = np.linalg.qr(vectors)
+    return values, vectors * np.sign(np.diag(triangle))

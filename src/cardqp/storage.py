@@ -1,0 +1,36 @@
+"""Arrays on disk: NumPy archives of plain arrays, never pickles."""
+
+import zipfile
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cardqp.exceptions import ProblemError
+
+
+def write_arrays(path: str | PathLike[str], arrays: Mapping[str, Any]) -> None:
+    """Write arrays to a ``.npz`` archive; entries that are None are left out.
+
+    An existing file is replaced only once everything is written.
+    """
+    present = {key: np.array(v) for key, v in arrays.items() if v is not None}
+    target = Path(path)
+    partial = target.with_name(target.name + ".part")
+    with partial.open("wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, **present)
+    partial.replace(target)
+
+
+def read_arrays(path: str | PathLike[str]) -> dict[str, Any]:
+    """Read a ``.npz`` archive; arrays without dimensions become Python scalars."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+    except FileNotFoundError:
+        raise ProblemError(f"`path` must name a file: {path} does not exist.") from None
+    except (ValueError, OSError, zipfile.BadZipFile, AttributeError) as err:
+        raise ProblemError(f"`path` must be a .npz archive: {path}: {err}.") from err
+    return {key: a.item() if a.ndim == 0 else a for key, a in arrays.items()}

@@ -1,0 +1,159 @@
+"""Random problems of every kind, and the truth about them by enumeration.
+
+Nothing here uses the library's solvers: a quadratic program on a support is turned into
+a least-distance problem and solved by nonnegative least squares (Lawson and Hanson,
+"Solving Least Squares Problems", chapter 23).
+"""
+
+import itertools
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+
+from cardqp import SparseQP
+
+KINDS = (
+    "free",
+    "penalty",
+    "both",
+    "bounds",
+    "positive",
+    "rows",
+    "equality",
+    "rows+bounds",
+    "equality+penalty",
+    "tied",
+    "rank-deficient",
+    "badly scaled",
+    "nothing allowed",
+    "everything allowed",
+    "infeasible",
+    "infeasible at this sparsity",
+    "everything at once",
+)
+
+
+def random_problem(kind, seed, n_most=9):
+    """A small asymmetric problem of the given kind."""
+    rng = np.random.default_rng([KINDS.index(kind), seed])
+    n = int(rng.integers(3, n_most + 1))
+    rank = int(rng.integers(1, n)) if kind == "rank-deficient" else n + 2
+    F = rng.standard_normal((rank, n)) * rng.uniform(0.3, 3.0, n)
+    Q = F.T @ F / rank
+    c = 4.0 * rng.standard_normal(n) + 0.5
+    data = {
+        "eta": 10.0 ** rng.uniform(-1, 2, n if rng.random() < 0.5 else None),
+        "sparsity": int(rng.integers(1, n)),
+        "constant": float(rng.uniform(0.0, 20.0)),
+    }
+    settings = _settings(kind, rng, n, data["sparsity"])
+    if kind == "tied":
+        Q = np.round(Q)
+        Q = 2.0 * np.eye(n) + 0.5 * np.ones((n, n))
+        c = -np.repeat([3.0, 3.0], [n - n // 2, n // 2])
+        data["eta"] = 2.0
+    if kind == "badly scaled":
+        units = 10.0 ** rng.uniform(-4, 4, n)
+        Q, c = units[:, None] * Q * units, units * c
+        data["eta"] = data["eta"] / units**2
+    data = {k: v for k, v in (data | settings).items() if v is not None}
+    if rng.random() < 0.3 and kind != "tied":
+        root = scipy.linalg.sqrtm(Q).real if kind == "free" else None
+        if root is not None:
+            return SparseQP.from_factor(root, c, **data)
+    return SparseQP((Q + Q.T) / 2, c, **data)
+
+
+def _settings(kind, rng, n, s):
+    def rows(count):
+        A = rng.standard_normal((count, n))
+        return A, A @ sparse_point() - rng.uniform(-0.5, 0.5, count)
+
+    def sparse_point():
+        x = np.zeros(n)
+        x[rng.choice(n, s, replace=False)] = rng.uniform(-0.6, 0.6, s)
+        return x
+
+    def box():
+        return {"lower": -rng.uniform(0, 1, n), "upper": rng.uniform(0, 1, n)}
+
+    penalty = float(10.0 ** rng.uniform(-2, 1))
+    A, b = rows(int(rng.integers(1, 4)))
+    A_eq = rng.standard_normal((min(2, s), n))
+    b_eq = A_eq @ sparse_point()
+    everything = {"penalty": penalty, "A": A, "b": b, "A_eq": A_eq[:1]}
+    return {
+        "penalty": {"penalty": penalty, "sparsity": None},
+        "both": {"penalty": penalty},
+        "bounds": box(),
+        "positive": {"lower": np.zeros(n)},
+        "rows": {"A": A, "b": b},
+        "equality": {"A_eq": A_eq, "b_eq": b_eq},
+        "rows+bounds": {"A": A, "b": b, **box()},
+        "equality+penalty": {
+            "A_eq": A_eq[:1],
+            "b_eq": b_eq[:1],
+            "penalty": penalty,
+            "sparsity": None,
+        },
+        "nothing allowed": {"sparsity": 0},
+        "everything allowed": {"sparsity": n},
+        "infeasible": {"A": np.vstack([A[0], -A[0]]), "b": [-1.0, 0.5]},
+        "infeasible at this sparsity": {
+            "A_eq": np.ones((1, n)),
+            "b_eq": [s + 0.5],
+            "lower": -np.ones(n),
+            "upper": np.ones(n),
+        },
+        "everything at once": {**everything, "b_eq": b_eq[:1], **box()},
+    }.get(kind, {})
+
+
+def enumerate_optimum(problem):
+    """The optimal value and a support, by trying every support; inf if none."""
+    best, best_support = np.inf, ()
+    penalty = problem.penalty or 0.0
+    most = problem.n if problem.sparsity is None else problem.sparsity
+    # Without a penalty, larger supports are never worse.
+    sizes = range(most + 1) if penalty > 0 else [most]
+    for size in sizes:
+        for support in itertools.combinations(range(problem.n), size):
+            value = support_optimum(problem, list(support))
+            if value + penalty * size < best:
+                best, best_support = value + penalty * size, support
+    return best, best_support
+
+
+def support_optimum(problem, support):
+    """The least objective, without penalty, of points that vanish off the support."""
+    A, b, A_eq, b_eq = problem.A, problem.b, problem.A_eq, problem.b_eq
+    G = problem.Q[np.ix_(support, support)] + np.diag(1.0 / problem.eta[support])
+    c = problem.c[support]
+    eye = np.eye(len(support))
+    upper, lower = problem.upper[support], problem.lower[support]
+    above, below = np.isfinite(upper), np.isfinite(lower)
+    lhs = np.vstack(
+        [A[:, support], A_eq[:, support], -A_eq[:, support], eye[above], -eye[below]]
+    )
+    rhs = np.concatenate([b, b_eq, -b_eq, upper[above], -lower[below]])
+    if not support:
+        return problem.constant if (rhs >= -1e-9).all() else np.inf
+    center = -0.5 * np.linalg.solve(G, c)
+    if len(rhs) == 0:
+        return problem.constant + 0.5 * float(c @ center)
+    root = np.linalg.cholesky(G).T
+    # y = root (x - center); minimise |y|^2 subject to  M y >= q.
+    M = -np.linalg.solve(root.T, lhs.T).T
+    q = lhs @ center - rhs
+    scale = np.maximum(np.linalg.norm(M, axis=1), 1e-300)
+    M, q = M / scale[:, None], q / scale
+    size = max(1.0, float(np.abs(q).max()))
+    E = np.vstack([M.T, q / size])
+    target = np.append(np.zeros(len(support)), 1.0)
+    weights, _ = scipy.optimize.nnls(E, target, maxiter=10_000)
+    residual = E @ weights - target
+    if np.linalg.norm(residual) < 1e-7:
+        return np.inf
+    y = -size * residual[:-1] / residual[-1]
+    return problem.constant + float(y @ y) + 0.5 * float(c @ center)
