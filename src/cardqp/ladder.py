@@ -3,15 +3,17 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from cardqp._iterate import Callback, Watch
 from cardqp.exceptions import ParameterError
-from cardqp.pipeline import ScreeningName, Run, screen, solve_on_candidates
+from cardqp.pipeline import Run, ScreeningName, screen, solve_reduced
 from cardqp.problem import SparseQP
-from cardqp.spectral.spectrum import Spectrum, spectrum
+from cardqp.spectral.level import Level
+from cardqp.spectral.spectrum import Spectrum
+from cardqp.spectral.spectrum import spectrum as decompose
 
 DEFAULT_COUNT = 12
 """How many levels are tried by default."""
@@ -57,9 +59,7 @@ class Hierarchy:
     def to_dict(self) -> dict[str, list[float]]:
         """One list per column, ready for a DataFrame."""
         columns = ("level", "lower_bound", "n_candidates", "objective", "seconds")
-        return {
-            name: [getattr(rung, name) for rung in self.rungs] for name in columns
-        }
+        return {name: [getattr(rung, name) for rung in self.rungs] for name in columns}
 
     def __str__(self) -> str:
         lines = ["level  lower bound  candidates    objective   seconds"]
@@ -113,15 +113,20 @@ def hierarchy(
     >>> [rung.level for rung in hierarchy(problem).rungs]
     [1, 2, 3]
     """
-    found = _decompose(problem, levels, spectrum)
-    chosen = _spread(len(found)) if levels is None else sorted(set(levels))
-    if not chosen:
+    if method not in get_args(ScreeningName):
+        raise ParameterError(
+            f"`method` must be one of {', '.join(get_args(ScreeningName))}: "
+            f"it is {method!r}."
+        )
+    wanted = None if levels is None else sorted(set(levels))
+    if wanted == []:
         raise ParameterError("`levels` must not be empty: name at least one level.")
+    found = spectrum or decompose(problem, wanted[-1] if wanted else None)
     watch = Watch(time_limit, callback)
     rungs: list[Rung] = []
     try:
-        for k in chosen:
-            rung = _climb(Run(problem, gap, watch), method, found, k)
+        for k in wanted or _spread(len(found)):
+            rung = _climb(Run(problem, gap, watch), method, found.level(k))
             if watch.stopped is not None and rungs:
                 break
             rungs.append(rung)
@@ -129,3 +134,23 @@ def hierarchy(
         if not rungs:
             raise
     return Hierarchy(problem, method, tuple(rungs))
+
+
+def _climb(run: Run, method: ScreeningName, level: Level) -> Rung:
+    start = time.perf_counter()
+    screening = screen(run, method, level)
+    run.offer(screening.x)
+    solve_reduced(run, screening.candidates)
+    return Rung(
+        level=level.k,
+        lower_bound=screening.lower_bound,
+        n_candidates=len(screening.candidates),
+        objective=np.inf if run.x is None else run.problem.objective(run.x),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _spread(highest: int) -> list[int]:
+    """Levels from 1 to the highest, denser at the low end."""
+    values = np.geomspace(1, highest, min(DEFAULT_COUNT, highest))
+    return sorted({round(value) for value in values})

@@ -23,7 +23,8 @@ from cardqp.spectral.spectrum import Spectrum, spectrum
 
 log = logging.getLogger(__name__)
 
-MethodName = Literal["best-response", "dual-program", "exact"]
+ScreeningName = Literal["best-response", "dual-program"]
+MethodName = ScreeningName | Literal["exact"]
 METHODS: tuple[MethodName, ...] = ("best-response", "dual-program", "exact")
 
 Result = TypeVar("Result")
@@ -132,7 +133,7 @@ def _check_settings(method: str, gap: float, time_limit: float) -> None:
 
 
 def _screen_and_reduce(
-    run: Run, method: MethodName, level: int | None, known: Spectrum | None
+    run: Run, method: ScreeningName, level: int | None, known: Spectrum | None
 ) -> None:
     """The paper's pipe: a level, its candidates, the exact solve on them."""
     problem = run.problem
@@ -150,15 +151,16 @@ def _screen_and_reduce(
     )
     screening = run.stage(
         "screening",
-        lambda: _screen(run, method, truncated),
+        lambda: screen(run, method, truncated),
         problem.n,
         lambda s: (len(s.candidates), s.stop.value),
     )
     run.offer(screening.x)
-    _solve_reduced(run, screening.candidates)
+    solve_reduced(run, screening.candidates)
 
 
-def _screen(run: Run, method: MethodName, level: Level) -> Screening:
+def screen(run: Run, method: ScreeningName, level: Level) -> Screening:
+    """Find candidates at one level."""
     if method == "best-response":
         response = BestResponse()
         return response.result(level, *iterate(response, level, run.watch))
@@ -166,7 +168,7 @@ def _screen(run: Run, method: MethodName, level: Level) -> Screening:
     return program.result(level, *iterate(program, level, run.watch))
 
 
-def _solve_reduced(run: Run, candidates: IntArray) -> None:
+def solve_reduced(run: Run, candidates: IntArray) -> None:
     """Solve the problem on the candidates exactly; all other variables are zero."""
     if len(candidates) == 0:
         return

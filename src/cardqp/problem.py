@@ -311,23 +311,38 @@ class SparseQP:
     def restrict(self, indices: IntArray) -> "SparseQP":
         """The problem on some variables, all others being zero."""
         fewer = None if self.sparsity is None else min(self.sparsity, len(indices))
-        return SparseQP.__new__(SparseQP)._fill(
+        return self._with(
             quadratic=self.quadratic.restrict(indices),
             c=self.c[indices],
             eta=self.eta[indices],
             sparsity=fewer,
-            penalty=self.penalty,
             rows=self.rows.restrict(indices),
             lower=self.lower[indices],
             upper=self.upper[indices],
-            constant=self.constant,
             names=None if self.names is None else tuple(self.names[j] for j in indices),
         )
 
     def with_quadratic(self, form: QuadraticForm) -> "SparseQP":
         """The same problem with another quadratic form."""
+        return self._with(quadratic=form)
+
+    def with_limits(
+        self, sparsity: int | None = None, penalty: float | None = None
+    ) -> "SparseQP":
+        """The same problem with another sparsity, penalty or both.
+
+        Nothing that was computed from the quadratic form is computed again.
+        """
+        changes: dict[str, Any] = {}
+        if sparsity is not None:
+            changes["sparsity"] = check.sparsity(sparsity, self.n)
+        if penalty is not None:
+            changes["penalty"] = check.penalty(penalty)
+        return self._with(**changes)
+
+    def _with(self, **changes: Any) -> "SparseQP":
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return SparseQP.__new__(SparseQP)._fill(**fields | {"quadratic": form})
+        return SparseQP.__new__(SparseQP)._fill(**fields | changes)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the problem to a ``.npz`` archive whose keys are the arguments.

@@ -438,7 +438,7 @@ def dual_value(
     """Theorem 1 at the tangent in x, without rounding margins."""
     n = len(c)
     row_slope = combine_rows(A, beta)
-    total = -np.dot(x, Qx) - np.dot(beta, b)
+    total = -float(np.dot(x, Qx)) - float(np.dot(beta, b))
     gains = np.zeros(n)
     for j in range(n):
         if status[j] < 0:

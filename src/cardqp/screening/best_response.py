@@ -11,10 +11,10 @@ from cardqp.dual.ray import proves_empty
 from cardqp.problem import SparseQP
 from cardqp.screening.reply import farkas_ray, reply_to_dual, reply_to_support
 from cardqp.screening.result import Screening, Trace, conclude
+from cardqp.sparsity import Choice
 from cardqp.spectral.choose import choose_level
 from cardqp.spectral.level import DualPoint, Level
 from cardqp.spectral.spectrum import Spectrum
-from cardqp.sparsity import Choice
 
 LAST_SUPPORTS = 10
 """How many supports make up the candidates if they have not begun to repeat."""

@@ -8,8 +8,8 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.convex.support_qp import fit_support
 from cardqp.convex.violation import least_violation
 from cardqp.dual.separable import minimizer
-from cardqp.spectral.level import DualPoint, Level
 from cardqp.sparsity import Choice
+from cardqp.spectral.level import DualPoint, Level
 
 DOUBLINGS = 200
 """Enough to take any positive float64 beyond all others along a ray."""

@@ -9,8 +9,8 @@ from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.problem import SparseQP
-from cardqp.spectral.level import DualPoint, Level
 from cardqp.sparsity import Choice
+from cardqp.spectral.level import DualPoint, Level
 
 
 @dataclass(frozen=True, slots=True)

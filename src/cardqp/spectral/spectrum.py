@@ -80,7 +80,7 @@ class Spectrum:
         kept = np.cumsum(self.eigenvalues**2)
         if len(self) == self.problem.n:
             tail = np.cumsum(self.eigenvalues[::-1] ** 2)[::-1]
-            return np.sqrt(np.append(tail[1:], 0.0))
+            return np.asarray(np.sqrt(np.append(tail[1:], 0.0)))
         rest = np.maximum(self.problem.quadratic.squared_norm() - kept, 0.0)
         return np.asarray(np.sqrt(rest))
 

@@ -1,0 +1,106 @@
+"""What each command does."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from cardqp.cli.main import INFEASIBLE, SOLVED, STOPPED_EARLY, UNKNOWN
+from cardqp.cli.progress import ProgressLine
+from cardqp.cli.report import solution_table
+from cardqp.cli.tables import read_regression
+from cardqp.exceptions import BackendNotFoundError, ProblemError
+from cardqp.ladder import hierarchy
+from cardqp.pipeline import solve
+from cardqp.problem import SparseQP
+from cardqp.solution import Solution, Status
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the chosen command."""
+    return demo(options) if options.command == "demo" else solve_file(options)
+
+
+def solve_file(options: argparse.Namespace) -> int:
+    """``cardqp solve FILE``."""
+    problem = _load(options)
+    solution = _solve(problem, options)
+    _show(solution, options)
+    return exit_code(solution)
+
+
+def demo(options: argparse.Namespace) -> int:
+    """``cardqp demo``: the main job on data that comes with scikit-learn."""
+    problem = diabetes_problem()
+    solution = _solve(problem, options)
+    _show(solution, options)
+    with ProgressLine(sys.stderr, quiet=options.json) as progress:
+        steps = hierarchy(problem, time_limit=options.time_limit, callback=progress)
+    steps.plot().figure.savefig(options.output, dpi=150)
+    if not options.json:
+        print(f"\n{steps}\n\nHierarchy drawn to {options.output}")
+    return exit_code(solution)
+
+
+def diabetes_problem() -> SparseQP:
+    """Diabetes data with all squares and products, standardised: n = 65, s = 10."""
+    try:
+        from sklearn.datasets import load_diabetes
+        from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+    except ImportError as err:
+        raise BackendNotFoundError(
+            "The demo needs scikit-learn: install it with `pip install cardqp[demo]`."
+        ) from err
+    data = load_diabetes()
+    polynomial = PolynomialFeatures(degree=2, include_bias=False)
+    X = StandardScaler().fit_transform(polynomial.fit_transform(data.data))
+    y = (data.target - data.target.mean()) / data.target.std()
+    names = polynomial.get_feature_names_out(data.feature_names)
+    return SparseQP.from_regression(X, y, eta=10.0, sparsity=10, names=names)
+
+
+def exit_code(solution: Solution) -> int:
+    """0 when the method ran to its end, else why not."""
+    if solution.status is Status.INFEASIBLE:
+        return INFEASIBLE
+    if solution.x is None:
+        return UNKNOWN
+    if solution.status is Status.FEASIBLE and solution.stop.is_early:
+        return STOPPED_EARLY
+    return SOLVED
+
+
+def _load(options: argparse.Namespace) -> SparseQP:
+    limits = {"sparsity": options.sparsity, "penalty": options.penalty}
+    given = {name: value for name, value in limits.items() if value is not None}
+    suffix = Path(options.file).suffix.lower()
+    if suffix == ".npz":
+        if options.target is not None:
+            raise ProblemError("`--target` is for tables: a .npz problem has none.")
+        problem = SparseQP.load(options.file)
+        return problem.with_limits(**given) if given else problem
+    if suffix == ".csv":
+        data = read_regression(options.file, options.target, options.standardize)
+        return SparseQP.from_regression(
+            data.X, data.y, eta=options.eta, names=data.names, **given
+        )
+    raise ProblemError(f"`file` must end in .npz or .csv: it is {options.file}.")
+
+
+def _solve(problem: SparseQP, options: argparse.Namespace) -> Solution:
+    with ProgressLine(sys.stderr, quiet=options.json) as progress:
+        return solve(
+            problem,
+            method=options.method,
+            level=options.level,
+            gap=options.gap,
+            time_limit=options.time_limit,
+            callback=progress,
+        )
+
+
+def _show(solution: Solution, options: argparse.Namespace) -> None:
+    if options.json:
+        print(json.dumps(solution.to_dict(), indent=2))
+    else:
+        print(solution_table(solution))

@@ -1,0 +1,110 @@
+"""The command ``cardqp``: arguments in, exit codes out."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from cardqp import __version__
+
+SOLVED, BAD_INPUT, STOPPED_EARLY, INFEASIBLE, UNKNOWN = 0, 2, 3, 4, 5
+
+EXIT_CODES = """\
+exit codes: 0 solved; 2 bad input; 3 stopped early with a feasible point;
+4 infeasible (proved); 5 stopped without a feasible point"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands and options."""
+    parser = argparse.ArgumentParser(
+        prog="cardqp",
+        description="Sparse convex quadratic programs with a proof of optimality.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"cardqp {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_demo(commands)
+    _add_solve(commands)
+    return parser
+
+
+def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    demo = commands.add_parser(
+        "demo", help="choose 10 of 65 features of the diabetes data, with proof"
+    )
+    demo.add_argument(
+        "--output",
+        default="cardqp-demo.png",
+        metavar="PNG",
+        help="where to draw the hierarchy (default: %(default)s)",
+    )
+    _add_solver_options(demo, method="exact")
+
+
+def _add_solve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    solve = commands.add_parser("solve", help="solve a problem from a file")
+    solve.add_argument("file", help=".npz problem, or .csv table with a header line")
+    table = solve.add_argument_group("tables (.csv): sparse ridge regression")
+    table.add_argument("--target", metavar="COLUMN", help="the column to predict")
+    table.add_argument(
+        "--eta", type=float, default=10.0, help="ridge is 1/eta (default: 10)"
+    )
+    table.add_argument(
+        "--standardize",
+        action="store_true",
+        help="centre all columns and scale the features to unit variance",
+    )
+    solve.add_argument(
+        "--sparsity", type=int, metavar="S", help="the largest number of nonzeros"
+    )
+    solve.add_argument(
+        "--penalty", type=float, metavar="THETA", help="the price of each nonzero"
+    )
+    _add_solver_options(solve, method="best-response")
+
+
+def _add_solver_options(parser: argparse.ArgumentParser, method: str) -> None:
+    parser.add_argument(
+        "--method",
+        default=method,
+        choices=["best-response", "dual-program", "exact"],
+        help="default: %(default)s",
+    )
+    parser.add_argument("--level", type=int, metavar="K", help="eigenvectors to keep")
+    parser.add_argument(
+        "--gap", type=float, default=1e-4, help="relative gap (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="default: %(default)s",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, nothing else")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    options = build_parser().parse_args(arguments)
+    # Imported late so that --help and --version answer at once.
+    from cardqp.cli import commands
+    from cardqp.exceptions import CardQPError
+
+    try:
+        return commands.run(options)
+    except BrokenPipeError:
+        # The reader went away; keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return SOLVED
+    except (CardQPError, OSError) as err:
+        print(f"cardqp: {err}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print("cardqp: interrupted", file=sys.stderr)
+        return UNKNOWN
+
+
+if __name__ == "__main__":
+    sys.exit(main())

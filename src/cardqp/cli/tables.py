@@ -1,0 +1,115 @@
+"""Comma-separated tables of numbers with a header line."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cardqp._typing import FloatArray
+from cardqp.exceptions import ProblemError
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionTable:
+    """Features, response and the features' names."""
+
+    X: FloatArray
+    y: FloatArray
+    names: tuple[str, ...]
+
+
+def read_regression(
+    path: str, target: str | None, standardize: bool = False
+) -> RegressionTable:
+    """Read a table and set the target column apart.
+
+    Parameters
+    ----------
+    path : str
+        A ``.csv`` file whose first line names the columns.
+    target : str
+        The column to predict; all others are features.
+    standardize : bool
+        Centre all columns and scale the features to unit variance.
+    """
+    header = _header(path)
+    if target is None:
+        raise ProblemError(
+            f"`--target` is missing: name the column to predict, one of {header}."
+        )
+    if target not in header:
+        raise ProblemError(
+            f"`--target` must be a column: {target!r} is not in {header}."
+        )
+    values = _numbers(path, header)
+    column = header.index(target)
+    X, y = np.delete(values, column, axis=1), values[:, column]
+    names = tuple(name for name in header if name != target)
+    if standardize:
+        X, y = _standardize(X, names), y - y.mean()
+    return RegressionTable(X, y, names)
+
+
+def _header(path: str) -> list[str]:
+    with Path(path).open(newline="", encoding="utf-8-sig") as stream:
+        header = [name.strip() for name in next(csv.reader(stream), [])]
+    if len(set(header)) < len(header) or "" in header:
+        raise ProblemError(
+            f"`file` must start with distinct column names: {path} has {header}."
+        )
+    if len(header) < 2:
+        raise ProblemError(
+            f"`file` must have two columns or more: {path} has {header}."
+        )
+    return header
+
+
+def _numbers(path: str, header: list[str]) -> FloatArray:
+    rows = []
+    with Path(path).open(newline="", encoding="utf-8-sig") as stream:
+        reader = csv.reader(stream)
+        next(reader)
+        for row in reader:
+            if row:
+                rows.append(_parse(row, header, path, reader.line_num))
+    if not rows:
+        raise ProblemError(f"`file` must have rows below the header: {path} has none.")
+    return np.array(rows)
+
+
+def _parse(row: list[str], header: list[str], path: str, line: int) -> list[float]:
+    if len(row) != len(header):
+        raise ProblemError(
+            f"`file` must have {len(header)} values in each line: line {line} of "
+            f"{path} has {len(row)}."
+        )
+    try:
+        return [float(cell) for cell in row]
+    except ValueError:
+        name, cell = next(
+            (n, c) for n, c in zip(header, row, strict=True) if not _is_number(c)
+        )
+        raise ProblemError(
+            f"`file` must hold numbers: line {line} of {path} has {cell!r} in column "
+            f"{name!r}; fill in, encode or remove it."
+        ) from None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _standardize(X: FloatArray, names: tuple[str, ...]) -> FloatArray:
+    spread = X.std(axis=0)
+    constant = np.flatnonzero(spread == 0)
+    if len(constant):
+        raise ProblemError(
+            f"`--standardize` needs columns that vary: {names[constant[0]]!r} is "
+            "constant; remove it."
+        )
+    return np.asarray((X - X.mean(axis=0)) / spread)

@@ -1,0 +1,78 @@
+"""Pictures; Matplotlib is imported only here and only when asked for."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cardqp.exceptions import BackendNotFoundError
+
+if TYPE_CHECKING:
+    from cardqp.ladder import Hierarchy
+
+# Okabe and Ito's palette, told apart by colour-blind readers and in grey.
+BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
+
+
+def new_axes() -> Any:
+    """Axes of a new figure that belongs to no window."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as err:
+        raise BackendNotFoundError(
+            "Plots need Matplotlib: install it with `pip install cardqp[plot]`."
+        ) from err
+    return Figure(figsize=(7.0, 4.2), layout="constrained").subplots()
+
+
+def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
+    """Bounds and reduced optima (left axis), candidates (right axis), by level.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        The levels.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        ``ax.figure.savefig("hierarchy.png")`` writes it to a file.
+    """
+    ax = new_axes() if ax is None else ax
+    columns = {name: np.array(v) for name, v in hierarchy.to_dict().items()}
+    level, lower, upper = (
+        columns[name] for name in ("level", "lower_bound", "objective")
+    )
+    feasible = np.isfinite(upper)
+    best = upper[feasible].min(initial=np.inf)
+    ax.plot(level, lower, "o-", color=BLUE, label="lower bound (proved)")
+    ax.plot(
+        level[feasible],
+        upper[feasible],
+        "s--",
+        color=ORANGE,
+        label="optimum on the candidates",
+    )
+    if np.isfinite(best):
+        highest = max(best, np.max(lower))
+        span = max(highest - float(np.median(lower)), 1e-3 * abs(highest))
+        ax.set_ylim(highest - 2.0 * span, highest + 0.5 * span)
+    ax.set_xscale("log")
+    ax.set_xticks(level, [f"{k:d}" for k in level])
+    ax.minorticks_off()
+    ax.set_xlabel("level k (eigenvectors kept)")
+    ax.set_ylabel("objective")
+    right = ax.twinx()
+    right.plot(
+        level, columns["n_candidates"], "^:", color=GREEN, label="candidates (guessed)"
+    )
+    right.set_ylabel("number of candidates")
+    right.set_ylim(bottom=0)
+    handles = [
+        *ax.get_legend_handles_labels()[0],
+        *right.get_legend_handles_labels()[0],
+    ]
+    ax.legend(handles, [h.get_label() for h in handles], loc="lower right")
+    ax.set_title(f"Hierarchy by {hierarchy.method}")
+    return ax
