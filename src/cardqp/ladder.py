@@ -152,5 +152,6 @@ def _climb(run: Run, method: ScreeningName, level: Level) -> Rung:
 
 def _spread(highest: int) -> list[int]:
     """Levels from 1 to the highest, denser at the low end."""
-    values = np.geomspace(1, highest, min(DEFAULT_COUNT, highest))
-    return sorted({round(value) for value in values})
+    if highest <= DEFAULT_COUNT:
+        return list(range(1, highest + 1))
+    return sorted({round(value) for value in np.geomspace(1, highest, DEFAULT_COUNT)})

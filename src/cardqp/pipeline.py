@@ -106,8 +106,9 @@ def solve(
     --------
     >>> import numpy as np
     >>> problem = SparseQP(np.eye(3), [-4.0, -2.0, -1.0], eta=1.0, sparsity=1)
-    >>> solve(problem, method="exact")
-    Solution(OPTIMAL, objective=-2, lower_bound=-2, gap=0.00e+00, support=[0])
+    >>> solution = solve(problem, method="exact")
+    >>> solution.status.name, solution.support.tolist(), solution.objective
+    ('OPTIMAL', [0], -2.0)
     """
     _check_settings(method, gap, time_limit)
     run = Run(problem, gap, Watch(time_limit, callback))

@@ -83,8 +83,8 @@ def _solve_scaled(
 ) -> tuple[FloatArray, FloatArray] | None:
     """Minimiser and row multipliers on the support; None when infeasible.
 
-    Variables are scaled to unit curvature and rows to unit length, so that the
-    solvers' absolute tolerances mean something.
+    Variables are scaled to unit curvature and unit size and rows to unit length, so
+    that the solvers' absolute tolerances mean something.
     """
     unit = 1.0 / power_of_two(np.sqrt(block.diagonal()))
     on_support = problem.rows.restrict(support)
@@ -93,16 +93,21 @@ def _solve_scaled(
     ).scaled()
     hessian = 2.0 * unit[:, None] * block * unit
     slope = unit * c
-    size = power_of_two(np.maximum(np.abs(slope).max(keepdims=True), 1e-300))[0]
-    lower, upper = problem.lower[support] / unit, problem.upper[support] / unit
-    data = (hessian / size, slope / size, rows, lower, upper)
+    size = float(np.abs(np.concatenate([slope, rows.rhs])).max()) or 1.0
+    data = (
+        hessian,
+        slope / size,
+        Rows(rows.matrix, rows.rhs / size, rows.is_equality),
+        problem.lower[support] / unit / size,
+        problem.upper[support] / unit / size,
+    )
     answer = _active_set(*data) if len(support) <= ACTIVE_SET_LIMIT else _UNSOLVED
     if answer is _UNSOLVED:
         answer = _interior_point(*data)
     if answer is None:
         return None
     part, beta = answer
-    return unit * part, beta * size / row_scale
+    return unit * part * size, beta * size / row_scale
 
 
 _UNSOLVED: tuple[FloatArray, FloatArray] = (np.zeros(0), np.zeros(0))

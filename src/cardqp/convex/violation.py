@@ -32,7 +32,7 @@ def least_violation(problem: SparseQP, choice: Choice) -> tuple[float, FloatArra
     ray : (m,) array
         Multipliers of the rows, in the rows' own units.
     """
-    allowed = np.flatnonzero(~choice.outside)
+    allowed = np.flatnonzero(~choice.outside if choice.slots > 0 else choice.inside)
     rows, scale = problem.rows.restrict(allowed).scaled()
     lower, upper = problem.lower[allowed], problem.upper[allowed]
     is_switched = choice.free[allowed] & (np.isfinite(lower) | np.isfinite(upper))

@@ -15,8 +15,8 @@ from cardqp.spectral.choose import choose_level
 from cardqp.spectral.level import DualPoint, Level
 from cardqp.spectral.spectrum import Spectrum
 
-PATIENCE = 20
-"""A support that stays this many iterations is tried as the final answer."""
+TRY_EVERY = 20
+"""Iterations between two attempts to end at a saddle point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,6 @@ class DualProgramState:
     best: DualPoint
     best_value: float
     upper_bound: float = np.inf
-    unchanged: int = 0
     stop: Stop | None = None
     tried: set[bytes] = field(default_factory=set)
     bounds: list[float] = field(default_factory=list)
@@ -65,7 +64,7 @@ class DualProgram:
         The paper's constant ``a``.  By default the inverse of the dual function's
         curvature, which does not depend on the units of the data.
     early_stop : bool
-        End when nothing more can be proved: the support has settled on a saddle
+        End when nothing more can be proved: the support is one side of a saddle
         point, the bound has reached a feasible value, or the subgradient vanishes.
 
     References
@@ -102,16 +101,15 @@ class DualProgram:
         state.bounds.append(reply.value)
         state.supports.append(reply.support)
         better = reply.value > state.best_value
-        same = np.array_equal(reply.support, state.reply.support)
         following = replace(
             state,
             dual=dual,
             reply=reply,
             best=dual if better else state.best,
             best_value=max(reply.value, state.best_value),
-            unchanged=state.unchanged + 1 if same else 0,
         )
-        return self._try_support(level, following) if self.early_stop else following
+        is_due = self.early_stop and len(state.bounds) % TRY_EVERY == 0
+        return self._try_support(level, following) if is_due else following
 
     def done(self, state: DualProgramState) -> Stop | None:
         """Settled, or out of iterations."""
@@ -163,12 +161,11 @@ class DualProgram:
         return DualPoint(alpha, beta), moved
 
     def _try_support(self, level: Level, state: DualProgramState) -> DualProgramState:
-        """If the support has settled, jump to its best reply and see who answers."""
-        key = state.reply.support.tobytes()
-        if state.unchanged < PATIENCE or key in state.tried:
-            return state
-        state.tried.add(key)
+        """Jump to the best reply to the current support and see who answers."""
         support = state.reply.support
+        if support.tobytes() in state.tried:
+            return state
+        state.tried.add(support.tobytes())
         upper = min(state.upper_bound, fit_support(level.problem, support).objective)
         dual = reply_to_support(level, support)
         reply = reply_to_dual(level, dual)

@@ -1,0 +1,202 @@
+import io
+import json
+import re
+import signal
+
+import numpy as np
+import pytest
+
+from cardqp import Progress, SparseQP
+from cardqp.cli.main import main
+from cardqp.cli.progress import ProgressLine
+from tests.problems import random_problem
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    y = 3.0 * X[:, 1] - 2.0 * X[:, 3] + 0.1 * rng.standard_normal(60)
+    path = tmp_path / "data.csv"
+    header = "a,b,c,d,e,y"
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header=header, comments="")
+    return path
+
+
+def run(*arguments):
+    return main([str(a) for a in arguments])
+
+
+@pytest.mark.parametrize("method", ["exact", "best-response", "dual-program"])
+def test_solve_table(table, capsys, method):
+    code = run(
+        "solve", table, "--target", "y", "--sparsity", 2, "--eta", 10, "--method", method
+    )  # fmt: skip
+    captured = capsys.readouterr()
+    assert code == 0
+    assert captured.err == ""
+    assert "OPTIMAL" in captured.out
+    first_words = [line.split(" ")[0] for line in captured.out.splitlines()]
+    assert [word for word in first_words if len(word) == 1] == ["b", "d"]
+
+
+def test_json_is_json(table, capsys):
+    code = run("solve", table, "--target", "y", "--sparsity", 2, "--json", "--level", 3)
+    answer = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert answer["names"] == ["b", "d"]
+    assert answer["gap"] <= 1e-4
+
+
+def test_standardize_centres(table, capsys):
+    run("solve", table, "--target", "y", "--sparsity", 2, "--standardize", "--json")
+    answer = json.loads(capsys.readouterr().out)
+    data = np.loadtxt(table, delimiter=",", skiprows=1)
+    X = (data[:, :5] - data[:, :5].mean(axis=0)) / data[:, :5].std(axis=0)
+    problem = SparseQP.from_regression(
+        X, data[:, 5] - data[:, 5].mean(), eta=10.0, sparsity=2
+    )
+    x = np.zeros(5)
+    x[answer["support"]] = answer["values"]
+    assert answer["objective"] == pytest.approx(problem.objective(x))
+
+
+def test_solve_archive(tmp_path, capsys):
+    path = tmp_path / "p.npz"
+    random_problem("rows", 0).save(path)
+    assert run("solve", path, "--method", "exact") == 0
+    assert "OPTIMAL" in capsys.readouterr().out
+    assert run("solve", path, "--sparsity", 0, "--json") in (0, 4)
+
+
+def test_infeasible_archive(tmp_path, capsys):
+    path = tmp_path / "p.npz"
+    random_problem("infeasible", 0).save(path)
+    assert run("solve", path) == 4
+    out = capsys.readouterr().out
+    assert "INFEASIBLE" in out
+    assert "advice: relax the rows" in out
+
+
+@pytest.fixture
+def hard_archive(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 100)) + rng.standard_normal((30, 1))
+    path = tmp_path / "p.npz"
+    problem = SparseQP.from_regression(X, X[:, :12].sum(1), eta=1e3, sparsity=12)
+    problem.save(path)
+    return path
+
+
+def test_stopped_early(hard_archive, capsys):
+    arguments = ("solve", hard_archive, "--method", "exact", "--time-limit")
+    assert run(*arguments, 0.5) == 3
+    assert run(*arguments, 0) == 5
+    assert "advice" in capsys.readouterr().out
+
+
+BAD = [
+    (["solve", "missing.npz"], "does not exist"),
+    (["solve", "missing.csv", "--target", "y", "--sparsity", 1], "missing.csv"),
+    (["solve", "data.txt"], "`file` must end in .npz or .csv"),
+    (["solve", "{table}", "--sparsity", 1], "`--target` is missing"),
+    (["solve", "{table}", "--target", "z", "--sparsity", 1], "'z' is not in"),
+    (["solve", "{table}", "--target", "y"], "`sparsity` or `penalty` is missing"),
+    (["solve", "{table}", "--target", "y", "--sparsity", 9], "`sparsity` must lie"),
+    (["solve", "{table}", "--target", "y", "--sparsity", 1, "--eta", 0], "`eta`"),
+    (["solve", "{table}", "--target", "y", "--sparsity", 1, "--gap", -1], "`gap`"),
+    (["solve", "{table}", "--target", "y", "--sparsity", 1, "--level", 99], "`level`"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD)
+def test_bad_input_is_one_line(table, capsys, arguments, message):
+    code = run(*[str(a).replace("{table}", str(table)) for a in arguments])
+    captured = capsys.readouterr()
+    assert code == 2
+    assert captured.out == ""
+    assert captured.err.startswith("cardqp: ")
+    assert captured.err.count("\n") == 1
+    assert message in captured.err
+
+
+TABLES = [
+    ("a,y\n1,2\n3\n", "line 3 of .* has 1"),
+    ("a,y\n1,2\nx,4\n", "line 3 of .* has 'x' in column 'a'"),
+    ("a,y\n1,2\n,4\n", "line 3 of .* has '' in column 'a'"),
+    ("a,y\n1,2\nnan,4\n", "`X` must be finite"),
+    ("a,a\n1,2\n", "distinct column names"),
+    ("y\n1\n", "two columns or more"),
+    ("a,y\n", "rows below the header"),
+    ("", "two columns or more"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), TABLES)
+def test_bad_tables(tmp_path, capsys, text, message):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    assert run("solve", path, "--target", "y", "--sparsity", 1) == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_constant_column_cannot_be_standardised(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n1,1,2\n1,2,3\n")
+    arguments = ("--target", "y", "--sparsity", 1, "--standardize")
+    assert run("solve", path, *arguments) == 2
+    assert "'a' is constant" in capsys.readouterr().err
+
+
+def test_target_on_an_archive(tmp_path, capsys):
+    path = tmp_path / "p.npz"
+    random_problem("rows", 0).save(path)
+    assert run("solve", path, "--target", "y") == 2
+    assert "`--target` is for tables" in capsys.readouterr().err
+
+
+def test_demo_draws_and_proves(tmp_path, capsys):
+    picture = tmp_path / "demo.png"
+    assert run("demo", "--output", picture, "--method", "best-response") == 0
+    out = capsys.readouterr().out
+    assert "bmi" in out
+    assert "lower bound" in out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_help_is_quick_and_lists_exit_codes(capsys):
+    with pytest.raises(SystemExit) as end:
+        run("--help")
+    assert end.value.code == 0
+    assert "4 infeasible" in capsys.readouterr().out
+
+
+def test_ctrl_c_prints_the_best_answer(hard_archive, capsys, monkeypatch):
+    def press_ctrl_c(_, progress):
+        if progress.n_iter == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(ProgressLine, "__call__", press_ctrl_c)
+    assert run("solve", hard_archive, "--method", "exact", "--json") == 3
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["stop"] == "INTERRUPTED"
+    assert captured.err == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_only_on_terminals():
+    event = Progress("branch and bound", 7, 3.0, 1.5, 1.25, n_open=4)
+    for stream, quiet in ((io.StringIO(), False), (Terminal(), True)):
+        with ProgressLine(stream, quiet=quiet) as line:
+            line(event)
+        assert stream.getvalue() == ""
+    terminal = Terminal()
+    with ProgressLine(terminal) as line:
+        line(event)
+        line(event)
+    assert terminal.getvalue().count("bound 1.25") == 1
+    assert terminal.getvalue().endswith("\r\033[K")

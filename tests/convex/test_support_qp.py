@@ -1,0 +1,66 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from cardqp import SparseQP
+from cardqp.convex import support_qp
+from cardqp.convex.support_qp import fit_support
+from tests.problems import KINDS, random_problem, support_optimum
+
+
+@pytest.fixture(params=["active set", "interior point"])
+def solver(request, monkeypatch):
+    if request.param == "interior point":
+        monkeypatch.setattr(support_qp, "ACTIVE_SET_LIMIT", 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.usefixtures("solver")
+def test_every_support_equals_the_oracle(kind):
+    problem = random_problem(kind, 0)
+    for size in range(3):
+        for support in itertools.combinations(range(problem.n), size):
+            expected = support_optimum(problem, list(support))
+            fit = fit_support(problem, np.array(support, dtype=int))
+            if np.isinf(expected):
+                assert fit.x is None
+                assert fit.objective == np.inf
+                continue
+            price = problem.rule.penalty * np.count_nonzero(fit.x)
+            assert fit.objective - price == pytest.approx(expected, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["rows", "equality", "rows+bounds", "bounds"])
+@pytest.mark.parametrize("seed", range(5))
+def test_optimality_conditions_hold_on_the_support(kind, seed):
+    problem = random_problem(kind, seed)
+    support = np.arange(min(4, problem.n))
+    fit = fit_support(problem, support)
+    if fit.x is None:
+        pytest.skip("this support of a random problem is infeasible")
+    rows = problem.rows
+    slope = (
+        problem.c
+        + 2 * problem.Q @ fit.x
+        + 2 * problem.ridge * fit.x
+        + rows.matrix.T @ fit.beta
+    )[support]
+    x, lower, upper = (v[support] for v in (fit.x, problem.lower, problem.upper))
+    size = np.abs(problem.c).max()
+    at_lower, at_upper = x <= lower + 1e-9, x >= upper - 1e-9
+    inside = ~(at_lower | at_upper)
+    assert np.abs(slope[inside]).max(initial=0.0) <= 1e-7 * size
+    assert (slope[at_lower & ~at_upper] >= -1e-7 * size).all()
+    assert (slope[at_upper & ~at_lower] <= 1e-7 * size).all()
+    assert (fit.beta[~rows.is_equality] >= 0).all()
+    slack = rows.rhs - rows.matrix @ fit.x
+    assert np.abs(fit.beta * slack).max(initial=0.0) <= 1e-7 * size
+
+
+def test_nothing_chosen():
+    empty = np.zeros(0, dtype=int)
+    fine = SparseQP(np.eye(2), [1, 1], eta=1.0, sparsity=0, A=[[1, 1]], b=[1.0])
+    assert fit_support(fine, empty).objective == 0.0
+    never = SparseQP(np.eye(2), [1, 1], eta=1.0, sparsity=0, A=[[1, 1]], b=[-1.0])
+    assert fit_support(never, empty).x is None

@@ -1,0 +1,49 @@
+import numpy as np
+
+from cardqp import SparseQP
+from cardqp.convex.violation import least_violation
+from cardqp.dual.ray import proves_empty
+from cardqp.sparsity import Choice
+
+
+def problem(sparsity=2, **settings):
+    return SparseQP(
+        np.eye(3), np.ones(3), eta=1.0, sparsity=sparsity, **settings
+    )  # fmt: skip
+
+
+def test_contradicting_rows():
+    empty = problem(A=[[1.0, 1.0, 0.0], [-1.0, -1.0, 0.0]], b=[-1.0, 0.5])
+    root = Choice.root(3, 2)
+    violation, ray = least_violation(empty, root)
+    assert violation > 0.1
+    assert proves_empty(empty, ray, root)
+    assert not proves_empty(empty, np.array([1.0, 0.0]), root)
+    assert not proves_empty(empty, np.array([np.nan, 1.0]), root)
+
+
+def test_sum_that_needs_more_variables_than_allowed():
+    bounded = problem(A_eq=[[1.0, 1.0, 1.0]], b_eq=[2.5], lower=0.0, upper=1.0)
+    root = Choice.root(3, 2)
+    violation, ray = least_violation(bounded, root)
+    assert violation > 0.1
+    assert proves_empty(bounded, ray, root)
+    roomy = Choice.root(3, 3)
+    assert least_violation(bounded, roomy)[0] < 1e-7
+    assert not proves_empty(bounded, ray, roomy)
+
+
+def test_branch_that_excludes_the_only_way_out():
+    feasible = problem(A_eq=[[1.0, 0.0, 0.0]], b_eq=[1.0])
+    root = Choice.root(3, 2)
+    assert not proves_empty(feasible, least_violation(feasible, root)[1], root)
+    without_first = root.decide(np.zeros(0, dtype=int), np.array([0]))
+    violation, ray = least_violation(feasible, without_first)
+    assert violation > 0.1
+    assert proves_empty(feasible, ray, without_first)
+    assert not proves_empty(feasible, ray, root)
+
+
+def test_negative_multipliers_of_inequalities_do_not_count():
+    feasible = problem(A=[[1.0, 0.0, 0.0]], b=[1.0], lower=0.0)
+    assert not proves_empty(feasible, np.array([-1.0]), Choice.root(3, 2))

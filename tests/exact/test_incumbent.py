@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+from cardqp.convex.support_qp import fit_support
+from cardqp.datasets import make_regression
+from cardqp.exact.incumbent import improve_by_swaps, round_switches, swap_changes
+from cardqp.problem import SparseQP
+from cardqp.sparsity import Choice
+from tests.problems import random_problem
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_swap_formula_equals_refitting(seed):
+    problem = random_problem("rank-deficient" if seed % 2 else "free", seed)
+    support = np.arange(0, problem.n, 2)
+    before = fit_support(problem, support).objective
+    changes = swap_changes(problem, support)
+    for i in range(len(support)):
+        for j in range(problem.n):
+            if j in support:
+                assert changes[i, j] == np.inf
+                continue
+            swapped = np.sort(np.append(np.delete(support, i), j))
+            after = fit_support(problem, swapped).objective
+            assert changes[i, j] == pytest.approx(after - before, abs=1e-7)
+
+
+def test_swaps_end_where_no_swap_improves():
+    data = make_regression(60, 30, sparsity=4, correlation=0.8, seed=1)
+    problem = SparseQP.from_regression(data.X, data.y, eta=10.0, sparsity=4)
+    start = fit_support(problem, np.array([0, 1, 2, 3]))
+    end = improve_by_swaps(problem, start)
+    assert end.objective < start.objective
+    changes = swap_changes(problem, np.flatnonzero(end.x))
+    assert changes.min() >= -1e-10
+
+
+def test_rounding_keeps_decided_variables_and_the_limit():
+    problem = random_problem("free", 0).restrict(np.arange(3))
+    choice = Choice(np.array([True, False, False]), np.array([False, True, False]), 2)
+    support = round_switches(problem, choice, np.array([1.0, 0.0, 0.3]))
+    assert support.tolist() == [0, 2]
+    penalised = problem.with_limits(penalty=0.1)
+    support = round_switches(penalised, choice, np.array([1.0, 0.0, 0.3]))
+    assert support.tolist() == [0]

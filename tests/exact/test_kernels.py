@@ -1,0 +1,112 @@
+import numpy as np
+import pytest
+
+from cardqp.exact import kernels
+
+
+def prox_problem(seed, *, is_free):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9))
+    v, rho = rng.standard_normal(n), 10.0 ** rng.uniform(-1, 1, n)
+    if is_free:
+        lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+    else:
+        lower, upper = -rng.uniform(0, 1, n), rng.uniform(0, 1, n)
+    status = rng.choice([0.0, 0.0, 0.0, 1.0, -1.0], n)
+    return rng, v, rho, lower, upper, status, float(rng.integers(0, n))
+
+
+def prox_cost(x, z, v, rho, price):
+    on = z > 0
+    assert (x[~on] == 0).all()
+    return (
+        0.5 * np.sum((x - v) ** 2)
+        + 0.5 * np.sum(rho[on] * x[on] ** 2 / z[on])
+        + price * z.sum()
+    )
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+@pytest.mark.parametrize("price", [0.0, 0.05])
+@pytest.mark.parametrize("seed", range(40))
+def test_prox_beats_random_neighbours(seed, is_free, price):
+    rng, v, rho, lower, upper, status, slots = prox_problem(seed, is_free=is_free)
+    n = len(v)
+    x, z = np.empty(n), np.empty(n)
+    r_most = np.sqrt(0.5 / price) if price else np.inf
+    kernels.prox(v, rho, lower, upper, status, slots, r_most, 0.0, x, z)
+    free = status == 0
+    assert z[free].sum() <= slots + 1e-9
+    assert (z[status == 1] == 1).all()
+    assert (z[status == -1] == 0).all()
+    best = prox_cost(x, z, v, rho, price)
+    for _ in range(200):
+        size = 10.0 ** rng.uniform(-4, 0)
+        z_near = np.clip(z + size * rng.standard_normal(n), 0, 1)
+        z_near[~free] = z[~free]
+        if z_near[free].sum() > slots:
+            z_near[free] *= slots / z_near[free].sum()
+        on = z_near > 0
+        ratio = (x + size * rng.standard_normal(n))[on] / z_near[on]
+        x_near = np.zeros(n)
+        x_near[on] = z_near[on] * np.clip(ratio, lower[on], upper[on])
+        assert prox_cost(x_near, z_near, v, rho, price) >= best - 1e-9
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+@pytest.mark.parametrize("seed", range(40))
+def test_prox_with_rows_meets_its_optimality_conditions(seed, is_free):
+    rng, v, rho, lower, upper, status, slots = prox_problem(seed, is_free=is_free)
+    n = len(v)
+    status, slots = np.zeros(n), max(slots, 1.0)
+    start_x, start_z = np.empty(n), np.empty(n)
+    kernels.prox(v, rho, lower, upper, status, slots, np.inf, 0.0, start_x, start_z)
+    A = rng.standard_normal((2, n))
+    A /= np.linalg.norm(A, axis=1)[:, None]
+    # Rows that cut the plain solution off but keep half of it feasible.
+    b = A @ (0.5 * start_x)
+    equal = np.array([True, False])
+    nu, x, z = np.zeros(2), np.empty(n), np.empty(n)
+    _, worst = kernels.prox_rows(
+        v, rho, lower, upper, status, slots, np.inf, 0.0, A, b, equal, nu, x, z
+    )
+    assert worst < 1e-8
+    assert nu[1] >= 0
+    excess = A @ x - b
+    assert abs(excess[0]) < 1e-8
+    assert excess[1] < 1e-8
+    assert abs(nu[1] * excess[1]) < 1e-8
+    # x is the plain prox at the shifted point.
+    again_x, again_z = np.empty(n), np.empty(n)
+    kernels.prox(
+        v - A.T @ nu, rho, lower, upper, status, slots, np.inf, 0.0, again_x, again_z
+    )
+    np.testing.assert_allclose(again_x, x, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_largest_sum(seed):
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.standard_normal(rng.integers(1, 20)), rng.integers(0, 3))
+    count = int(rng.integers(0, len(values) + 2))
+    expected = np.sort(values)[::-1][:count].sum()
+    assert kernels.largest_sum(values.copy(), count) == pytest.approx(expected)
+
+
+def test_damped_solve_is_a_solve_when_undamped():
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((4, 4))
+    J, rhs = root @ root.T, rng.standard_normal(4)
+    np.testing.assert_allclose(
+        kernels.solve_damped(J, rhs, 0.0), np.linalg.solve(J, rhs)
+    )
+    dependent = np.ones((2, 2))
+    assert np.isfinite(kernels.solve_damped(dependent, np.ones(2), 1e-10)).all()
+
+
+def test_products_in_both_forms():
+    F = np.random.default_rng(0).standard_normal((3, 5))
+    x = np.array([0.0, 1.0, 0.0, -2.0, 0.0])
+    np.testing.assert_allclose(kernels.multiply(F.T @ F, True, x), F.T @ F @ x)
+    transposed = np.ascontiguousarray(F.T)
+    np.testing.assert_allclose(kernels.multiply(transposed, False, x), F.T @ F @ x)

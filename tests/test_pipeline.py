@@ -1,0 +1,227 @@
+import itertools
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from cardqp import (
+    ParameterError,
+    SparseQP,
+    Status,
+    Stop,
+    best_response,
+    dual_program,
+    solve,
+    spectrum,
+)
+from cardqp.datasets import make_regression
+from tests.problems import KINDS, enumerate_optimum, random_problem
+
+SEEDS = range(32)
+METHODS = ("exact", "best-response", "dual-program")
+
+ORACLE = 1e-7
+"""Relative accuracy of the enumeration: nonnegative least squares in float64."""
+
+
+def slack(optimum):
+    return ORACLE * max(1.0, abs(optimum))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_solve_equals_enumeration(kind, seed):
+    problem = random_problem(kind, seed)
+    optimum, _ = enumerate_optimum(problem)
+    for method in METHODS:
+        solution = solve(problem, method=method)
+        assert solution.verify().ok
+        if np.isinf(optimum):
+            assert solution.status is Status.INFEASIBLE
+            assert solution.lower_bound == np.inf
+            assert solution.x is None
+            continue
+        assert solution.lower_bound <= optimum + slack(optimum)
+        assert solution.objective >= optimum - slack(optimum)
+        assert problem.feasibility(solution.x).holds()
+        if method == "exact":
+            assert solution.status is Status.OPTIMAL
+            assert solution.objective <= optimum + 1e-4 * abs(optimum) + slack(optimum)
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS if "infeasible" not in k])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_bound_of_every_level_and_iterate_is_below_the_optimum(kind, seed):
+    problem = random_problem(kind, seed)
+    optimum, _ = enumerate_optimum(problem)
+    if np.isinf(optimum):
+        pytest.skip("this seed of a random constrained problem is infeasible")
+    components = spectrum(problem)
+    for k, screen in itertools.product(
+        range(1, problem.n + 1), (best_response, dual_program)
+    ):
+        found = screen(problem, k, spectrum=components)
+        assert found.lower_bound <= optimum + slack(optimum)
+        assert found.trace.bounds.max() <= optimum + slack(optimum)
+
+
+@pytest.mark.parametrize(
+    "kind", ["free", "penalty", "bounds", "rows", "rank-deficient"]
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_levels_rise_to_the_optimum(kind, seed):
+    problem = random_problem(kind, seed)
+    optimum, _ = enumerate_optimum(problem)
+    components = spectrum(problem)
+    values = [
+        solve(components.level(k).truncated, method="exact", gap=1e-9).objective
+        for k in range(1, problem.n + 1)
+    ]
+    assert all(low <= high + slack(high) for low, high in itertools.pairwise(values))
+    assert values[-1] == pytest.approx(optimum, rel=1e-6, abs=1e-9)
+
+
+def regression(correlation=0.5, n=120, sparsity=5, **settings):
+    data = make_regression(
+        150, n, sparsity=sparsity, correlation=correlation, snr=3.0, seed=3
+    )
+    return SparseQP.from_regression(
+        data.X, data.y, eta=10.0, sparsity=sparsity, **settings
+    )
+
+
+def test_larger_problem_is_proved_and_the_proof_replays():
+    solution = solve(regression(), method="exact")
+    assert solution.status is Status.OPTIMAL
+    assert solution.stop is Stop.GAP
+    assert solution.gap <= 1e-4
+    assert solution.verify().lower_bound == pytest.approx(solution.lower_bound)
+
+
+def test_methods_agree_on_a_larger_problem():
+    problem = regression()
+    exact = solve(problem, method="exact")
+    for method in ("best-response", "dual-program"):
+        other = solve(problem, method=method)
+        assert other.lower_bound <= exact.objective * (1 + 1e-12)
+        assert other.objective >= exact.lower_bound * (1 - 1e-12)
+        assert [stage.name for stage in other.stages] == [
+            "spectrum",
+            "level",
+            "screening",
+            "reduced",
+            "bound",
+        ]
+
+
+def test_permuting_variables_permutes_the_answer():
+    problem = random_problem("rows", 1)
+    order = np.random.default_rng(0).permutation(problem.n)
+    first = solve(problem, method="exact")
+    second = solve(problem.restrict(order), method="exact")
+    assert sorted(order[second.support]) == first.support.tolist()
+    assert second.objective == pytest.approx(first.objective)
+
+
+def test_scaling_the_objective_scales_the_value_and_leaves_x():
+    problem = random_problem("rows", 2)
+    scaled = SparseQP(
+        1e3 * problem.Q,
+        1e3 * problem.c,
+        eta=problem.eta / 1e3,
+        sparsity=problem.sparsity,
+        A=problem.A,
+        b=problem.b,
+        constant=1e3 * problem.constant,
+    )
+    first, second = solve(problem, method="exact"), solve(scaled, method="exact")
+    np.testing.assert_allclose(second.x, first.x, rtol=1e-6, atol=1e-9)
+    assert second.objective == pytest.approx(1e3 * first.objective)
+
+
+def test_runs_are_reproducible():
+    problem = regression(correlation=0.9)
+    first, second = (solve(problem, method="exact") for _ in range(2))
+    assert first.n_nodes == second.n_nodes
+    assert first.lower_bound == second.lower_bound
+    np.testing.assert_array_equal(first.x, second.x)
+
+
+def hard_problem():
+    data = make_regression(40, 120, sparsity=12, correlation=0.9, snr=0.5, seed=0)
+    return SparseQP.from_regression(data.X, data.y, eta=1000.0, sparsity=12)
+
+
+def test_time_limit_keeps_the_best_answer():
+    solution = solve(hard_problem(), method="exact", time_limit=0.3)
+    assert solution.status is Status.FEASIBLE
+    assert solution.stop is Stop.TIME_LIMIT
+    assert np.isfinite(solution.lower_bound)
+    assert solution.verify().ok
+
+
+def test_no_time_at_all_still_gives_a_valid_answer():
+    solution = solve(regression(), method="exact", time_limit=0.0)
+    assert solution.status is Status.UNKNOWN
+    assert solution.x is None
+    assert np.isfinite(solution.lower_bound)
+    assert solution.verify().ok
+
+
+def test_callback_sees_progress_and_stops():
+    seen = []
+
+    def stop_at_ten(progress):
+        seen.append(progress)
+        return len(seen) == 10
+
+    solution = solve(hard_problem(), method="exact", callback=stop_at_ten)
+    assert solution.stop is Stop.CALLBACK
+    assert solution.status is Status.FEASIBLE
+    bounds = [progress.lower_bound for progress in seen]
+    assert bounds == sorted(bounds)
+    assert seen[-1].objective >= solution.lower_bound
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_ctrl_c_keeps_the_best_answer(method):
+    problem = hard_problem()
+    solve(problem, method=method, time_limit=0.1)  # compiled before the clock starts
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    try:
+        solution = solve(
+            problem,
+            method=method,
+            # Slows screening down, so that the signal arrives in the middle of it.
+            callback=lambda _: threading.Event().wait(0.01) and None,
+        )
+    finally:
+        timer.cancel()
+    assert solution.stop is Stop.INTERRUPTED
+    assert solution.verify().ok
+    assert np.isfinite(solution.lower_bound)
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("rows", 38), ("rows+bounds", 52)])
+def test_candidates_without_a_feasible_support_lead_to_a_search_everywhere(kind, seed):
+    solution = solve(random_problem(kind, seed), method="best-response")
+    assert solution.stages[-1].name == "search"
+    assert solution.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"method": "magic"}, "`method` must be one of best-response"),
+        ({"gap": -1.0}, "`gap` must be at least 0"),
+        ({"gap": np.nan}, "`gap` must be at least 0"),
+        ({"time_limit": -1.0}, "`time_limit` must be at least 0"),
+        ({"level": 0}, "`level` must lie between 1 and"),
+        ({"level": 2.5}, "`level` must be an integer"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(ParameterError, match=message):
+        solve(random_problem("free", 0), **settings)
