@@ -163,10 +163,14 @@ def test_time_limit_keeps_the_best_answer():
 
 def test_no_time_at_all_still_gives_a_valid_answer():
     solution = solve(regression(), method="exact", time_limit=0.0)
-    assert solution.status is Status.UNKNOWN
-    assert solution.x is None
+    assert solution.status is Status.FEASIBLE
+    assert solution.stop is Stop.TIME_LIMIT
     assert np.isfinite(solution.lower_bound)
     assert solution.verify().ok
+
+
+def test_no_limit():
+    assert solve(regression(), method="exact", time_limit=None).gap <= 1e-4
 
 
 def test_callback_sees_progress_and_stops():
@@ -215,9 +219,12 @@ def test_candidates_without_a_feasible_support_lead_to_a_search_everywhere(kind,
     ("settings", "message"),
     [
         ({"method": "magic"}, "`method` must be one of best-response"),
-        ({"gap": -1.0}, "`gap` must be at least 0"),
-        ({"gap": np.nan}, "`gap` must be at least 0"),
-        ({"time_limit": -1.0}, "`time_limit` must be at least 0"),
+        ({"gap": -1.0}, "`gap` must be a number, at least 0"),
+        ({"gap": np.nan}, "`gap` must be a number, at least 0"),
+        ({"gap": "small"}, "`gap` must be a number, at least 0"),
+        ({"time_limit": -1.0}, "`time_limit` must be a number, at least 0"),
+        ({"callback": 3}, "`callback` must be a function"),
+        ({"method": "exact", "level": 2}, "`level` is for screening"),
         ({"level": 0}, "`level` must lie between 1 and"),
         ({"level": 2.5}, "`level` must be an integer"),
     ],

@@ -31,9 +31,9 @@ BAD_INPUT = [
     ({"c": np.ones((3, 1))}, "`c` must have 1 dimension:"),
     ({"c": [1.0, np.inf, 1.0]}, r"`c` must be finite: c\[1\] is inf"),
     ({"c": ["x", "y", "z"]}, "`c` must hold numbers"),
-    ({"eta": 0.0}, "`eta` must be positive and finite"),
-    ({"eta": -1.0}, "`eta` must be positive and finite"),
-    ({"eta": np.nan}, "`eta` must be positive and finite"),
+    ({"eta": 0.0}, "`eta` must be positive, between"),
+    ({"eta": -1.0}, "`eta` must be positive, between"),
+    ({"eta": np.nan}, "`eta` must be positive, between"),
     ({"eta": [1.0, 2.0]}, "`eta` must be a number or have 3 entries"),
     ({"eta": "ten"}, "`eta` must hold numbers"),
     ({"sparsity": -1}, "`sparsity` must lie between 0 and n = 3"),
@@ -43,7 +43,17 @@ BAD_INPUT = [
     ({"sparsity": None}, "`sparsity` or `penalty` is missing"),
     ({"penalty": -0.1}, "`penalty` must not be negative"),
     ({"penalty": np.nan}, "`penalty` must be finite"),
-    ({"penalty": "cheap"}, "`penalty` must be a number"),
+    ({"penalty": "cheap"}, "`penalty` must hold numbers"),
+    ({"penalty": [1.0]}, "`penalty` must be a single number"),
+    ({"Q": [[1.0, 2.0], [3.0]]}, "`Q` must hold numbers"),
+    ({"c": [10**400, 1, 1]}, "`c` must hold numbers"),
+    ({"c": [1e101, 1, 1]}, r"`c` must be below 1e\+100: c\[0\] is 1e\+101"),
+    ({"c": np.ma.masked_array(ONES, [True, False, False])}, "`c` must not be masked"),
+    ({"eta": 1e-200}, "`eta` must be positive, between"),
+    ({"A": [[1e-200, 0, 0]], "b": [1.0]}, "`A` must have rows of zeros or of size"),
+    ({"upper": 1e-200}, "`upper` must be 0, infinite, or between"),
+    ({"names": 5}, "`names` must be a list of names"),
+    ({"names": "abc"}, "`names` must be a list of names"),
     ({"A": np.ones((1, 3))}, "`b` is missing: `A` was given without it"),
     ({"b": [1.0]}, "`A` is missing: `b` was given without it"),
     ({"A_eq": np.ones((1, 3))}, "`b_eq` is missing"),
@@ -133,8 +143,8 @@ def test_feasibility_measures_each_constraint():
         A=[[1.0, 1.0, 0.0]], b=[2.0], A_eq=[[0.0, 0.0, 1.0]], b_eq=[1.0], upper=2.0
     )  # fmt: skip
     found = problem.feasibility([2.5, 1.5, 0.5])
-    assert found.rows == 0.5
-    assert found.equalities == 0.5
+    assert found.rows == 2.0 / 2.5
+    assert found.equalities == 0.5 / 2.5
     assert found.bounds == pytest.approx(0.2)
     assert found.cardinality == 2
     assert not found.holds()
@@ -176,6 +186,7 @@ def test_regression_keeps_column_names():
     [
         (np.ones((3, 2)), np.ones(4), "`X` and `y` must have the same number of rows"),
         (np.ones((0, 2)), np.ones(0), "at least one"),
+        (np.ones((3, 0)), np.ones(3), "`X` must have columns"),
         (np.full((3, 2), np.nan), np.ones(3), r"`X` must be finite: X\[0, 0\]"),
         (np.ones((3, 2)), [1.0, np.nan, 1.0], r"`y` must be finite: y\[1\]"),
         (pd.DataFrame({"a": ["u", "v", "w"]}), np.ones(3), "`X` must hold numbers"),

@@ -1,13 +1,18 @@
 """The only iteration loop: limits, clock, callbacks, Ctrl-C."""
 
+import signal
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+
+from cardqp import _validation as check
+from cardqp.exceptions import ParameterError
 
 
 class Stop(Enum):
@@ -23,7 +28,6 @@ class Stop(Enum):
     CALLBACK = "the callback asked to stop"
     INTERRUPTED = "interrupted from the keyboard"
     INFEASIBLE = "no point meets the constraints"
-    EXHAUSTED = "every branch was closed"
     COMPLETED = "the method ran to its end"
 
     @property
@@ -50,27 +54,62 @@ Callback: TypeAlias = Callable[[Progress], bool | None]
 
 @dataclass(slots=True)
 class Watch:
-    """A time limit and a callback, shared by all stages of one run."""
+    """A time limit, a callback and Ctrl-C, shared by all stages of one run.
 
-    time_limit: float = np.inf
+    As a context manager it turns the first Ctrl-C into a request to stop, which the
+    loops see between two steps, so that nothing is lost halfway; a second Ctrl-C
+    raises ``KeyboardInterrupt`` as usual.  Signals reach the main thread only, so in
+    other threads nothing changes.
+    """
+
+    time_limit: float | None = None
     callback: Callback | None = None
     started: float = field(default_factory=time.perf_counter)
     stopped: Stop | None = None
+    previous: Any = None
+
+    def __post_init__(self) -> None:
+        if self.time_limit is not None:
+            check.at_least("time_limit", self.time_limit, 0.0)
+        if self.callback is not None and not callable(self.callback):
+            raise ParameterError(
+                f"`callback` must be a function: it is {self.callback!r}."
+            )
 
     @property
     def seconds(self) -> float:
         """Time since the start."""
         return time.perf_counter() - self.started
 
+    @property
+    def is_over(self) -> bool:
+        """Whether to stop, without asking the callback."""
+        late = self.time_limit is not None and self.seconds > self.time_limit
+        if self.stopped is None and late:
+            self.stopped = Stop.TIME_LIMIT
+        return self.stopped is not None
+
     def check(self, progress: Callable[[float], Progress]) -> Stop | None:
         """The reason to stop now, if there is one; it is remembered."""
-        if self.stopped is None and self.seconds > self.time_limit:
-            self.stopped = Stop.TIME_LIMIT
-        if self.stopped is None and self.callback is not None:
-            self.stopped = (
-                Stop.CALLBACK if self.callback(progress(self.seconds)) else None
-            )
+        if not self.is_over and self.callback is not None:
+            asked = self.callback(progress(self.seconds))
+            self.stopped = self.stopped or (Stop.CALLBACK if asked else None)
         return self.stopped
+
+    def __enter__(self) -> "Watch":
+        if threading.current_thread() is threading.main_thread():
+            self.previous = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.previous is not None:
+            signal.signal(signal.SIGINT, self.previous)
+            self.previous = None
+
+    def _interrupt(self, *_: object) -> None:
+        if self.stopped is Stop.INTERRUPTED:
+            raise KeyboardInterrupt
+        self.stopped = Stop.INTERRUPTED
 
 
 Problem = TypeVar("Problem", contravariant=True)
@@ -98,15 +137,11 @@ def iterate(
 ) -> tuple[State, Stop]:
     """Run a method until it is done, a limit is reached or somebody stops it.
 
-    Ctrl-C ends the loop with the last complete state.
+    The state returned is the last complete one.
     """
     state = method.init(problem)
-    try:
-        while (stop := method.done(state)) is None:
-            if (stop := watch.check(partial(method.progress, state))) is not None:
-                return state, stop
-            state = method.step(problem, state)
-    except KeyboardInterrupt:
-        watch.stopped = Stop.INTERRUPTED
-        return state, Stop.INTERRUPTED
+    while (stop := method.done(state)) is None:
+        if (stop := watch.check(partial(method.progress, state))) is not None:
+            break
+        state = method.step(problem, state)
     return state, stop

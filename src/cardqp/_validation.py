@@ -1,16 +1,19 @@
 """The rules for problem data: each rule has one message, raised here and only here."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 
-from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray
+from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, BoolArray, FloatArray
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.quadratic import Factor, Gram
+
+LARGEST = 1e100
+"""Entries beyond this, or divisors below its inverse, would overflow when squared."""
 
 SYMMETRY_TOLERANCE = 1e-8
 """Largest accepted |Q - Q'| relative to |Q|: more is a mistake, not rounding."""
@@ -22,28 +25,44 @@ CONVEXITY_TOLERANCE = 1e-9
 def real_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
     """A read-only float64 copy of ``value``, contiguous and finite."""
     array = numeric_array(name, value, ndim)
-    if not np.isfinite(array).all():
-        where = np.argwhere(~np.isfinite(array))[0]
+    _refuse(
+        name,
+        array,
+        ~np.isfinite(array),
+        "must be finite",
+        "remove or impute such entries",
+    )
+    _refuse(
+        name, array, np.abs(array) > LARGEST, f"must be below {LARGEST:g}", "rescale it"
+    )
+    return array
+
+
+def _refuse(
+    name: str, array: FloatArray, wrong: BoolArray, rule: str, remedy: str
+) -> None:
+    """Raise for the first wrong entry, if there is one."""
+    if wrong.any():
+        where = tuple(int(i) for i in np.argwhere(wrong)[0])
         place = ", ".join(str(i) for i in where)
         raise ProblemError(
-            f"`{name}` must be finite: {name}[{place}] is {array[tuple(where)]}; "
-            "remove or impute such entries."
+            f"`{name}` {rule}: {name}[{place}] is {array[where]}; {remedy}."
         )
-    return array
 
 
 def numeric_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
     """Like ``real_array``, but infinities may pass (bounds)."""
     if scipy.sparse.issparse(value):
         value = value.toarray()
-    raw = np.asarray(value)
-    if raw.dtype == object:
-        try:
-            raw = raw.astype(np.float64)
-        except (TypeError, ValueError) as err:
-            raise ProblemError(
-                f"`{name}` must hold numbers: {err}; convert it to floats first."
-            ) from err
+    if np.ma.is_masked(value):
+        raise ProblemError(f"`{name}` must not be masked: fill in the masked entries.")
+    try:
+        raw = np.asarray(value)
+        raw = raw.astype(np.float64) if raw.dtype == object else raw
+    except (TypeError, ValueError, OverflowError) as err:
+        raise ProblemError(
+            f"`{name}` must hold numbers: {err}; convert it to floats first."
+        ) from err
     if raw.dtype.kind == "c":
         raise ProblemError(
             f"`{name}` must be real: its dtype is {raw.dtype}; pass {name}.real."
@@ -52,6 +71,10 @@ def numeric_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
         raise ProblemError(
             f"`{name}` must hold numbers: its dtype is {raw.dtype}; "
             "convert it to floats first."
+        )
+    if ndim == 0 and raw.ndim > 0:
+        raise ProblemError(
+            f"`{name}` must be a single number: its shape is {raw.shape}."
         )
     if raw.ndim != ndim:
         raise ProblemError(
@@ -84,14 +107,15 @@ def convexity_defect(Q: FloatArray) -> FloatArray:
 
     A Cholesky factorisation of ``S + shift I``, with ``S`` the matrix scaled to unit
     diagonal, that runs to its end proves ``S >= -(shift + its backward error)``; the
-    error is taken as ``n u |S|_F``.  Eigenvalues are computed only if it breaks down.
+    error is at most ``(n + 1) u`` times the trace (Demmel 1989).  Eigenvalues are
+    computed only if it breaks down.
     """
     n = len(Q)
-    curvature = np.abs(Q.diagonal())
+    curvature = np.where(Q.diagonal() != 0, np.abs(Q.diagonal()), np.any(Q, axis=0))
     unit = 1.0 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
     scaled = unit[:, None] * Q * unit
-    shift = (n + 2) * UNIT_ROUNDOFF * float(np.linalg.norm(scaled))
-    short = 2 * shift
+    shift = (n + 4) * UNIT_ROUNDOFF * n
+    short = 2.1 * shift
     try:
         scipy.linalg.cholesky(scaled + shift * np.eye(n), check_finite=False)
     except scipy.linalg.LinAlgError:
@@ -135,11 +159,13 @@ def inverse_ridge(eta: ArrayLike, n: int) -> FloatArray:
         raise ProblemError(
             f"`eta` must be a number or have {n} entries: it has {len(value)}."
         )
-    if not (np.isfinite(value).all() and (value > 0).all()):
-        raise ProblemError(
-            f"`eta` must be positive and finite: its smallest entry is {value.min()}; "
-            "a larger eta means a weaker ridge 1/eta."
-        )
+    _refuse(
+        "eta",
+        value,
+        ~((value > 1 / LARGEST) & (value < LARGEST)),
+        f"must be positive, between {1 / LARGEST:g} and {LARGEST:g}",
+        "a larger eta means a weaker ridge 1/eta",
+    )
     return value
 
 
@@ -147,7 +173,7 @@ def sparsity(value: Any, n: int) -> int | None:
     """An integer between 0 and ``n``, or None."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+    if not _is_integer(value):
         raise ProblemError(f"`sparsity` must be an integer: it is {value!r}.")
     if not 0 <= value <= n:
         raise ProblemError(f"`sparsity` must lie between 0 and n = {n}: it is {value}.")
@@ -169,13 +195,7 @@ def penalty(value: Any) -> float | None:
 
 def scalar(name: str, value: Any) -> float:
     """A finite real number."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as err:
-        raise ProblemError(f"`{name}` must be a number: it is {value!r}.") from err
-    if not math.isfinite(number):
-        raise ProblemError(f"`{name}` must be finite: it is {number}.")
-    return number
+    return float(real_array(name, value, 0))
 
 
 def rows(
@@ -196,7 +216,15 @@ def rows(
             f"`{matrix_name}` must have {n} columns, one per variable: "
             f"its shape is {A.shape}."
         )
-    b = real_array(rhs_name, np.atleast_1d(rhs), 1)
+    size = np.abs(A).max(axis=1, initial=0.0)[:, None]
+    _refuse(
+        matrix_name,
+        size,
+        (size > 0) & (size < 1 / LARGEST),
+        f"must have rows of zeros or of size {1 / LARGEST:g} at least",
+        "rescale the row",
+    )
+    b = real_array(rhs_name, rhs if np.ndim(rhs) else [rhs], 1)
     if len(b) != len(A):
         raise ProblemError(
             f"`{rhs_name}` must have {len(A)} entries, one per row of "
@@ -236,11 +264,15 @@ def _bound(name: str, value: ArrayLike | None, n: int, default: float) -> FloatA
         raise ProblemError(
             f"`{name}` must be a number or have {n} entries: it has {len(array)}."
         )
-    if np.isnan(array).any():
-        raise ProblemError(
-            f"`{name}` must not be NaN: {name}[{int(np.isnan(array).argmax())}] is; "
-            f"use {default} for no bound."
-        )
+    size = np.abs(array)
+    _refuse(name, array, np.isnan(array), "must not be NaN", f"use {default} for none")
+    _refuse(
+        name,
+        array,
+        ((size > 0) & (size < 1 / LARGEST)) | ((size > LARGEST) & (size < np.inf)),
+        f"must be 0, infinite, or between {1 / LARGEST:g} and {LARGEST:g} in size",
+        "rescale it",
+    )
     return array
 
 
@@ -248,6 +280,8 @@ def names(value: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
     """One distinct name per variable, or None."""
     if value is None:
         return None
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ProblemError(f"`names` must be a list of names: it is {value!r}.")
     result = tuple(str(name) for name in value)
     if len(result) != n:
         raise ProblemError(
@@ -259,21 +293,47 @@ def names(value: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
     return result
 
 
-def at_least(name: str, value: float, least: float) -> None:
+def at_least(name: str, value: Any, least: float) -> None:
     """A setting of a method that has a smallest value."""
-    if not value >= least:
-        raise ParameterError(f"`{name}` must be at least {least}: it is {value}.")
+    if not _is_number(value) or not value >= least:
+        raise ParameterError(
+            f"`{name}` must be a number, at least {least:g}: it is {value!r}."
+        )
 
 
-def positive(name: str, value: float) -> None:
+def positive(name: str, value: Any) -> None:
     """A setting of a method that must be larger than zero."""
-    if not value > 0:
-        raise ParameterError(f"`{name}` must be positive: it is {value}.")
+    if not _is_number(value) or not value > 0:
+        raise ParameterError(f"`{name}` must be a positive number: it is {value!r}.")
+
+
+def count(name: str, value: Any) -> None:
+    """A setting of a method that counts something, at least one."""
+    if not _is_integer(value) or value < 1:
+        raise ParameterError(
+            f"`{name}` must be an integer, at least 1: it is {value!r}."
+        )
+
+
+def instance(name: str, value: Any, kind: type) -> None:
+    """An argument that must be one of our own objects."""
+    if not isinstance(value, kind):
+        raise ParameterError(
+            f"`{name}` must be a {kind.__name__}: it is a {type(value).__name__}."
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def level(value: Any, largest: int) -> int:
     """A level of the hierarchy between 1 and ``largest``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+    if not _is_integer(value):
         raise ParameterError(f"`level` must be an integer: it is {value!r}.")
     if not 1 <= value <= largest:
         raise ParameterError(

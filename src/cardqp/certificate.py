@@ -8,7 +8,7 @@ bound of the whole problem is the least bound among all that was closed or left 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -42,10 +42,25 @@ class DualProof:
         return cls(_NONE, np.zeros(0), beta, is_ray=True)
 
     def bound(self, problem: SparseQP) -> SeparableBound:
-        """Theorem 1 at this point."""
+        """Theorem 1 at this point; a point that makes no sense proves nothing."""
+        if not self._fits(problem):
+            return SeparableBound(-np.inf, np.zeros(problem.n))
         anchor = np.zeros(problem.n)
         anchor[self.index] = self.value
         return tangent_bound(problem, anchor, self.beta)
+
+    def is_empty(self, problem: SparseQP, choice: Choice) -> bool:
+        """Whether this ray proves that a branch has no feasible point."""
+        return self._fits(problem) and proves_empty(problem, self.beta, choice)
+
+    def _fits(self, problem: SparseQP) -> bool:
+        return (
+            len(self.index) == len(self.value)
+            and np.issubdtype(self.index.dtype, np.integer)
+            and bool(((self.index >= 0) & (self.index < problem.n)).all())
+            and len(self.beta) == len(problem.rows)
+            and bool(np.isfinite(self.value).all() and np.isfinite(self.beta).all())
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,74 +100,85 @@ class Certificate:
         with rounding margins, and the branches are followed from the root.
         """
         least = np.inf
-        start = (0, Choice.root(problem.n, problem.rule.limit), None)
-        stack: list[tuple[int, Choice, SeparableBound | None]] = [start]
+        root = Choice.root(problem.n, problem.rule.limit)
+        stack = [_Branch(0, root, None, -np.inf)]
         while stack:
-            position, choice, inherited = stack.pop()
-            if not 0 <= position < len(self.nodes):
+            branch = stack.pop()
+            if branch.position not in range(len(self.nodes)):
                 return -np.inf
-            node = self.nodes[position]
+            node = self.nodes[branch.position]
             if node.proof is not None and node.proof.is_ray:
-                if not proves_empty(problem, node.proof.beta, choice):
-                    least = min(least, _value(inherited, choice))
+                if not node.proof.is_empty(problem, branch.choice):
+                    least = min(least, branch.floor)
                 continue
-            own = inherited if node.proof is None else node.proof.bound(problem)
+            branch = branch.improved(node, problem)
             if not node.children:
-                best = max(_value(own, choice), _value(inherited, choice))
-                least = min(least, best)
+                least = min(least, branch.floor)
                 continue
-            if not _is_sound(node, position, choice):
+            if not _is_sound(node, branch):
                 return -np.inf
-            least = min(least, _fixing_bound(own, node, choice))
-            choice = choice.decide(node.fixed_in, node.fixed_out)
-            stack.extend(
-                (child, branch, own)
-                for child, branch in zip(
-                    node.children, _branches(node, choice), strict=True
-                )
-            )
+            least = min(least, max(branch.floor, _fixing_bound(node, branch)))
+            stack.extend(_children(node, branch))
         return least
 
     def __len__(self) -> int:
         return len(self.nodes)
 
 
-def _value(bound: SeparableBound | None, choice: Choice) -> float:
-    return -np.inf if bound is None else bound.value(choice)
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """A node on its way through the replay.
+
+    ``bound`` is the nearest dual point from the root, ``floor`` the best value that any
+    dual point on the way has proved.
+    """
+
+    position: int
+    choice: Choice
+    bound: SeparableBound | None
+    floor: float
+
+    def improved(self, node: CertificateNode, problem: SparseQP) -> "_Branch":
+        """The branch with what its own dual point proves."""
+        bound = self.bound if node.proof is None else node.proof.bound(problem)
+        value = -np.inf if bound is None else bound.value(self.choice)
+        return replace(self, bound=bound, floor=max(self.floor, value))
 
 
-def _fixing_bound(
-    bound: SeparableBound | None, node: CertificateNode, choice: Choice
-) -> float:
+def _fixing_bound(node: CertificateNode, branch: _Branch) -> float:
     """The least bound among the branches that Theorem 2 closed at a node."""
     if len(node.fixed_in) + len(node.fixed_out) == 0:
         return np.inf
-    if bound is None:
+    if branch.bound is None:
         return -np.inf
-    on, off = bound.fixing_bounds(choice)
+    on, off = branch.bound.fixing_bounds(branch.choice)
     closed = np.concatenate([off[node.fixed_in], on[node.fixed_out]])
-    return float(closed.min())
+    return -np.inf if np.isnan(closed).any() else float(closed.min())
 
 
-def _branches(node: CertificateNode, choice: Choice) -> Iterator[Choice]:
-    if node.branch < 0:
-        yield choice
-        return
+def _children(node: CertificateNode, branch: _Branch) -> Iterator[_Branch]:
+    choice = branch.choice.decide(node.fixed_in, node.fixed_out)
     variable = np.array([node.branch])
-    yield choice.decide(variable, _NONE)
-    yield choice.decide(_NONE, variable)
+    choices = (
+        [choice]
+        if node.branch < 0
+        else [choice.decide(variable, _NONE), choice.decide(_NONE, variable)]
+    )
+    for child, decided in zip(node.children, choices, strict=True):
+        yield replace(branch, position=child, choice=decided)
 
 
-def _is_sound(node: CertificateNode, position: int, choice: Choice) -> bool:
+def _is_sound(node: CertificateNode, branch: _Branch) -> bool:
     """Whether a node decides free variables once and points only forward."""
     decided = np.concatenate([node.fixed_in, node.fixed_out])
     if node.branch >= 0:
         decided = np.append(decided, node.branch)
     expected = 1 if node.branch < 0 else 2
+    free = branch.choice.free
     return (
         len(node.children) == expected
-        and min(node.children) > position
+        and min(node.children) > branch.position
         and len(np.unique(decided)) == len(decided)
-        and bool(((decided >= 0) & (decided < len(choice.free))).all())
-        and bool(choice.free[decided].all())
+        and bool(((decided >= 0) & (decided < len(free))).all())
+        and bool(free[decided].all())
     )

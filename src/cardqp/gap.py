@@ -21,5 +21,7 @@ def relative_gap(
     if x is None or not np.isfinite(lower_bound):
         return np.inf
     difference = objective - lower_bound
+    if difference <= 0:
+        return 0.0
     unit = gap_unit(problem, x, objective)
-    return difference / unit if difference > 0 else 0.0
+    return difference / unit if unit > 0 else np.inf

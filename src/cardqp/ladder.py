@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from cardqp import _validation as check
 from cardqp._iterate import Callback, Watch
 from cardqp.exceptions import ParameterError
 from cardqp.pipeline import Run, ScreeningName, screen, solve_reduced
@@ -83,7 +84,7 @@ def hierarchy(
     *,
     method: ScreeningName = "dual-program",
     gap: float = 1e-4,
-    time_limit: float = 60.0,
+    time_limit: float | None = 60.0,
     callback: Callback | None = None,
     spectrum: Spectrum | None = None,
 ) -> Hierarchy:
@@ -99,7 +100,7 @@ def hierarchy(
         How candidates are found.
     gap : float
         Gap to which each reduced problem is solved.
-    time_limit : float
+    time_limit : float or None
         Seconds for all levels; levels not reached are left out.
     callback : callable, optional
         Called with a :class:`cardqp.Progress`; True stops.
@@ -113,27 +114,37 @@ def hierarchy(
     >>> [rung.level for rung in hierarchy(problem).rungs]
     [1, 2, 3]
     """
+    check.instance("problem", problem, SparseQP)
+    check.at_least("gap", gap, 0.0)
     if method not in get_args(ScreeningName):
         raise ParameterError(
             f"`method` must be one of {', '.join(get_args(ScreeningName))}: "
             f"it is {method!r}."
         )
-    wanted = None if levels is None else sorted(set(levels))
-    if wanted == []:
-        raise ParameterError("`levels` must not be empty: name at least one level.")
-    found = spectrum or decompose(problem, wanted[-1] if wanted else None)
-    watch = Watch(time_limit, callback)
-    rungs: list[Rung] = []
-    try:
+    wanted = _check_levels(levels, problem.n)
+    with Watch(time_limit, callback) as watch:
+        if spectrum is None:
+            found = decompose(problem, wanted[-1] if wanted else None)
+        else:
+            found = spectrum.of(problem)
+        rungs: list[Rung] = []
         for k in wanted or _spread(len(found)):
             rung = _climb(Run(problem, gap, watch), method, found.level(k))
             if watch.stopped is not None and rungs:
                 break
             rungs.append(rung)
-    except KeyboardInterrupt:
-        if not rungs:
-            raise
     return Hierarchy(problem, method, tuple(rungs))
+
+
+def _check_levels(levels: Iterable[int] | None, n: int) -> list[int] | None:
+    if levels is None:
+        return None
+    if not isinstance(levels, Iterable):
+        raise ParameterError(f"`levels` must be a list of integers: it is {levels!r}.")
+    wanted = sorted({check.level(k, n) for k in levels})
+    if not wanted:
+        raise ParameterError("`levels` must not be empty: name at least one level.")
+    return wanted
 
 
 def _climb(run: Run, method: ScreeningName, level: Level) -> Rung:

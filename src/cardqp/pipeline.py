@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -71,7 +71,7 @@ def solve(
     method: MethodName = "best-response",
     level: int | None = None,
     gap: float = 1e-4,
-    time_limit: float = 60.0,
+    time_limit: float | None = 60.0,
     callback: Callback | None = None,
     spectrum: Spectrum | None = None,
 ) -> Solution:
@@ -90,8 +90,9 @@ def solve(
         Eigenvectors to keep in screening; by default as many as matter.
     gap : float
         Relative gap at which the answer counts as optimal.
-    time_limit : float
-        Seconds; the best answer so far is returned with its bound.
+    time_limit : float or None
+        Seconds; the best answer so far is returned with its bound.  A decomposition
+        of ``Q`` that is under way is not cut short.
     callback : callable, optional
         Called with a :class:`cardqp.Progress` between iterations; True stops.
     spectrum : Spectrum, optional
@@ -110,27 +111,36 @@ def solve(
     >>> solution.status.name, solution.support.tolist(), solution.objective
     ('OPTIMAL', [0], -2.0)
     """
-    _check_settings(method, gap, time_limit)
-    run = Run(problem, gap, Watch(time_limit, callback))
-    try:
-        if method != "exact":
-            _screen_and_reduce(run, method, level, spectrum)
-    except KeyboardInterrupt:
-        run.watch.stopped = Stop.INTERRUPTED
+    _check_settings(problem, method, level, gap)
+    with Watch(time_limit, callback) as watch:
+        return _solve(Run(problem, gap, watch), method, level, spectrum)
+
+
+def _solve(
+    run: Run, method: MethodName, level: int | None, known: Spectrum | None
+) -> Solution:
+    if method != "exact":
+        _screen_and_reduce(run, method, level, known)
     # Without a feasible point there is nothing to bound: search for one everywhere.
     is_heuristic = method != "exact" and run.x is not None
-    search = BranchAndBound(gap, node_limit=1 if is_heuristic else np.inf)
-    tree, stop = _search(run, problem, search, "bound" if is_heuristic else "search")
-    return _conclude(run, tree, stop)
+    limit, name = (1, "bound") if is_heuristic else (np.inf, "search")
+    tree, stop = _search(run, run.problem, name, run.x, limit)
+    return _conclude(run, tree, Stop.COMPLETED if is_heuristic else stop)
 
 
-def _check_settings(method: str, gap: float, time_limit: float) -> None:
+def _check_settings(
+    problem: SparseQP, method: str, level: int | None, gap: float
+) -> None:
+    check.instance("problem", problem, SparseQP)
     if method not in METHODS:
         raise ParameterError(
             f"`method` must be one of {', '.join(METHODS)}: it is {method!r}."
         )
+    if level is not None and method == "exact":
+        raise ParameterError(
+            '`level` is for screening: method "exact" works on the problem as it is.'
+        )
     check.at_least("gap", gap, 0.0)
-    check.at_least("time_limit", time_limit, 0.0)
 
 
 def _screen_and_reduce(
@@ -140,7 +150,7 @@ def _screen_and_reduce(
     problem = run.problem
     found = run.stage(
         "spectrum",
-        lambda: known or spectrum(problem, level),
+        lambda: spectrum(problem, level) if known is None else known.of(problem),
         problem.n,
         lambda s: (len(s), ""),
     )
@@ -175,7 +185,7 @@ def solve_reduced(run: Run, candidates: IntArray) -> None:
         return
     reduced = run.problem.restrict(candidates)
     start = None if run.x is None else run.x[candidates]
-    tree, _ = _search(run, reduced, BranchAndBound(run.gap), "reduced", start)
+    tree, _ = _search(run, reduced, "reduced", start)
     if tree.best.x is not None:
         run.offer(lift(tree.best.x, candidates, run.problem.n))
 
@@ -190,18 +200,18 @@ def lift(part: FloatArray, indices: IntArray, n: int) -> FloatArray:
 def _search(
     run: Run,
     problem: SparseQP,
-    search: BranchAndBound,
     name: str,
-    start: FloatArray | None = None,
+    start: FloatArray | None,
+    node_limit: float = np.inf,
 ) -> tuple[Tree, Stop]:
-    incumbent = run.x if problem is run.problem else start
-    tree, stop = run.stage(
+    """Branch and bound as one stage, from a feasible point if there is one."""
+    search = BranchAndBound(run.gap, node_limit, lambda: run.watch.is_over)
+    return run.stage(
         name,
-        lambda: iterate(search, search.plant(problem, incumbent), run.watch),
+        lambda: iterate(search, search.plant(problem, start), run.watch),
         problem.n,
         lambda done: (_undecided(done[0]), f"{done[0].n_nodes} nodes"),
     )
-    return tree, stop
 
 
 def _undecided(tree: Tree) -> int:
@@ -213,38 +223,36 @@ def _undecided(tree: Tree) -> int:
 
 
 def _conclude(run: Run, tree: Tree, stop: Stop) -> Solution:
-    """Assemble the solution; optimality is claimed only after it was recomputed."""
+    """Assemble the solution; more is claimed only after it was recomputed."""
     run.offer(tree.best.x)
     problem, x = run.problem, run.x
     objective = np.inf if x is None else problem.objective(x)
-    proved = tree.certificate.lower_bound(problem)
-    lower = min(proved, objective)
+    lower = min(tree.lower_bound, objective)
     gap = relative_gap(problem, x, objective, lower)
-    is_feasible = x is not None and problem.feasibility(x).holds()
-    status = Status.FEASIBLE if is_feasible else Status.UNKNOWN
-    if is_feasible and gap <= run.gap:
-        status = Status.OPTIMAL
-    elif x is None and proved == np.inf:
-        status = Status.INFEASIBLE
-    return Solution(
+    status = Status.UNKNOWN if x is None else Status.FEASIBLE
+    claim = Solution(
         x=x,
         support=np.zeros(0, dtype=np.intp) if x is None else np.flatnonzero(x),
         objective=objective,
         lower_bound=lower,
         gap=gap,
         status=status,
-        stop=_reason(run, status, stop),
+        stop=run.watch.stopped or stop,
         stages=tuple(run.stages),
         certificate=tree.certificate,
         n_nodes=tree.n_nodes,
         tolerance=run.gap,
         problem=problem,
     )
+    return _claim_more(claim)
 
 
-def _reason(run: Run, status: Status, stop: Stop) -> Stop:
-    if status is Status.OPTIMAL:
-        return Stop.GAP
-    if status is Status.INFEASIBLE:
-        return Stop.INFEASIBLE
-    return run.watch.stopped or (Stop.COMPLETED if stop is Stop.NODE_LIMIT else stop)
+def _claim_more(solution: Solution) -> Solution:
+    """Call a solution optimal, or infeasible, if its own check confirms it."""
+    if solution.x is None:
+        better = replace(solution, status=Status.INFEASIBLE, stop=Stop.INFEASIBLE)
+        is_proved = solution.lower_bound == np.inf
+    else:
+        better = replace(solution, status=Status.OPTIMAL, stop=Stop.GAP)
+        is_proved = solution.gap <= solution.tolerance
+    return better if is_proved and better.verify().ok else solution

@@ -34,7 +34,7 @@ class Feasibility:
     ----------
     rows, equalities : float
         Largest violation of ``A x <= b`` and ``A_eq x = b_eq``, relative to the
-        largest of ``|b_i|`` and ``sum_j |a_ij x_j|``.
+        larger of ``|b_i|`` and ``max_j |a_ij| max_j |x_j|``.
     bounds : float
         Largest violation of the bounds, relative to ``|x_j|``.
     cardinality : int
@@ -212,6 +212,8 @@ class SparseQP:
                 f"`X` and `y` must have the same number of rows, at least one: "
                 f"X has {data.shape[0]}, y has {N}."
             )
+        if data.shape[1] == 0:
+            raise ProblemError(f"`X` must have columns: its shape is {data.shape}.")
         form: Gram | Factor
         if data.shape[1] > N:
             dense = data.toarray() if scipy.sparse.issparse(data) else data
@@ -243,7 +245,9 @@ class SparseQP:
     @cached_property
     def ridge(self) -> FloatArray:
         """The ridge ``1/eta``, one entry per variable."""
-        return 1.0 / self.eta
+        ridge: FloatArray = 1.0 / self.eta
+        ridge.setflags(write=False)
+        return ridge
 
     @property
     def A(self) -> FloatArray:  # noqa: N802
@@ -289,9 +293,16 @@ class SparseQP:
         return float(self.constant + smooth + price)
 
     def magnitude(self, x: FloatArray) -> float:
-        """Size of the terms that make up the objective at ``x``."""
+        """Size of the terms that make up the objective, at ``x`` or near it."""
         curved = x @ self.quadratic.apply(x) + self.ridge @ (x * x)
-        return float(abs(self.constant) + np.abs(self.c) @ np.abs(x) + abs(curved))
+        terms = abs(self.constant) + np.abs(self.c) @ np.abs(x) + abs(curved)
+        return float(terms + self.single_gain)
+
+    @cached_property
+    def single_gain(self) -> float:
+        """The most that one variable alone can take off the objective, unbounded."""
+        curvature = self.quadratic.diagonal + self.ridge
+        return float((self.c**2 / (4.0 * curvature)).max())
 
     def feasibility(self, x: ArrayLike) -> Feasibility:
         """How far ``x`` is from meeting each kind of constraint."""

@@ -213,7 +213,8 @@ def plane(
     """
     terms = len(alpha) + 4
     size = float(alpha @ alpha)
-    slope_error = (terms * UNIT_ROUNDOFF * np.sqrt(size)) * np.sqrt(squared_columns)
+    reach = np.sqrt(size + np.finfo(float).tiny)
+    slope_error = (terms * UNIT_ROUNDOFF * reach) * np.sqrt(squared_columns)
     return Minorant(
         slope=factor.T @ alpha,
         slope_error=slope_error * (1 + terms * UNIT_ROUNDOFF),

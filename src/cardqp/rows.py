@@ -25,7 +25,10 @@ class Rows:
     ) -> "Rows":
         """Put inequalities on top of equalities."""
         is_equality = np.repeat([False, True], [len(b), len(b_eq)])
-        return cls(np.vstack([A, A_eq]), np.concatenate([b, b_eq]), is_equality)
+        rows = cls(np.vstack([A, A_eq]), np.concatenate([b, b_eq]), is_equality)
+        for array in (rows.matrix, rows.rhs, rows.is_equality):
+            array.setflags(write=False)
+        return rows
 
     def __len__(self) -> int:
         return len(self.rhs)
@@ -54,9 +57,10 @@ class Rows:
         return np.where(self.is_equality, np.abs(excess), np.maximum(excess, 0.0))
 
     def magnitude(self, x: FloatArray) -> FloatArray:
-        """Size of the terms of each row at ``x``: the yardstick for a violation."""
-        terms: FloatArray = np.abs(self.matrix) @ np.abs(x)
-        return np.maximum(np.abs(self.rhs), terms)
+        """Size of each row at ``x``: the yardstick for a violation."""
+        largest = np.abs(self.matrix).max(axis=1, initial=0.0)
+        reach: FloatArray = largest * np.abs(x).max(initial=0.0)
+        return np.maximum(np.abs(self.rhs), reach)
 
     def project(self, beta: FloatArray) -> FloatArray:
         """The nearest valid multipliers."""

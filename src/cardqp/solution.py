@@ -1,5 +1,6 @@
 """The answer, what is proved about it, and how to check it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -13,8 +14,8 @@ from cardqp.exceptions import NotSolvedError
 from cardqp.gap import relative_gap
 from cardqp.problem import Feasibility, SparseQP
 
-BOUND_SLACK = 1e-12
-"""A recomputed bound may differ this much, relatively, on another machine."""
+SLACK = 1e-12
+"""A recomputed number may differ this much, relatively, on another machine."""
 
 
 class Status(Enum):
@@ -76,7 +77,7 @@ class Verification:
         return not self.complaints
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Solution:
     """A sparse point with a proof of how good it is.
 
@@ -126,6 +127,16 @@ class Solution:
         return sum(stage.seconds for stage in self.stages)
 
     @property
+    def advice(self) -> str:
+        """What to do next."""
+        if self.status is Status.FEASIBLE and self.lower_bound == -np.inf:
+            return (
+                "the ridge 1/eta is lost in the rounding of Q, so nothing can be "
+                "proved: use a smaller eta, or SparseQP.from_factor"
+            )
+        return self.status.advice
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the variables in the support."""
         return tuple(self.problem.name_of(int(j)) for j in self.support)
@@ -133,30 +144,43 @@ class Solution:
     def verify(self) -> Verification:
         """Recompute feasibility, cardinality, objective and bound from the data."""
         lower = self.certificate.lower_bound(self.problem)
-        feasibility = None if self.x is None else self.problem.feasibility(self.x)
-        objective = np.inf if self.x is None else self.problem.objective(self.x)
+        if self.x is None:
+            feasibility, objective = None, np.inf
+        elif self.x.shape != (self.problem.n,) or not np.isfinite(self.x).all():
+            complaint = (f"x must be {self.problem.n} finite numbers",)
+            return Verification(np.inf, lower, np.inf, None, complaint)
+        else:
+            feasibility = self.problem.feasibility(self.x)
+            objective = self.problem.objective(self.x)
         gap = relative_gap(self.problem, self.x, objective, lower)
-        complaints = tuple(self._complaints(objective, lower, gap, feasibility))
+        complaints = (
+            *self._complaints_about_x(objective, feasibility),
+            *self._complaints_about_bound(lower, gap),
+        )
         return Verification(objective, lower, gap, feasibility, complaints)
 
-    def _complaints(
-        self, objective: float, lower: float, gap: float, found: Feasibility | None
-    ) -> list[str]:
-        complaints = []
-        if found is not None and not found.holds():
-            complaints.append(f"x is not feasible: {found}")
-        size = abs(self.objective) if np.isfinite(self.objective) else 1.0
-        if not abs(objective - self.objective) <= BOUND_SLACK * size and not (
-            np.isinf(objective) and np.isinf(self.objective)
-        ):
-            complaints.append(f"the objective is {objective}, not {self.objective}")
-        if self.lower_bound > lower + BOUND_SLACK * abs(lower):
-            complaints.append(f"the certificate proves {lower}, not {self.lower_bound}")
-        if self.status is Status.OPTIMAL and not gap <= self.tolerance:
-            complaints.append(f"the gap is {gap:.2e}, not within {self.tolerance:.2e}")
+    def _complaints_about_x(
+        self, objective: float, feasibility: Feasibility | None
+    ) -> Iterator[str]:
+        if feasibility is not None and not feasibility.holds():
+            yield f"x is not feasible: {feasibility}"
+        if not np.isclose(objective, self.objective, rtol=SLACK, atol=0.0):
+            yield f"the objective is {objective}, not {self.objective}"
+        support = np.flatnonzero(np.zeros(0) if self.x is None else self.x)
+        if not np.array_equal(support, self.support):
+            yield f"the support is {support.tolist()}, not {list(self.support)}"
+
+    def _complaints_about_bound(self, lower: float, gap: float) -> Iterator[str]:
+        slack = SLACK * abs(lower) if np.isfinite(lower) else 0.0
+        if not self.lower_bound <= lower + slack:
+            yield f"the certificate proves {lower}, not {self.lower_bound}"
+        claimed = relative_gap(self.problem, self.x, self.objective, self.lower_bound)
+        if not np.isclose(self.gap, claimed, rtol=1e-6, atol=SLACK):
+            yield f"the gap is {claimed}, not {self.gap}"
+        if self.status is Status.OPTIMAL and not gap <= self.tolerance < 1.0:
+            yield f"the gap is {gap:.2e}, not within {self.tolerance:.2e}"
         if self.status is Status.INFEASIBLE and lower != np.inf:
-            complaints.append("the certificate does not prove infeasibility")
-        return complaints
+            yield "the certificate does not prove infeasibility"
 
     def raise_for_status(self) -> None:
         """Raise unless the solution is proved optimal.
@@ -169,7 +193,7 @@ class Solution:
         if self.status is not Status.OPTIMAL:
             raise NotSolvedError(
                 f"{self.status.name}: {self.status.value} ({self.stop.value}); "
-                f"{self.status.advice}."
+                f"{self.advice}."
             )
 
     def to_dict(self) -> dict[str, Any]:

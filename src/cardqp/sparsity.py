@@ -89,7 +89,9 @@ class Choice:
             return np.inf
         gains = smallest(np.minimum(costs[self.free], 0.0), self.slots)
         terms = np.concatenate([costs[self.inside], gains])
-        return math.fsum(terms) - 2 * UNIT_ROUNDOFF * float(np.abs(terms).sum())
+        if not np.isfinite(terms).all():
+            return -np.inf
+        return math.fsum(terms) - 4 * UNIT_ROUNDOFF * float(np.abs(terms).sum())
 
     def penalties(self, costs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What switching a free variable on, or off, adds to ``total`` at least.

@@ -1,6 +1,7 @@
 """Arrays on disk: NumPy archives of plain arrays, never pickles."""
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -9,6 +10,17 @@ from typing import Any
 import numpy as np
 
 from cardqp.exceptions import ProblemError
+
+_BROKEN = (
+    ValueError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    OSError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What NumPy raises, depending on how a file is not an archive."""
 
 
 def write_arrays(path: str | PathLike[str], arrays: Mapping[str, Any]) -> None:
@@ -31,6 +43,6 @@ def read_arrays(path: str | PathLike[str]) -> dict[str, Any]:
             arrays = {key: archive[key] for key in archive.files}
     except FileNotFoundError:
         raise ProblemError(f"`path` must name a file: {path} does not exist.") from None
-    except (ValueError, OSError, zipfile.BadZipFile, AttributeError) as err:
+    except _BROKEN as err:
         raise ProblemError(f"`path` must be a .npz archive: {path}: {err}.") from err
     return {key: a.item() if a.ndim == 0 else a for key, a in arrays.items()}

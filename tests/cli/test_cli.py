@@ -29,9 +29,8 @@ def run(*arguments):
 
 @pytest.mark.parametrize("method", ["exact", "best-response", "dual-program"])
 def test_solve_table(table, capsys, method):
-    code = run(
-        "solve", table, "--target", "y", "--sparsity", 2, "--eta", 10, "--method", method
-    )  # fmt: skip
+    settings = ("--target", "y", "--sparsity", 2, "--eta", 10)
+    code = run("solve", table, *settings, "--method", method)
     captured = capsys.readouterr()
     assert code == 0
     assert captured.err == ""
@@ -91,7 +90,7 @@ def hard_archive(tmp_path):
 def test_stopped_early(hard_archive, capsys):
     arguments = ("solve", hard_archive, "--method", "exact", "--time-limit")
     assert run(*arguments, 0.5) == 3
-    assert run(*arguments, 0) == 5
+    assert run(*arguments, 0) == 3
     assert "advice" in capsys.readouterr().out
 
 
@@ -124,7 +123,8 @@ TABLES = [
     ("a,y\n1,2\n3\n", "line 3 of .* has 1"),
     ("a,y\n1,2\nx,4\n", "line 3 of .* has 'x' in column 'a'"),
     ("a,y\n1,2\n,4\n", "line 3 of .* has '' in column 'a'"),
-    ("a,y\n1,2\nnan,4\n", "`X` must be finite"),
+    ("a,y\n1,2\nnan,4\n", "line 3 of .* has 'nan' in column 'a'"),
+    ("a;y\n1;2\n", "separated by commas: .* starts with 'a;y'"),
     ("a,a\n1,2\n", "distinct column names"),
     ("y\n1\n", "two columns or more"),
     ("a,y\n", "rows below the header"),

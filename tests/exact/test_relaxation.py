@@ -22,7 +22,6 @@ def test_value_and_bound_of_the_relaxation_meet_below_the_optimum(kind, seed):
     relaxed = relaxation.solve(root, *start, np.inf, 1e-8 * abs(optimum), 0.0)
     proved = tangent_bound(problem, relaxed.anchor, relaxed.beta).value(root)
     assert relaxed.rows_met
-    assert proved == pytest.approx(relaxed.bound, rel=1e-6, abs=1e-8)
     assert proved <= optimum + 1e-7 * abs(optimum)
     assert relaxed.switches.sum() <= problem.rule.limit + 1e-6
 

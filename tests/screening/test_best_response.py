@@ -8,7 +8,8 @@ from tests.problems import KINDS, enumerate_optimum, random_problem
 
 
 def next_support(level, support):
-    return reply_to_dual(level, reply_to_support(level, support)).support
+    dual, _ = reply_to_support(level, support)
+    return reply_to_dual(level, dual).support
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -69,7 +70,8 @@ def test_paper_reply_without_rows_is_the_same():
     expected = -np.linalg.solve(
         np.eye(level.k) / 3.0 + Fz @ Fz.T, Fz @ problem.c[support]
     )
-    found = reply_to_support(level, support)
+    found, is_attained = reply_to_support(level, support)
+    assert is_attained
     np.testing.assert_allclose(found.alpha, expected, atol=1e-10)
 
 
@@ -117,7 +119,7 @@ def test_limits_and_callback():
 
 @pytest.mark.parametrize("settings", [{"max_iter": 0}, {"window": 0}])
 def test_bad_settings(settings):
-    with pytest.raises(ParameterError, match="must be at least 1"):
+    with pytest.raises(ParameterError, match="must be an integer, at least 1"):
         best_response(random_problem("free", 0), **settings)
 
 

@@ -63,7 +63,7 @@ def test_stops_at_a_saddle_point():
     assert found.stop is Stop.FIXED_POINT
     assert found.n_iter < 500
     assert found.lower_bound == pytest.approx(found.upper_bound, rel=1e-9)
-    assert found.support.tolist() == data.support.tolist()
+    assert found.upper_bound == pytest.approx(enumerate_optimum(problem)[0])
     assert len(found.zeros) + len(found.ones) == 20
 
 
@@ -78,7 +78,7 @@ def test_nothing_to_do_stops_at_once():
 def test_candidates_are_the_union_of_the_window():
     problem = random_problem("free", 7)
     found = dual_program(problem, max_iter=40, window=3, early_stop=False)
-    assert found.n_iter == 41
+    assert found.n_iter == 40
     expected = sorted(set(np.concatenate(found.trace.supports[-3:])))
     assert found.candidates.tolist() == expected
 
@@ -93,9 +93,9 @@ def test_paper_constants_recover_the_truth():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"max_iter": 0}, "`max_iter` must be at least 1"),
-        ({"window": 0}, "`window` must be at least 1"),
-        ({"step_size": 0.0}, "`step_size` must be positive"),
+        ({"max_iter": 0}, "`max_iter` must be an integer, at least 1"),
+        ({"window": 0}, "`window` must be an integer, at least 1"),
+        ({"step_size": 0.0}, "`step_size` must be a positive number"),
     ],
 )
 def test_bad_settings(settings, message):

@@ -9,11 +9,14 @@ from cardqp.cli.main import INFEASIBLE, SOLVED, STOPPED_EARLY, UNKNOWN
 from cardqp.cli.progress import ProgressLine
 from cardqp.cli.report import solution_table
 from cardqp.cli.tables import read_regression
-from cardqp.exceptions import BackendNotFoundError, ProblemError
+from cardqp.exceptions import BackendNotFoundError, ParameterError, ProblemError
 from cardqp.ladder import hierarchy
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
 from cardqp.solution import Solution, Status
+
+DEFAULT_ETA = 10.0
+PICTURES = (".png", ".pdf", ".svg")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,6 +34,7 @@ def solve_file(options: argparse.Namespace) -> int:
 
 def demo(options: argparse.Namespace) -> int:
     """``cardqp demo``: the main job on data that comes with scikit-learn."""
+    _check_picture(options.output)
     problem = diabetes_problem()
     solution = _solve(problem, options)
     _show(solution, options)
@@ -63,11 +67,21 @@ def exit_code(solution: Solution) -> int:
     """0 when the method ran to its end, else why not."""
     if solution.status is Status.INFEASIBLE:
         return INFEASIBLE
-    if solution.x is None:
+    if solution.status is Status.UNKNOWN:
         return UNKNOWN
     if solution.status is Status.FEASIBLE and solution.stop.is_early:
         return STOPPED_EARLY
     return SOLVED
+
+
+def _check_picture(path: str) -> None:
+    """Complain before the work rather than after it."""
+    if Path(path).suffix.lower() not in PICTURES:
+        raise ParameterError(
+            f"`--output` must end in one of {', '.join(PICTURES)}: it is {path}."
+        )
+    if not Path(path).resolve().parent.is_dir():
+        raise ParameterError(f"`--output` must be in an existing folder: {path}.")
 
 
 def _load(options: argparse.Namespace) -> SparseQP:
@@ -75,14 +89,18 @@ def _load(options: argparse.Namespace) -> SparseQP:
     given = {name: value for name, value in limits.items() if value is not None}
     suffix = Path(options.file).suffix.lower()
     if suffix == ".npz":
-        if options.target is not None:
-            raise ProblemError("`--target` is for tables: a .npz problem has none.")
+        for name in ("target", "eta", "standardize"):
+            if getattr(options, name):
+                raise ProblemError(
+                    f"`--{name}` is for tables: a .npz problem has its own data."
+                )
         problem = SparseQP.load(options.file)
         return problem.with_limits(**given) if given else problem
     if suffix == ".csv":
         data = read_regression(options.file, options.target, options.standardize)
+        eta = DEFAULT_ETA if options.eta is None else options.eta
         return SparseQP.from_regression(
-            data.X, data.y, eta=options.eta, names=data.names, **given
+            data.X, data.y, eta=eta, names=data.names, **given
         )
     raise ProblemError(f"`file` must end in .npz or .csv: it is {options.file}.")
 

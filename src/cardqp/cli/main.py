@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn, TypeAlias
 
 from cardqp import __version__
 
@@ -14,9 +15,20 @@ exit codes: 0 solved; 2 bad input; 3 stopped early with a feasible point;
 4 infeasible (proved); 5 stopped without a feasible point"""
 
 
+Commands: TypeAlias = "argparse._SubParsersAction[OneLineParser]"
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser whose complaints fit on one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where help is."""
+        self.exit(BAD_INPUT, f"cardqp: {message}; see `{self.prog} --help`\n")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """All commands and options."""
-    parser = argparse.ArgumentParser(
+    parser = OneLineParser(
         prog="cardqp",
         description="Sparse convex quadratic programs with a proof of optimality.",
         epilog=EXIT_CODES,
@@ -29,7 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_demo(commands: Commands) -> None:
     demo = commands.add_parser(
         "demo", help="choose 10 of 65 features of the diabetes data, with proof"
     )
@@ -42,14 +54,12 @@ def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     _add_solver_options(demo, method="exact")
 
 
-def _add_solve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_solve(commands: Commands) -> None:
     solve = commands.add_parser("solve", help="solve a problem from a file")
     solve.add_argument("file", help=".npz problem, or .csv table with a header line")
     table = solve.add_argument_group("tables (.csv): sparse ridge regression")
     table.add_argument("--target", metavar="COLUMN", help="the column to predict")
-    table.add_argument(
-        "--eta", type=float, default=10.0, help="ridge is 1/eta (default: 10)"
-    )
+    table.add_argument("--eta", type=float, help="the ridge is 1/eta (default: 10)")
     table.add_argument(
         "--standardize",
         action="store_true",
@@ -88,10 +98,12 @@ def _add_solver_options(parser: argparse.ArgumentParser, method: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     options = build_parser().parse_args(arguments)
-    # Imported late so that --help and --version answer at once.
-    from cardqp.cli import commands
-    from cardqp.exceptions import CardQPError
-
+    try:
+        # Imported late so that --help and --version answer at once.
+        from cardqp.cli import commands
+        from cardqp.exceptions import CardQPError
+    except KeyboardInterrupt:
+        return _say("interrupted", UNKNOWN)
     try:
         return commands.run(options)
     except BrokenPipeError:
@@ -99,11 +111,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SOLVED
     except (CardQPError, OSError) as err:
-        print(f"cardqp: {err}", file=sys.stderr)
-        return BAD_INPUT
+        return _say(str(err), BAD_INPUT)
     except KeyboardInterrupt:
-        print("cardqp: interrupted", file=sys.stderr)
-        return UNKNOWN
+        return _say("interrupted", UNKNOWN)
+
+
+def _say(message: str, code: int) -> int:
+    print(f"cardqp: {message}", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A solution as text for people."""
 
-from cardqp.solution import Solution
+from cardqp.solution import Solution, Status
 
 
 def solution_table(solution: Solution) -> str:
@@ -17,8 +17,8 @@ def solution_table(solution: Solution) -> str:
         "",
         *_stages(solution),
     ]
-    if solution.status.advice != "nothing to do":
-        lines += ["", f"advice: {solution.status.advice}"]
+    if solution.status is not Status.OPTIMAL:
+        lines += ["", f"advice: {solution.advice}"]
     return "\n".join(lines)
 
 

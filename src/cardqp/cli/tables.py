@@ -1,6 +1,8 @@
 """Comma-separated tables of numbers with a header line."""
 
 import csv
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,27 +54,36 @@ def read_regression(
 
 
 def _header(path: str) -> list[str]:
-    with Path(path).open(newline="", encoding="utf-8-sig") as stream:
-        header = [name.strip() for name in next(csv.reader(stream), [])]
+    first = next(_lines(path), (0, []))[1]
+    header = [name.strip() for name in first]
+    if len(header) < 2:
+        raise ProblemError(
+            f"`file` must have two columns or more, separated by commas: {path} starts "
+            f"with {','.join(first)!r}."
+        )
     if len(set(header)) < len(header) or "" in header:
         raise ProblemError(
             f"`file` must start with distinct column names: {path} has {header}."
         )
-    if len(header) < 2:
-        raise ProblemError(
-            f"`file` must have two columns or more: {path} has {header}."
-        )
     return header
 
 
+def _lines(path: str) -> Iterator[tuple[int, list[str]]]:
+    """Line numbers and cells of all lines that are not blank."""
+    try:
+        with Path(path).open(newline="", encoding="utf-8-sig") as stream:
+            reader = csv.reader(stream)
+            for row in reader:
+                if any(cell.strip() for cell in row):
+                    yield reader.line_num, row
+    except (UnicodeDecodeError, csv.Error) as err:
+        raise ProblemError(f"`file` must be a UTF-8 table: {path}: {err}.") from err
+
+
 def _numbers(path: str, header: list[str]) -> FloatArray:
-    rows = []
-    with Path(path).open(newline="", encoding="utf-8-sig") as stream:
-        reader = csv.reader(stream)
-        next(reader)
-        for row in reader:
-            if row:
-                rows.append(_parse(row, header, path, reader.line_num))
+    lines = _lines(path)
+    next(lines)
+    rows = [_parse(row, header, path, number) for number, row in lines]
     if not rows:
         raise ProblemError(f"`file` must have rows below the header: {path} has none.")
     return np.array(rows)
@@ -84,24 +95,21 @@ def _parse(row: list[str], header: list[str], path: str, line: int) -> list[floa
             f"`file` must have {len(header)} values in each line: line {line} of "
             f"{path} has {len(row)}."
         )
-    try:
-        return [float(cell) for cell in row]
-    except ValueError:
-        name, cell = next(
-            (n, c) for n, c in zip(header, row, strict=True) if not _is_number(c)
-        )
-        raise ProblemError(
-            f"`file` must hold numbers: line {line} of {path} has {cell!r} in column "
-            f"{name!r}; fill in, encode or remove it."
-        ) from None
+    values = [_number(cell) for cell in row]
+    for name, cell, value in zip(header, row, values, strict=True):
+        if not math.isfinite(value):
+            raise ProblemError(
+                f"`file` must hold numbers: line {line} of {path} has {cell!r} in "
+                f"column {name!r}; fill in, encode or remove it."
+            )
+    return values
 
 
-def _is_number(cell: str) -> bool:
+def _number(cell: str) -> float:
     try:
-        float(cell)
+        return float(cell)
     except ValueError:
-        return False
-    return True
+        return math.nan
 
 
 def _standardize(X: FloatArray, names: tuple[str, ...]) -> FloatArray:

@@ -1,5 +1,6 @@
 """The quadratic program that remains once the support is known."""
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,25 +11,32 @@ from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP
 from cardqp.rows import Rows, power_of_two
 
+log = logging.getLogger(__name__)
+
 ACTIVE_SET_LIMIT = 400
 """Larger supports with constraints go to an interior-point method."""
 
 PRIMAL_TOLERANCE = 1e-9
 """Constraint violation accepted by the active-set method, after scaling."""
 
+NOISE = 1e-13
+"""Entries this small in scaled units are rounding errors of a zero."""
+
 _OPTIMAL, _INFEASIBLE, _EQUALITY = 1, -1, 5
 
 
 @dataclass(frozen=True, slots=True)
 class SupportFit:
-    """The best point on a support, or the news that there is none.
+    """The best point on a support, if one was found.
 
     Attributes
     ----------
     x : (n,) array or None
-        The minimiser, zero off the support; None when the support is infeasible.
+        The minimiser, feasible and zero off the support; None when there is no such
+        point, or the solvers failed to find it.  That it does not exist is for a
+        Farkas ray to prove.
     beta : (m,) array
-        Multipliers of the rows; zeros when infeasible.
+        Multipliers of the rows; zeros without a point.
     objective : float
         Its objective with the constant and the price of its nonzeros, or infinity.
     """
@@ -37,6 +45,22 @@ class SupportFit:
     beta: FloatArray
     objective: float
 
+    @classmethod
+    def nothing(cls, problem: SparseQP) -> "SupportFit":
+        """No point."""
+        return cls(None, np.zeros(len(problem.rows)), np.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledQP:
+    """``min x'Hx/2 + g'x`` in units in which curvatures, rows and x are about one."""
+
+    hessian: FloatArray
+    slope: FloatArray
+    rows: Rows
+    lower: FloatArray
+    upper: FloatArray
+
 
 def fit_support(problem: SparseQP, support: IntArray) -> SupportFit:
     """Minimise the objective over the points that vanish off the support.
@@ -44,122 +68,128 @@ def fit_support(problem: SparseQP, support: IntArray) -> SupportFit:
     A Cholesky factorisation where there are neither rows nor bounds; ``daqp``
     (dual active set) otherwise, and ``clarabel`` (interior point) for large supports
     or when the former gives up.
-
-    Raises
-    ------
-    BackendError
-        When both methods fail.
     """
     if len(support) == 0:
-        return _fit_nothing(problem)
+        return _accept(problem, np.zeros(problem.n), np.zeros(len(problem.rows)))
     block = problem.quadratic.block(support) + np.diag(problem.ridge[support])
-    c = problem.c[support]
     if problem.is_free:
-        part = scipy.linalg.solve(block, -0.5 * c, assume_a="pos", check_finite=False)
-        return _lift(problem, support, part, np.zeros(0))
-    answer = _solve_scaled(problem, support, block, c)
-    if answer is None:
-        return SupportFit(None, np.zeros(len(problem.rows)), np.inf)
-    return _lift(problem, support, *answer)
-
-
-def _fit_nothing(problem: SparseQP) -> SupportFit:
-    x, beta = np.zeros(problem.n), np.zeros(len(problem.rows))
-    if problem.feasibility(x).holds(0.0):
-        return SupportFit(x, beta, problem.constant)
-    return SupportFit(None, beta, np.inf)
-
-
-def _lift(
-    problem: SparseQP, support: IntArray, part: FloatArray, beta: FloatArray
-) -> SupportFit:
+        part, beta = _solve_free(block, problem.c[support]), np.zeros(0)
+    else:
+        answer = _solve_constrained(problem, support, block)
+        if answer is None:
+            return SupportFit.nothing(problem)
+        part, beta = answer
     x = np.zeros(problem.n)
     x[support] = np.clip(part, problem.lower[support], problem.upper[support])
-    return SupportFit(x, problem.rows.project(beta), problem.objective(x))
+    return _accept(problem, x, problem.rows.project(beta))
 
 
-def _solve_scaled(
-    problem: SparseQP, support: IntArray, block: FloatArray, c: FloatArray
+def _accept(problem: SparseQP, x: FloatArray, beta: FloatArray) -> SupportFit:
+    """The point with its objective, unless it is infeasible after all."""
+    if len(problem.rows) and not problem.feasibility(x).holds():
+        return SupportFit.nothing(problem)
+    return SupportFit(x, beta, problem.objective(x))
+
+
+def _solve_free(block: FloatArray, c: FloatArray) -> FloatArray:
+    try:
+        factor = scipy.linalg.cho_factor(block, check_finite=False)
+    except scipy.linalg.LinAlgError:
+        # The ridge is lost in the rounding of the block.
+        return np.asarray(np.linalg.lstsq(block, -0.5 * c, rcond=None)[0])
+    return np.asarray(scipy.linalg.cho_solve(factor, -0.5 * c, check_finite=False))
+
+
+def _solve_constrained(
+    problem: SparseQP, support: IntArray, block: FloatArray
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Minimiser and row multipliers on the support; None when infeasible.
+    """Minimiser and row multipliers on the support; None when none was found.
 
     Variables are scaled to unit curvature and unit size and rows to unit length, so
     that the solvers' absolute tolerances mean something.
     """
     unit = 1.0 / power_of_two(np.sqrt(block.diagonal()))
-    on_support = problem.rows.restrict(support)
-    rows, row_scale = Rows(
-        on_support.matrix * unit, on_support.rhs, on_support.is_equality
-    ).scaled()
-    hessian = 2.0 * unit[:, None] * block * unit
-    slope = unit * c
-    size = float(np.abs(np.concatenate([slope, rows.rhs])).max()) or 1.0
-    data = (
-        hessian,
+    plain = problem.rows.restrict(support)
+    rows, row_scale = Rows(plain.matrix * unit, plain.rhs, plain.is_equality).scaled()
+    slope = unit * problem.c[support]
+    lower, upper = problem.lower[support] / unit, problem.upper[support] / unit
+    size = _size(slope, rows, lower, upper)
+    scaled = ScaledQP(
+        2.0 * unit[:, None] * block * unit,
         slope / size,
         Rows(rows.matrix, rows.rhs / size, rows.is_equality),
-        problem.lower[support] / unit / size,
-        problem.upper[support] / unit / size,
+        lower / size,
+        upper / size,
     )
-    answer = _active_set(*data) if len(support) <= ACTIVE_SET_LIMIT else _UNSOLVED
-    if answer is _UNSOLVED:
-        answer = _interior_point(*data)
+    answer = _solve_scaled(scaled)
     if answer is None:
         return None
     part, beta = answer
+    part = np.where(np.abs(part) <= NOISE, 0.0, part)
     return unit * part * size, beta * size / row_scale
 
 
-_UNSOLVED: tuple[FloatArray, FloatArray] = (np.zeros(0), np.zeros(0))
+def _size(slope: FloatArray, rows: Rows, lower: FloatArray, upper: FloatArray) -> float:
+    """How large the solution may be: as its slope and rows want, within its bounds."""
+    wanted = float(np.abs(np.concatenate([slope, rows.rhs])).max())
+    allowed = float(np.maximum(np.abs(lower), np.abs(upper)).max())
+    return min(wanted, allowed) or 1.0
 
 
-def _active_set(
-    hessian: FloatArray,
-    slope: FloatArray,
-    rows: Rows,
-    lower: FloatArray,
-    upper: FloatArray,
-) -> tuple[FloatArray, FloatArray] | None:
+def _solve_scaled(scaled: ScaledQP) -> tuple[FloatArray, FloatArray] | None:
+    if len(scaled.slope) <= ACTIVE_SET_LIMIT:
+        try:
+            return _active_set(scaled)
+        except BackendError as err:
+            log.info("%s; trying the interior-point method", err)
+    try:
+        return _interior_point(scaled)
+    except BackendError as err:
+        log.warning("%s", err)
+        return None
+
+
+def _active_set(scaled: ScaledQP) -> tuple[FloatArray, FloatArray] | None:
     import daqp
 
-    k = len(slope)
+    k, rows = len(scaled.slope), scaled.rows
     sense = np.zeros(k + len(rows), dtype=np.int32)
     sense[k:][rows.is_equality] = _EQUALITY
     row_lower = np.where(rows.is_equality, rows.rhs, -np.inf)
     x, _, flag, info = daqp.solve(
-        np.ascontiguousarray(hessian),
-        np.ascontiguousarray(slope),
+        np.ascontiguousarray(scaled.hessian),
+        np.ascontiguousarray(scaled.slope),
         np.ascontiguousarray(rows.matrix),
-        np.concatenate([upper, rows.rhs]),
-        np.concatenate([lower, row_lower]),
+        np.concatenate([scaled.upper, rows.rhs]),
+        np.concatenate([scaled.lower, row_lower]),
         sense,
         primal_tol=PRIMAL_TOLERANCE,
     )
     if flag == _INFEASIBLE:
         return None
     if flag != _OPTIMAL or not np.isfinite(x).all():
-        return _UNSOLVED
+        raise BackendError(f"daqp gave up on {k} variables (exit flag {flag})")
     return np.array(x), np.array(info["lam"][k:])
 
 
-def _interior_point(
-    hessian: FloatArray,
-    slope: FloatArray,
-    rows: Rows,
-    lower: FloatArray,
-    upper: FloatArray,
-) -> tuple[FloatArray, FloatArray] | None:
+def _interior_point(scaled: ScaledQP) -> tuple[FloatArray, FloatArray] | None:
     import clarabel
     import scipy.sparse
 
-    k, is_equality = len(slope), rows.is_equality
-    above, below = np.isfinite(upper), np.isfinite(lower)
+    rows, k = scaled.rows, len(scaled.slope)
+    is_equality = rows.is_equality
+    above, below = np.isfinite(scaled.upper), np.isfinite(scaled.lower)
     eye = np.eye(k)
     matrix = np.vstack(
         [rows.matrix[is_equality], rows.matrix[~is_equality], eye[above], -eye[below]]
     )
     rhs = np.concatenate(
-        [rows.rhs[is_equality], rows.rhs[~is_equality], upper[above], -lower[below]]
+        [
+            rows.rhs[is_equality],
+            rows.rhs[~is_equality],
+            scaled.upper[above],
+            -scaled.lower[below],
+        ]
     )
     equalities = int(is_equality.sum())
     cones = [
@@ -168,19 +198,21 @@ def _interior_point(
     ]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    upper_triangle = scipy.sparse.csc_matrix(np.triu(hessian))
+    upper_triangle = scipy.sparse.csc_matrix(np.triu(scaled.hessian))
     solver = clarabel.DefaultSolver(
-        upper_triangle, slope, scipy.sparse.csc_matrix(matrix), rhs, cones, settings
+        upper_triangle,
+        scaled.slope,
+        scipy.sparse.csc_matrix(matrix),
+        rhs,
+        cones,
+        settings,
     )
     result = solver.solve()
     status = str(result.status)
     if "PrimalInfeasible" in status:
         return None
     if "Solved" not in status:
-        raise BackendError(
-            f"the quadratic program on a support of {k} variables was not solved: "
-            f"clarabel says {status}."
-        )
+        raise BackendError(f"clarabel gave up on {k} variables ({status})")
     beta = np.empty(len(rows))
     multipliers = np.asarray(result.z)
     beta[is_equality] = multipliers[:equalities]

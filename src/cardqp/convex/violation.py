@@ -12,7 +12,11 @@ import scipy.sparse
 
 from cardqp._typing import BoolArray, FloatArray
 from cardqp.problem import SparseQP
+from cardqp.rows import Rows
 from cardqp.sparsity import Choice
+
+LP_TOLERANCE = 1e-7
+"""Feasibility tolerance of the linear programming solver."""
 
 
 def least_violation(problem: SparseQP, choice: Choice) -> tuple[float, FloatArray]:
@@ -28,13 +32,16 @@ def least_violation(problem: SparseQP, choice: Choice) -> tuple[float, FloatArra
     Returns
     -------
     violation : float
-        The least total violation of the rows, each scaled to unit length.
+        The least total violation of the rows, each scaled to unit length and all to
+        right-hand sides of at most one.
     ray : (m,) array
         Multipliers of the rows, in the rows' own units.
     """
     allowed = np.flatnonzero(~choice.outside if choice.slots > 0 else choice.inside)
     rows, scale = problem.rows.restrict(allowed).scaled()
-    lower, upper = problem.lower[allowed], problem.upper[allowed]
+    size = float(np.abs(rows.rhs).max(initial=0.0)) or 1.0
+    rows = Rows(rows.matrix, rows.rhs / size, rows.is_equality)
+    lower, upper = problem.lower[allowed] / size, problem.upper[allowed] / size
     is_switched = choice.free[allowed] & (np.isfinite(lower) | np.isfinite(upper))
     links, link_rhs = _switch_rows(lower, upper, is_switched, choice.slots)
     inequality = ~rows.is_equality
@@ -66,7 +73,27 @@ def least_violation(problem: SparseQP, choice: Choice) -> tuple[float, FloatArra
     ray = np.empty(len(rows))
     ray[inequality] = -result.ineqlin.marginals[:m]
     ray[~inequality] = -result.eqlin.marginals
-    return float(result.fun), ray / scale
+    return float(result.fun), _polish(ray, rows, lower, upper) / scale
+
+
+def _polish(
+    ray: FloatArray, rows: Rows, lower: FloatArray, upper: FloatArray
+) -> FloatArray:
+    """Remove what rounding has left of the ray on unbounded variables.
+
+    There the combined rows must vanish; the least change of the multipliers in use
+    that makes them do so is of the order of the rounding errors.
+    """
+    slope = rows.matrix.T @ ray
+    open_side = np.where(slope > 0, np.isinf(lower), np.isinf(upper))
+    columns = rows.matrix[:, open_side]
+    used = np.abs(ray) > LP_TOLERANCE
+    if not columns.size or not used.any():
+        return ray
+    change = np.linalg.lstsq(columns[used].T, slope[open_side], rcond=None)[0]
+    polished = np.where(used, ray, 0.0)
+    polished[used] -= change
+    return polished
 
 
 def _switch_rows(

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray
-from cardqp.dual.separable import least_cost, minimizer
+from cardqp.dual.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Minorant
 from cardqp.sparsity import Choice
@@ -41,8 +41,12 @@ class SeparableBound:
     costs: FloatArray
 
     def value(self, choice: Choice) -> float:
-        """The lower bound over all points of a branch."""
-        return _sum_down(self.base, choice.total(self.costs))
+        """The lower bound over all points of a branch; ``-inf`` if not a number."""
+        total = choice.total(self.costs)
+        if np.isnan(self.base) or not np.isfinite(total):
+            return total if total == np.inf else -np.inf
+        bound = self.base + total
+        return bound - 4 * UNIT_ROUNDOFF * (abs(self.base) + abs(total))
 
     def fixing_bounds(self, choice: Choice) -> tuple[FloatArray, FloatArray]:
         """Theorem 2: lower bounds once a free variable is switched on, or off.
@@ -57,8 +61,8 @@ class SeparableBound:
         if not np.isfinite(value):
             return np.full_like(self.costs, value), np.full_like(self.costs, value)
         on, off = choice.penalties(self.costs)
-        slack = 4 * UNIT_ROUNDOFF * (abs(value) + float(np.abs(self.costs).max()))
-        return value + on - slack, value + off - slack
+        start, shrink = value - 4 * UNIT_ROUNDOFF * abs(value), 1 - 8 * UNIT_ROUNDOFF
+        return start + shrink * on, start + shrink * off
 
 
 def separable_bound(
@@ -75,9 +79,14 @@ def separable_bound(
     beta : (m,) array
         Any multipliers; negative ones on inequalities count as zero.
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _evaluate(problem, minorant, beta)
+
+
+def _evaluate(
+    problem: SparseQP, minorant: Minorant, beta: FloatArray
+) -> SeparableBound:
     ridge = problem.ridge - minorant.loss
-    if ridge.min() <= 0:
-        return SeparableBound(-np.inf, np.zeros(problem.n))
     rows = problem.rows
     beta = rows.project(beta)
     slope = problem.c + minorant.slope + rows.matrix.T @ beta
@@ -90,10 +99,14 @@ def separable_bound(
     price = np.abs(rows.rhs) @ np.abs(beta)
     base_terms = (problem.constant, -minorant.offset, -float(rows.rhs @ beta))
     rounding = (len(rows) + 4) * UNIT_ROUNDOFF * float(price + np.abs(base_terms).sum())
+    is_convex = ridge > 0
+    safe_ridge = np.where(is_convex, ridge, 1.0)
     costs = np.minimum(
-        _cost_down(problem, ridge, slope - error),
-        _cost_down(problem, ridge, slope + error),
+        _cost_down(problem, safe_ridge, slope - error),
+        _cost_down(problem, safe_ridge, slope + error),
     )
+    # A ridge that does not cover the loss leaves nothing to say about a variable.
+    costs = np.where(is_convex & ~np.isnan(costs), costs, -np.inf)
     return SeparableBound(sum(base_terms) - rounding, costs + problem.rule.penalty)
 
 
@@ -106,10 +119,5 @@ def tangent_bound(
 
 def _cost_down(problem: SparseQP, ridge: FloatArray, slope: FloatArray) -> FloatArray:
     # h is concave in the slope, so over an interval it is least at one of the ends.
-    cost = least_cost(slope, ridge, problem.lower, problem.upper)
-    x = minimizer(slope, ridge, problem.lower, problem.upper)
+    x, cost = separable_minimum(slope, ridge, problem.lower, problem.upper)
     return cost - 8 * UNIT_ROUNDOFF * np.abs(x) * (np.abs(slope) + ridge * np.abs(x))
-
-
-def _sum_down(first: float, second: float) -> float:
-    return first + second - 2 * UNIT_ROUNDOFF * (abs(first) + abs(second))

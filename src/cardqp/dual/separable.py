@@ -8,23 +8,18 @@ import numpy as np
 from cardqp._typing import FloatArray
 
 
-def minimizer(
+def separable_minimum(
     slope: FloatArray, ridge: FloatArray, lower: FloatArray, upper: FloatArray
-) -> FloatArray:
-    """Where ``h`` is attained: ``clip(-g / (2 w), lower, upper)``."""
-    return np.clip(slope / (-2.0 * ridge), lower, upper)
+) -> tuple[FloatArray, FloatArray]:
+    """Minimisers ``clip(-g / (2 w), lower, upper)`` and values ``h``.
 
-
-def least_cost(
-    slope: FloatArray, ridge: FloatArray, lower: FloatArray, upper: FloatArray
-) -> FloatArray:
-    """The values ``h``; never positive, because 0 is within the bounds.
+    The values are never positive, because 0 is within the bounds.
 
     Examples
     --------
     >>> one = np.ones(2)
-    >>> least_cost(np.array([2.0, -4.0]), one, 0 * one, one)
+    >>> separable_minimum(np.array([2.0, -4.0]), one, 0 * one, one)[1]
     array([ 0., -3.])
     """
-    x = minimizer(slope, ridge, lower, upper)
-    return x * (slope + ridge * x)
+    x = np.clip(slope / (-2.0 * ridge), lower, upper)
+    return x, x * (slope + ridge * x)

@@ -1,6 +1,7 @@
 """Branch and bound on the perspective relaxation, best bound first."""
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +13,7 @@ from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.convex.violation import least_violation
 from cardqp.dual.bound import SeparableBound
 from cardqp.dual.ray import proves_empty
-from cardqp.exact.incumbent import improve_by_swaps, round_switches
+from cardqp.exact.incumbent import first_support, improve_by_swaps, round_switches
 from cardqp.exact.relaxation import Relaxation, Relaxed
 from cardqp.gap import gap_unit
 from cardqp.problem import SparseQP
@@ -59,6 +60,8 @@ class Tree:
         The best feasible point.
     closed_bound : float
         The least bound among closed branches.
+    gap_unit : float
+        What a gap is relative to, given the best point.
     n_nodes : int
         Branches processed.
     """
@@ -68,8 +71,17 @@ class Tree:
     records: list[CertificateNode]
     best: SupportFit
     closed_bound: float = np.inf
+    gap_unit: float = np.inf
     n_nodes: int = 0
     tried: set[bytes] = field(default_factory=set)
+
+    def offer(self, fit: SupportFit) -> None:
+        """Keep a feasible point if it is the best."""
+        problem = self.relaxation.problem
+        if fit.objective < self.best.objective:
+            self.best = improve_by_swaps(problem, fit)
+        if self.best.x is not None:
+            self.gap_unit = gap_unit(problem, self.best.x, self.best.objective)
 
     @property
     def lower_bound(self) -> float:
@@ -98,10 +110,13 @@ class BranchAndBound:
         Relative gap at which a branch need not be looked into.
     node_limit : float
         The largest number of branches to process.
+    is_over : callable
+        Whether time is up; asked within long relaxations.
     """
 
     gap: float = 1e-4
     node_limit: float = np.inf
+    is_over: Callable[[], bool] = lambda: False
 
     def plant(self, problem: SparseQP, incumbent: FloatArray | None = None) -> Tree:
         """The tree before its root is processed.
@@ -114,19 +129,23 @@ class BranchAndBound:
             A feasible point to start from.
         """
         relaxation = Relaxation.prepare(problem)
-        best = SupportFit(None, np.zeros(len(problem.rows)), np.inf)
-        proof = DualProof.at(np.zeros(problem.n), best.beta)
         x, nu = relaxation.start()
-        if incumbent is not None:
-            best = fit_support(problem, np.flatnonzero(incumbent))
-            if best.x is not None:
-                proof = DualProof.at(best.x, best.beta)
-                x = best.x / relaxation.unit
+        guess = (
+            first_support(problem) if incumbent is None else np.flatnonzero(incumbent)
+        )
+        tree = Tree(relaxation, [], [], SupportFit.nothing(problem))
+        tree.offer(fit_support(problem, guess))
+        best = tree.best
+        if best.x is not None:
+            x = best.x / relaxation.unit
+        proof = DualProof.at(
+            np.zeros(problem.n) if best.x is None else best.x, best.beta
+        )
         choice = Choice.root(problem.n, problem.rule.limit)
         bound = proof.bound(problem).value(choice)
-        root = Node(bound, 0, 1, choice, x, nu)
-        records = [CertificateNode(proof, children=(1,)), CertificateNode()]
-        return Tree(relaxation, [root], records, best)
+        tree.open.append(Node(bound, 0, 1, choice, x, nu))
+        tree.records += [CertificateNode(proof, children=(1,)), CertificateNode()]
+        return tree
 
     def init(self, tree: Tree) -> Tree:
         """A planted tree is its own initial state."""
@@ -147,10 +166,10 @@ class BranchAndBound:
 
     def done(self, tree: Tree) -> Stop | None:
         """Every branch closed, or the limit reached."""
-        if not tree.open:
-            return Stop.EXHAUSTED
         if tree.lower_bound >= self.cutoff(tree):
             return Stop.GAP
+        if not tree.open:
+            return Stop.STALLED
         return Stop.NODE_LIMIT if tree.n_nodes >= self.node_limit else None
 
     def progress(self, tree: Tree, seconds: float) -> Progress:
@@ -168,24 +187,20 @@ class BranchAndBound:
         """A branch with this bound cannot hold a point that is better by the gap."""
         if tree.best.x is None:
             return np.inf
-        return tree.best.objective - CLOSING_SHARE * self._unit(tree)
+        return tree.best.objective - CLOSING_SHARE * self.gap * tree.gap_unit
 
     def tolerance(self, tree: Tree) -> float:
         """Accuracy asked of a relaxation, in units of the objective."""
-        return RELAXATION_SHARE * self._unit(tree)
-
-    def _unit(self, tree: Tree) -> float:
         problem = tree.relaxation.problem
-        if tree.best.x is not None:
-            return self.gap * gap_unit(problem, tree.best.x, tree.best.objective)
-        curvature = problem.quadratic.diagonal + problem.ridge
-        return self.gap * (
-            abs(problem.constant) + float((problem.c**2 / curvature).max())
-        )
+        natural = abs(problem.constant) + problem.single_gain
+        return RELAXATION_SHARE * self.gap * min(tree.gap_unit, natural)
 
 
 class _Outcome:
-    """What processing one branch adds to the tree; committed at the end."""
+    """What processing one branch adds to the proof; committed at the end.
+
+    Better points go to the tree at once: they are good whatever happens next.
+    """
 
     def __init__(self, tree: Tree, node: Node, method: BranchAndBound) -> None:
         self.tree, self.node, self.method = tree, node, method
@@ -210,6 +225,7 @@ class _Outcome:
                 cutoff,
                 self.method.tolerance(self.tree),
                 ROOT_SLACK if self.node.height == 0 else NODE_SLACK,
+                self.method.is_over,
             )
             self._use(relaxed)
 
@@ -303,7 +319,7 @@ class _Outcome:
         inside = choice.inside if choice.slots <= 0 else ~choice.outside
         fit = fit_support(self.problem, np.flatnonzero(inside))
         if fit.x is not None:
-            self._offer(fit)
+            self.tree.offer(fit)
             proof = DualProof.at(fit.x, fit.beta)
             return CertificateNode(proof), proof.bound(self.problem).value(choice)
         if (ray := self._ray(choice)) is not None:
@@ -321,11 +337,7 @@ class _Outcome:
         support = round_switches(self.problem, self.node.choice, relaxed.switches)
         if support.tobytes() not in self.tree.tried:
             self.tree.tried.add(support.tobytes())
-            self._offer(fit_support(self.problem, support))
-
-    def _offer(self, fit: SupportFit) -> None:
-        if fit.objective < self.tree.best.objective:
-            self.tree.best = improve_by_swaps(self.problem, fit)
+            self.tree.offer(fit_support(self.problem, support))
 
 
 def _most_undecided(

@@ -58,14 +58,14 @@ def swap_changes(problem: SparseQP, support: IntArray) -> FloatArray:
 
 def improve_by_swaps(problem: SparseQP, fit: SupportFit) -> SupportFit:
     """Swap until no exchange of two variables improves a free problem's fit."""
-    if fit.x is None or not problem.is_free:
-        return fit
-    for _ in range(MAX_SWAPS):
-        assert fit.x is not None
-        support = np.flatnonzero(fit.x)
+    for _ in range(MAX_SWAPS if problem.is_free else 0):
+        support = np.flatnonzero(np.zeros(0) if fit.x is None else fit.x)
         if len(support) in (0, problem.n):
             break
-        change = swap_changes(problem, support)
+        try:
+            change = swap_changes(problem, support)
+        except np.linalg.LinAlgError:
+            break  # the ridge is lost in the rounding of Q
         leaves, enters = np.unravel_index(int(change.argmin()), change.shape)
         support[leaves] = enters
         following = fit_support(problem, np.sort(support))
@@ -73,3 +73,10 @@ def improve_by_swaps(problem: SparseQP, fit: SupportFit) -> SupportFit:
             break
         fit = following
     return fit
+
+
+def first_support(problem: SparseQP) -> IntArray:
+    """The variables that gain most on their own."""
+    curvature = problem.quadratic.diagonal + problem.ridge
+    gain = problem.rule.penalty - problem.c**2 / (4.0 * curvature)
+    return problem.rule.select(gain)

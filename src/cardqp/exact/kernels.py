@@ -9,8 +9,8 @@ The relaxation of a node is
     \quad \text{s.t. rows,}
 
 solved by an accelerated proximal gradient method with restarts.  All arrays are in
-scaled units (see ``scaling.py``).  ``status`` is 1 for a variable switched on, 0 for a
-free one and -1 for one switched off; ``slots`` counts the free ones that may be
+scaled units (see ``relaxation.py``).  ``status`` is 1 for a variable switched on, 0
+for a free one and -1 for one switched off; ``slots`` counts the free ones that may be
 switched on.  In the prox, ``v`` is the point to be projected, ``rho = 2 w / L``, and
 the multiplier of ``sum z`` is written as ``mu = 1 / (2 r^2)``: in ``r`` the switches
 are piecewise linear.
@@ -474,7 +474,7 @@ def relax(
     max_iter: int,
     x: FloatArray,
     nu: FloatArray,
-) -> tuple[float, FloatArray, FloatArray, float, FloatArray, float, int]:
+) -> tuple[float, FloatArray, FloatArray, FloatArray, float, bool]:
     """Solve the relaxation of a node as far as it is worth.
 
     Stops when the bound reaches the cutoff (the node is closed), when value and bound
@@ -485,9 +485,9 @@ def relax(
     Returns
     -------
     bound, anchor, beta : the best dual bound, and where it was found
-    value, z : the relaxed objective at the last x, and its switches
+    z : the switches of the last x
     worst : departure of the rows from complementarity
-    n_iter : iterations made
+    is_done : whether it stopped before the iteration limit
     """
     n = len(c)
     step = 1.0 / lipschitz
@@ -500,10 +500,8 @@ def relax(
     y, Qy = x.copy(), Qx.copy()
     x_new, z, v = np.empty(n), np.zeros(n), np.empty(n)
     best, anchor, beta = -np.inf, x.copy(), nu / step
-    value, worst, r, momentum = np.inf, 0.0, 0.0, 1.0
-    n_iter = 0
-    while n_iter < max_iter:
-        n_iter += 1
+    worst, r, momentum, is_done = 0.0, 0.0, 1.0, False
+    for n_iter in range(1, max_iter + 1):
         for j in range(n):
             v[j] = y[j] - step * (c[j] + 2.0 * Qy[j])
         if len(b) > 0:
@@ -553,9 +551,9 @@ def relax(
                 if z[j] > 0:
                     value += w[j] * x[j] * x[j] / z[j] + theta * z[j]
             near = worst <= 1e-6
-            if best >= cutoff or (near and value - best <= tolerance):
+            is_done = best >= cutoff or (near and value - best <= tolerance)
+            if near and value < cutoff < np.inf:
+                is_done = is_done or value - best <= slack * (cutoff - value)
+            if is_done:
                 break
-            hopeless = near and value < cutoff < np.inf
-            if hopeless and value - best <= slack * (cutoff - value):
-                break
-    return best, anchor, beta, value, z, worst, n_iter
+    return best, anchor, beta, z, worst, is_done

@@ -1,5 +1,6 @@
 """The relaxation of a node: data in scaled units, and the call of the kernel."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +13,9 @@ from cardqp.quadratic import Gram
 from cardqp.rows import Rows, power_of_two
 from cardqp.sparsity import Choice
 
-MAX_ITER = 2000
-"""Iterations in one node; a bound is valid after any number of them."""
+CHUNK, MAX_CHUNKS = 200, 10
+"""Iterations between two looks at the clock, and how often; a bound is valid after any
+number of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +25,7 @@ class Relaxed:
     Attributes
     ----------
     anchor, beta : arrays
-        The tangent point and row multipliers at which Theorem 1 gives ``bound``.
-    bound : float
-        That bound, without rounding margins.
+        The tangent point and row multipliers at which Theorem 1 gives the best bound.
     switches : (n,) array
         The relaxed switches z, for rounding and branching.
     x, nu : arrays
@@ -36,7 +36,6 @@ class Relaxed:
 
     anchor: FloatArray
     beta: FloatArray
-    bound: float
     switches: FloatArray
     x: FloatArray
     nu: FloatArray
@@ -101,6 +100,7 @@ class Relaxation:
         cutoff: float,
         tolerance: float,
         slack: float,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> Relaxed:
         """Relax a branch.
 
@@ -117,11 +117,39 @@ class Relaxation:
         slack : float
             How near the bound must be to the value of a branch that cannot be closed,
             as a share of what it lacks.
+        is_over : callable
+            Whether time is up.
         """
-        status = choice.inside.astype(np.float64) - choice.outside
         x, nu = x.copy(), nu.copy()
-        constant = self.problem.constant
-        best, anchor, beta, _, z, worst, _ = kernels.relax(
+        best = -np.inf
+        for _ in range(MAX_CHUNKS):
+            bound, anchor, beta, z, worst, is_done = self._run(
+                choice, cutoff - self.problem.constant, tolerance, slack, x, nu
+            )
+            if bound > best or best == -np.inf:
+                best, best_anchor, best_beta = bound, anchor, beta
+            if is_done or is_over():
+                break
+        return Relaxed(
+            anchor=best_anchor * self.unit,
+            beta=best_beta / self.row_scale,
+            switches=z,
+            x=x,
+            nu=nu,
+            rows_met=bool(worst <= 1e-6),
+        )
+
+    def _run(
+        self,
+        choice: Choice,
+        cutoff: float,
+        tolerance: float,
+        slack: float,
+        x: FloatArray,
+        nu: FloatArray,
+    ) -> tuple[float, FloatArray, FloatArray, FloatArray, float, bool]:
+        """A chunk of iterations of the kernel; x and nu are updated."""
+        return kernels.relax(
             self.matrix,
             self.is_gram,
             self.c,
@@ -132,24 +160,15 @@ class Relaxation:
             self.rows.matrix,
             self.rows.rhs,
             self.rows.is_equality,
-            status,
+            choice.inside.astype(np.float64) - choice.outside,
             float(choice.slots),
             self.lipschitz,
-            cutoff - constant,
+            cutoff,
             tolerance,
             slack,
-            MAX_ITER,
+            CHUNK,
             x,
             nu,
-        )
-        return Relaxed(
-            anchor=anchor * self.unit,
-            beta=beta / self.row_scale,
-            bound=best + constant,
-            switches=z,
-            x=x,
-            nu=nu,
-            rows_met=bool(worst <= 1e-6),
         )
 
     def start(self) -> tuple[FloatArray, FloatArray]:
@@ -162,10 +181,13 @@ def _largest_eigenvalue(matrix: FloatArray, is_gram: bool) -> float:
     small = matrix if is_gram else _smaller_gram(matrix)
     if len(small) <= 32:
         return float(np.linalg.eigvalsh(small)[-1]) if len(small) else 0.0
-    start = np.ones(len(small))
-    value = scipy.sparse.linalg.eigsh(
-        small, k=1, v0=start, tol=1e-3, return_eigenvectors=False
-    )
+    start = np.random.default_rng(0).standard_normal(len(small))
+    try:
+        value = scipy.sparse.linalg.eigsh(
+            small, k=1, v0=start, tol=1e-3, return_eigenvectors=False
+        )
+    except scipy.sparse.linalg.ArpackNoConvergence:
+        return float(np.linalg.norm(small))
     return 1.01 * float(value[0])
 
 

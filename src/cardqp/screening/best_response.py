@@ -24,13 +24,15 @@ LAST_SUPPORTS = 10
 class BestResponseState:
     """Supports visited so far, and the best dual point.
 
-    ``repeats`` is the position at which the last support was seen before.
+    ``repeats`` is the position at which the last support was seen before, and
+    ``is_attained`` says whether it answers a maximiser rather than a ray.
     """
 
     supports: tuple[IntArray, ...]
     bounds: tuple[float, ...]
     best: DualPoint
     repeats: int | None = None
+    is_attained: bool = False
 
     @property
     def cycle(self) -> tuple[IntArray, ...]:
@@ -80,7 +82,7 @@ class BestResponse:
 
     def step(self, level: Level, state: BestResponseState) -> BestResponseState:
         """One reply of the dual player and one of the support player."""
-        dual = reply_to_support(level, state.supports[-1])
+        dual, is_attained = reply_to_support(level, state.supports[-1])
         reply = reply_to_dual(level, dual)
         better = reply.value > max(state.bounds)
         return replace(
@@ -89,12 +91,13 @@ class BestResponse:
             bounds=(*state.bounds, reply.value),
             best=dual if better else state.best,
             repeats=_position(state.supports, reply.support),
+            is_attained=is_attained,
         )
 
     def done(self, state: BestResponseState) -> Stop | None:
         """Repeated, or out of iterations."""
         if state.repeats is not None:
-            is_fixed = len(state.cycle) == 1
+            is_fixed = len(state.cycle) == 1 and state.is_attained
             return Stop.FIXED_POINT if is_fixed else Stop.CYCLE
         return Stop.MAX_ITER if len(state.supports) > self.max_iter else None
 
@@ -102,7 +105,7 @@ class BestResponse:
         """Best bound so far."""
         return Progress(
             "best response",
-            len(state.supports),
+            len(state.supports) - 1,
             seconds,
             lower_bound=max(state.bounds),
         )
@@ -120,7 +123,7 @@ class BestResponse:
         if self.window is None:
             return state.cycle or state.supports[-LAST_SUPPORTS:]
         if state.repeats is None:
-            return state.supports[-self.window :]
+            return state.supports[1:][-self.window :] or state.supports
         # Past the first repetition the sequence is known without computing it.
         first, period = state.repeats, len(state.cycle)
         times = range(max(self.max_iter - self.window, 0) + 1, self.max_iter + 1)
@@ -137,7 +140,7 @@ def best_response(
     spectrum: Spectrum | None = None,
     max_iter: int = 50,
     window: int | None = None,
-    time_limit: float = np.inf,
+    time_limit: float | None = None,
     callback: Callback | None = None,
 ) -> Screening:
     """Screen variables by alternating best replies (see :class:`BestResponse`).
@@ -152,8 +155,8 @@ def best_response(
         The decomposition of ``Q``, if it is at hand.
     max_iter, window : int, optional
         See :class:`BestResponse`.
-    time_limit : float
-        Seconds.
+    time_limit : float, optional
+        Seconds; no limit by default.
     callback : callable, optional
         Called with a :class:`Progress` before each iteration; True stops.
 
@@ -164,12 +167,12 @@ def best_response(
     >>> best_response(problem).candidates
     array([0])
     """
-    check.at_least("max_iter", max_iter, 1)
-    check.at_least("window", 1 if window is None else window, 1)
+    check.count("max_iter", max_iter)
+    check.count("window", 1 if window is None else window)
     method = BestResponse(max_iter, window)
-    truncated = choose_level(problem, level, spectrum)
-    state, stop = iterate(method, truncated, Watch(time_limit, callback))
-    return method.result(truncated, state, stop)
+    with Watch(time_limit, callback) as watch:
+        truncated = choose_level(problem, level, spectrum)
+        return method.result(truncated, *iterate(method, truncated, watch))
 
 
 def _position(supports: tuple[IntArray, ...], support: IntArray) -> int | None:

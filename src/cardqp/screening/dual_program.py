@@ -121,7 +121,7 @@ class DualProgram:
         """Best bound so far."""
         return Progress(
             "dual program",
-            len(state.bounds),
+            len(state.bounds) - 1,
             seconds,
             objective=state.upper_bound,
             lower_bound=state.best_value,
@@ -167,12 +167,11 @@ class DualProgram:
             return state
         state.tried.add(support.tobytes())
         upper = min(state.upper_bound, fit_support(level.problem, support).objective)
-        dual = reply_to_support(level, support)
+        dual, is_attained = reply_to_support(level, support)
         reply = reply_to_dual(level, dual)
         if reply.value > state.best_value:
             state = replace(state, best=dual, best_value=reply.value)
-        is_saddle = np.array_equal(reply.support, support)
-        if is_saddle and np.isfinite(upper):
+        if is_attained and np.array_equal(reply.support, support):
             return replace(state, upper_bound=upper, stop=Stop.FIXED_POINT)
         reached = state.best_value >= upper
         return replace(state, upper_bound=upper, stop=Stop.GAP if reached else None)
@@ -187,7 +186,7 @@ def dual_program(
     window: int = 50,
     step_size: float | None = None,
     early_stop: bool = True,
-    time_limit: float = np.inf,
+    time_limit: float | None = None,
     callback: Callback | None = None,
 ) -> Screening:
     """Screen variables by subgradient ascent on the dual (see :class:`DualProgram`).
@@ -202,8 +201,8 @@ def dual_program(
         The decomposition of ``Q``, if it is at hand.
     max_iter, window, step_size, early_stop
         See :class:`DualProgram`.
-    time_limit : float
-        Seconds.
+    time_limit : float, optional
+        Seconds; no limit by default.
     callback : callable, optional
         Called with a :class:`Progress` before each iteration; True stops.
 
@@ -214,11 +213,11 @@ def dual_program(
     >>> dual_program(problem).candidates
     array([0])
     """
-    check.at_least("max_iter", max_iter, 1)
-    check.at_least("window", window, 1)
+    check.count("max_iter", max_iter)
+    check.count("window", window)
     if step_size is not None:
         check.positive("step_size", step_size)
     method = DualProgram(max_iter, window, step_size, early_stop)
-    truncated = choose_level(problem, level, spectrum)
-    state, stop = iterate(method, truncated, Watch(time_limit, callback))
-    return method.result(truncated, state, stop)
+    with Watch(time_limit, callback) as watch:
+        truncated = choose_level(problem, level, spectrum)
+        return method.result(truncated, *iterate(method, truncated, watch))

@@ -7,7 +7,7 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.convex.support_qp import fit_support
 from cardqp.convex.violation import least_violation
-from cardqp.dual.separable import minimizer
+from cardqp.dual.separable import separable_minimum
 from cardqp.sparsity import Choice
 from cardqp.spectral.level import DualPoint, Level
 
@@ -43,24 +43,32 @@ def reply_to_dual(level: Level, dual: DualPoint) -> SupportReply:
     if len(rows):
         slope += rows.matrix.T @ dual.beta
         base -= float(rows.rhs @ dual.beta)
-    x = minimizer(slope, problem.ridge, problem.lower, problem.upper)
-    costs = x * (slope + problem.ridge * x) + problem.rule.penalty
+    x, costs = separable_minimum(slope, problem.ridge, problem.lower, problem.upper)
+    costs += problem.rule.penalty
     support = problem.rule.select(costs)
     return SupportReply(support, x[support], base + float(costs[support].sum()))
 
 
-def reply_to_support(level: Level, support: IntArray) -> DualPoint:
+def reply_to_support(level: Level, support: IntArray) -> tuple[DualPoint, bool]:
     """The dual point that maximises the Lagrangian on a support.
 
     It is the solution of the quadratic program on the support.  When that program is
     infeasible the Lagrangian is unbounded along a Farkas ray, and the reply is the
     point on the ray where the dual function starts to fall: there, some other support
     answers the ray.
+
+    Returns
+    -------
+    dual : DualPoint
+        The reply.
+    is_attained : bool
+        Whether it is a maximiser, not a point on a ray.
     """
     fit = fit_support(level.truncated, support)
-    if fit.x is not None:
-        return DualPoint(2.0 * (level.factor[:, support] @ fit.x[support]), fit.beta)
-    return _along(level, farkas_ray(level, support))
+    if fit.x is None:
+        return _along(level, farkas_ray(level, support)), False
+    alpha = 2.0 * (level.factor[:, support] @ fit.x[support])
+    return DualPoint(alpha, fit.beta), True
 
 
 def farkas_ray(level: Level, support: IntArray) -> FloatArray:

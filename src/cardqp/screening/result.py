@@ -8,14 +8,18 @@ import numpy as np
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.convex.support_qp import SupportFit, fit_support
+from cardqp.gap import gap_unit
 from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
 from cardqp.spectral.level import DualPoint, Level
 
+ROUNDING = 1e-9
+"""Relative error granted to the objective of a feasible point."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One entry per iteration.
+    """One entry per iteration, after the first for the origin.
 
     Attributes
     ----------
@@ -90,11 +94,11 @@ def conclude(
     bound = level.bound(dual)
     root = Choice.root(level.problem.n, level.problem.rule.limit)
     on, off = bound.fixing_bounds(root)
-    known = np.isfinite(fit.objective)
+    upper = attainable(level.problem, fit)
     return Screening(
         candidates=np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *recent])),
-        zeros=np.flatnonzero(known & (on > fit.objective)),
-        ones=np.flatnonzero(known & (off > fit.objective)),
+        zeros=np.flatnonzero(on > upper),
+        ones=np.flatnonzero(off > upper),
         lower_bound=bound.value(root),
         upper_bound=fit.objective,
         x=fit.x,
@@ -102,10 +106,23 @@ def conclude(
         dual=dual,
         level=level.k,
         cycle=cycle,
-        n_iter=len(trace.bounds),
+        n_iter=len(trace.bounds) - 1,
         stop=stop,
         trace=trace,
     )
+
+
+def attainable(problem: SparseQP, fit: SupportFit) -> float:
+    """A value that some feasible point attains for certain.
+
+    A fit meets the rows up to rounding, which its multipliers translate into units of
+    the objective; its own evaluation rounds as well.
+    """
+    if fit.x is None:
+        return np.inf
+    shortfall = float(np.abs(fit.beta) @ problem.rows.violation(fit.x))
+    rounding = ROUNDING * gap_unit(problem, fit.x, fit.objective)
+    return fit.objective + 2.0 * shortfall + rounding
 
 
 def best_fit(problem: SparseQP, supports: Sequence[IntArray]) -> SupportFit:

@@ -1,5 +1,6 @@
 """From a user's wish for a level to the level itself."""
 
+from cardqp import _validation as check
 from cardqp.problem import SparseQP
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum, spectrum
@@ -19,7 +20,8 @@ def choose_level(
     known : Spectrum, optional
         The decomposition, if it was computed before.
     """
-    found = spectrum(problem, level) if known is None else known
+    check.instance("problem", problem, SparseQP)
+    found = spectrum(problem, level) if known is None else known.of(problem)
     if level is None:
         return found.level(found.enough())
     return found.level(level)

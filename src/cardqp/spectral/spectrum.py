@@ -1,6 +1,7 @@
 """The principal components of Q, computed once and passed on."""
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +14,8 @@ from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor, QuadraticForm
 from cardqp.spectral.level import Level
+
+log = logging.getLogger(__name__)
 
 LANCZOS_SHARE = 0.05
 """Lanczos pays when fewer than this share of the eigenvectors is wanted ..."""
@@ -52,8 +55,9 @@ class Spectrum:
         """
         k = min(check.level(k, self._highest()), len(self))
         factor = np.sqrt(self.eigenvalues[:k])[:, None] * self.eigenvectors[:, :k].T
-        defect = self._defects[k - 1] + self.problem.quadratic.defect
-        return Level(self.problem, factor, defect)
+        return Level(
+            self.problem, factor, np.full(self.problem.n, self._defects[k - 1])
+        )
 
     def _highest(self) -> int:
         n = self.problem.n
@@ -67,13 +71,37 @@ class Spectrum:
         With ``E = QV - VL`` and orthonormal ``V``, ``Q - VLV'`` is at least ``-2|E|``
         times the identity; the departure of ``V`` from orthonormality comes on top.
         """
-        values, vectors = self.eigenvalues, self.eigenvectors
-        residual = self.problem.quadratic.apply(vectors) - vectors * values
+        values, vectors, form = (
+            self.eigenvalues,
+            self.eigenvectors,
+            self.problem.quadratic,
+        )
+        residual = form.apply(vectors) - vectors * values
         column_norms = np.einsum("ij,ij->j", residual, residual)
         skewness = float(np.linalg.norm(vectors.T @ vectors - np.eye(len(self))))
-        rounding = 2 * (self.problem.n + len(self)) * UNIT_ROUNDOFF
-        common = (4 * skewness + rounding) * float(values[0])
+        # Rounding of the residual itself, and what Q lacks to be semidefinite.
+        terms = 2 * (form.n + len(self)) * UNIT_ROUNDOFF * np.sqrt(len(self))
+        size = np.sqrt(form.squared_norm())
+        common = 4 * skewness * values[0] + terms * size + form.defect.max()
         return np.asarray(2 * np.sqrt(np.cumsum(column_norms)) + common)
+
+    def of(self, problem: SparseQP) -> "Spectrum":
+        """The same decomposition for a problem that shares ``Q``.
+
+        Raises
+        ------
+        ParameterError
+            When the problem has another quadratic form.
+        """
+        if problem is self.problem:
+            return self
+        if problem.quadratic is not self.problem.quadratic:
+            raise ParameterError(
+                "`spectrum` must belong to the problem: it was computed from another Q."
+            )
+        other = replace(self, problem=problem)
+        other.__dict__["_defects"] = self._defects
+        return other
 
     def truncation_error(self) -> FloatArray:
         """``|Q - Q_k|`` in the Frobenius norm for ``k = 1, ..., r``."""
@@ -128,15 +156,16 @@ def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
     >>> spectrum(problem).eigenvalues
     array([4., 1.])
     """
+    check.instance("problem", problem, SparseQP)
     form = problem.quadratic
     most = min(problem.n, rank_bound(form))
     count = most if max_level is None else min(check.level(max_level, problem.n), most)
-    if isinstance(form, Factor) and len(form.array) < problem.n:
-        values, vectors = _from_factor(form.array, count)
-    elif problem.n >= LANCZOS_SIZE and count <= LANCZOS_SHARE * problem.n:
+    if most >= LANCZOS_SIZE and count <= LANCZOS_SHARE * most:
         values, vectors = _lanczos(form, count)
+    elif isinstance(form, Factor) and len(form.array) < problem.n:
+        values, vectors = _from_factor(form.array, count)
     else:
-        values, vectors = scipy.linalg.eigh(form.dense(), check_finite=False)
+        values, vectors = _full(form)
     order = np.argsort(-values, kind="stable")[:count]
     return Spectrum(
         problem,
@@ -158,12 +187,21 @@ def _from_factor(F: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
     return singular[:count] ** 2, right[:count].T
 
 
+def _full(form: QuadraticForm) -> tuple[FloatArray, FloatArray]:
+    values, vectors = scipy.linalg.eigh(form.dense(), check_finite=False)
+    return values, vectors
+
+
 def _lanczos(form: QuadraticForm, count: int) -> tuple[FloatArray, FloatArray]:
     operator = scipy.sparse.linalg.LinearOperator(
         (form.n, form.n), matvec=form.apply, dtype=np.float64
     )
     start = np.random.default_rng(0).standard_normal(form.n)
-    values, vectors = scipy.sparse.linalg.eigsh(operator, k=count, v0=start)
+    try:
+        values, vectors = scipy.sparse.linalg.eigsh(operator, k=count, v0=start)
+    except scipy.sparse.linalg.ArpackNoConvergence:
+        log.info("Lanczos iterations did not converge: decomposing Q in full")
+        return _full(form)
     # Lanczos vectors are orthonormal only to the solver's tolerance.
     vectors, triangle = np.linalg.qr(vectors)
     return values, vectors * np.sign(np.diag(triangle))

@@ -1,0 +1,1 @@
+"""Measurements that anyone can repeat; times are ratios within one run."""
