@@ -98,3 +98,40 @@ def test_false_infeasibility_is_refused():
     assert found.verify().ok
     empty = replace(found, certificate=Certificate((CertificateNode(),)))
     assert "infeasib" in empty.verify().complaints[-1]
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [
+        DualProof(np.array([0]), np.array([np.nan]), np.zeros(0)),
+        DualProof(np.array([0]), np.array([1e200]), np.zeros(0)),
+        DualProof(np.array([0]), np.array([1.0]), np.array([np.inf])),
+        DualProof(np.array([99]), np.array([1.0]), np.zeros(0)),
+        DualProof(np.array([0]), np.array([1.0]), np.zeros(3)),
+        DualProof(np.array([0.5]), np.array([1.0]), np.zeros(0)),
+        DualProof(np.array([0, 1]), np.array([1.0]), np.zeros(0)),
+    ],
+)
+def test_dual_points_that_make_no_sense_prove_nothing(solution, proof):
+    certificate = Certificate((CertificateNode(proof),))
+    assert certificate.lower_bound(solution.problem) == -np.inf
+    assert not replace(solution, certificate=certificate).verify().ok
+
+
+def test_an_empty_certificate_proves_nothing(solution):
+    assert not replace(solution, certificate=Certificate(())).verify().ok
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"support": np.array([0])},
+        {"gap": -5.0},
+        {"lower_bound": np.nan},
+        {"tolerance": np.inf},
+        {"x": np.zeros(2)},
+        {"x": np.full(30, np.nan)},
+    ],
+)
+def test_every_claim_is_checked(solution, changes):
+    assert not replace(solution, **changes).verify().ok

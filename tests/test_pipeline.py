@@ -232,3 +232,77 @@ def test_candidates_without_a_feasible_support_lead_to_a_search_everywhere(kind,
 def test_bad_settings_are_refused(settings, message):
     with pytest.raises(ParameterError, match=message):
         solve(random_problem("free", 0), **settings)
+
+
+def factor_problem(**settings):
+    rng = np.random.default_rng(0)
+    F = rng.standard_normal((8, 6))
+    data = {"c": rng.standard_normal(6), "eta": 1.0, "sparsity": 2}
+    return SparseQP(F.T @ F, **data | settings)
+
+
+TRICKY = {
+    "minimum variance": {
+        "c": np.zeros(6), "A_eq": np.ones((1, 6)), "b_eq": [1.0], "lower": 0.0,
+    },
+    "a row through zero": {"A_eq": np.eye(6)[:1], "b_eq": [0.0], "sparsity": 6},
+    "a difference of zero": {"A_eq": [[1.0, -1, 0, 0, 0, 0]], "b_eq": [0.0]},
+    "only zero is feasible": {"A": np.ones((1, 6)), "b": [0.0], "lower": 0.0},
+    "tiny bounds": {"lower": -1e-12, "upper": 1e-12},
+    "tiny right-hand side": {"A": np.ones((1, 6)), "b": [1e-12], "lower": 0.0},
+    "dependent equalities": {
+        "A_eq": [[1.0] * 6, [0.3] * 6, [0.0] * 6], "b_eq": [1.0, 0.3, 0.0],
+    },
+    "rows that need certain variables": {"A": -np.eye(6)[:2], "b": -np.ones(2)},
+    "bounds of no width": {"lower": 0.0, "upper": [0.0, 1, 1, 1, 1, 1]},
+    "large numbers": {"c": 1e40 * np.ones(6), "constant": 1e60},
+    "small numbers": {"c": 1e-40 * np.ones(6)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRICKY)
+def test_tricky_problems_are_solved(name):
+    problem = factor_problem(**TRICKY[name])
+    for method in METHODS:
+        solution = solve(problem, method=method)
+        assert solution.status in (Status.OPTIMAL, Status.FEASIBLE)
+        assert solution.verify().ok
+    exact = solve(problem, method="exact")
+    assert exact.status is Status.OPTIMAL
+    if "numbers" not in name and "tiny" not in name:
+        optimum, _ = enumerate_optimum(problem)
+        assert exact.objective == pytest.approx(optimum, rel=1e-4, abs=1e-9)
+
+
+@pytest.mark.parametrize("sparsity", [0, 1])
+def test_too_few_unbounded_variables_are_proved_too_few(sparsity):
+    problem = SparseQP(
+        np.eye(3), [1.0, 2.0, 3.0], eta=1.0, sparsity=sparsity, A_eq=np.eye(3)[:2],
+        b_eq=[1.0, 1.0],
+    )  # fmt: skip
+    for method in METHODS:
+        assert solve(problem, method=method).status is Status.INFEASIBLE
+
+
+def test_constant_vector_in_the_kernel_of_q():
+    ring = 2 * np.eye(50) - np.roll(np.eye(50), 1, 0) - np.roll(np.eye(50), -1, 0)
+    problem = SparseQP(ring, -np.arange(50.0), eta=1.0, sparsity=3)
+    assert solve(problem, method="exact").status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("eta", [1e12, 1e16, 1e18])
+def test_a_ridge_lost_in_rounding_is_said_to_be(eta):
+    F = np.random.default_rng(0).standard_normal((3, 8))
+    problem = SparseQP(F.T @ F, np.ones(8), eta=eta, sparsity=4)
+    solution = solve(problem, method="exact", time_limit=5.0)
+    assert solution.verify().ok
+    if solution.lower_bound == -np.inf:
+        assert "from_factor" in solution.advice
+
+
+def test_zero_is_optimal_and_the_objective_zero():
+    problem = SparseQP(np.eye(2), [1.0, 2.0], eta=1.0, sparsity=1, lower=0.0)
+    for method in METHODS:
+        solution = solve(problem, method=method)
+        assert solution.status is Status.OPTIMAL
+        assert solution.objective == 0.0

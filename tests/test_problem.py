@@ -276,3 +276,17 @@ def test_repr_tells_the_shape():
     assert repr(make(A=[[1, 1, 1]], b=[1])) == "SparseQP(n=3, sparsity=1, rows=1)"
     assert make(names=["a", "b", "c"]).name_of(1) == "b"
     assert make().name_of(1) == "x[1]"
+
+
+def test_defect_makes_nearly_convex_matrices_convex():
+    """Also where the diagonal is zero, and where scales differ."""
+    for Q in ([[0.0, 3e-5], [3e-5, 1.0]], [[1e-2, 0.1 * (1 + 9e-10)], [0, 1.0]]):
+        Q = np.array(Q)
+        Q[1, 0] = Q[0, 1]
+        problem = SparseQP(Q, np.ones(2), eta=1.0, sparsity=1)
+        repaired = problem.Q + np.diag(problem.quadratic.defect)
+        assert np.linalg.eigvalsh(repaired)[0] >= -1e-17
+
+
+def test_zero_rows_of_q_have_no_defect():
+    assert make(np.diag([1.0, 0.0, 1.0])).quadratic.defect[1] == 0.0

@@ -39,7 +39,10 @@ def write_arrays(path: str | PathLike[str], arrays: Mapping[str, Any]) -> None:
 def read_arrays(path: str | PathLike[str]) -> dict[str, Any]:
     """Read a ``.npz`` archive; arrays without dimensions become Python scalars."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with (
+            Path(path).open("rb") as stream,
+            np.load(stream, allow_pickle=False) as archive,
+        ):
             arrays = {key: archive[key] for key in archive.files}
     except FileNotFoundError:
         raise ProblemError(f"`path` must name a file: {path} does not exist.") from None

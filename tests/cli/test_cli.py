@@ -200,3 +200,47 @@ def test_progress_only_on_terminals():
         line(event)
     assert terminal.getvalue().count("bound 1.25") == 1
     assert terminal.getvalue().endswith("\r\033[K")
+
+
+@pytest.mark.parametrize("option", [["--eta", 1], ["--standardize"]])
+def test_table_options_on_an_archive(hard_archive, capsys, option):
+    assert run("solve", hard_archive, *option) == 2
+    assert "is for tables" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "suffix"),
+    [(b"", ".npz"), (b"\xff\xfe\x00a", ".csv"), (b"PK\x03\x04junk", ".npz")],
+)
+def test_broken_files(tmp_path, capsys, content, suffix):
+    path = tmp_path / f"broken{suffix}"
+    path.write_bytes(content)
+    assert run("solve", path, "--sparsity", 1) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_array_instead_of_an_archive(tmp_path, capsys):
+    path = tmp_path / "array.npz"
+    with path.open("wb") as stream:
+        np.save(stream, np.eye(3))
+    assert run("solve", path) == 2
+    assert "must be a .npz archive" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [("demo.xyz", "must end in one of"), ("no/such/folder.png", "existing folder")],
+)
+def test_demo_complains_before_it_works(tmp_path, capsys, output, message):
+    assert run("demo", "--output", tmp_path / output) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize("arguments", [["solve"], ["solve", "x.npz", "--gap", "small"]])
+def test_usage_errors_are_one_line(capsys, arguments):
+    with pytest.raises(SystemExit) as end:
+        run(*arguments)
+    assert end.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 
-from cardqp import SparseQP
+from cardqp import SparseQP, Status, solve
 from cardqp.convex.violation import least_violation
 from cardqp.dual.ray import proves_empty
 from cardqp.sparsity import Choice
@@ -47,3 +48,22 @@ def test_branch_that_excludes_the_only_way_out():
 def test_negative_multipliers_of_inequalities_do_not_count():
     feasible = problem(A=[[1.0, 0.0, 0.0]], b=[1.0], lower=0.0)
     assert not proves_empty(feasible, np.array([-1.0]), Choice.root(3, 2))
+
+
+@pytest.mark.parametrize("tilt", [1e-6, 1e-9, 1e-12])
+def test_nearly_parallel_rows_are_no_contradiction(tilt):
+    """x = (2/tilt - 1, 2/tilt) is feasible, however large."""
+    rows = {"A": [[1.0, -1.0], [-1.0, 1.0 - tilt]], "b": [-1.0, 0.0]}
+    nearly = SparseQP(1e-3 * np.eye(2), np.zeros(2), eta=1e3, sparsity=2, **rows)
+    assert not proves_empty(nearly, np.ones(2), Choice.root(2, 2))
+    assert solve(nearly, method="exact").status is not Status.INFEASIBLE
+
+
+def test_rounding_of_the_combined_rows_is_charged_to_finite_bounds():
+    """x = (-2^61, 2^61) is feasible, although the slopes add up to nothing."""
+    rows = {"A": [[1.0, 1.0], [2.0**-60, 0.0], [-1.0, -1.0]], "b": [0.0, -1.0, 0.0]}
+    tricky = SparseQP(
+        np.eye(2), np.zeros(2), eta=1.0, sparsity=2, lower=[-1e19, -np.inf],
+        upper=[0.0, np.inf], **rows,
+    )  # fmt: skip
+    assert not proves_empty(tricky, np.ones(3), Choice.root(2, 2))

@@ -125,3 +125,16 @@ def test_bad_settings(settings):
 
 def test_methods_are_settings_only():
     assert BestResponse() == BestResponse(max_iter=50, window=None)
+
+
+def test_proofs_allow_for_the_rounding_of_the_upper_bound():
+    """With equalities a fit is feasible only up to rounding; proofs must not care."""
+    for seed in range(200):
+        problem = random_problem("equality", seed)
+        if problem.n > 7:
+            continue
+        found = best_response(problem)
+        optimum, support = enumerate_optimum(problem)
+        if np.isfinite(optimum):
+            assert not set(found.zeros) & set(support)
+            assert set(found.ones) <= set(support)

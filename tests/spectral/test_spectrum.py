@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from cardqp import ParameterError, SparseQP, spectrum
+from cardqp import ParameterError, SparseQP, best_response, dual_program, spectrum
 from cardqp.spectral import spectrum as module
 from tests.problems import random_problem
 
@@ -106,3 +106,30 @@ def test_enough_levels_grow_with_eta():
 def test_zero_factor():
     problem = SparseQP.from_factor(np.zeros((0, 3)), np.ones(3), eta=1.0, sparsity=1)
     assert spectrum(problem).eigenvalues.tolist() == [0.0]
+
+
+def test_levels_of_a_matrix_of_mixed_scales_lie_below_it():
+    r = 0.1 * (1 + 9e-10)
+    problem = SparseQP([[0.01, r], [r, 1.0]], np.ones(2), eta=1.0, sparsity=1)
+    level = spectrum(problem).level(1)
+    gap = problem.Q + np.diag(level.defect) - level.factor.T @ level.factor
+    assert np.linalg.eigvalsh(gap)[0] >= 0
+
+
+def test_a_decomposition_serves_every_problem_with_the_same_q():
+    few = regression_problem(60, 20)
+    more = few.with_limits(sparsity=5)
+    found = spectrum(few)
+    for screen in (best_response, dual_program):
+        direct, reused = screen(more), screen(more, spectrum=found)
+        assert reused.lower_bound == direct.lower_bound
+        assert len(reused.support) == 5
+    assert found.of(few) is found
+
+
+def test_a_decomposition_of_another_q_is_refused():
+    other = spectrum(random_problem("free", 1))
+    with pytest.raises(ParameterError, match="`spectrum` must belong to the problem"):
+        best_response(random_problem("free", 2), spectrum=other)
+    with pytest.raises(ParameterError, match="`problem` must be a SparseQP"):
+        spectrum(np.eye(3))

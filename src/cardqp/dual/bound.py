@@ -114,7 +114,8 @@ def tangent_bound(
     problem: SparseQP, anchor: FloatArray, beta: FloatArray
 ) -> SeparableBound:
     """Theorem 1 at the tangent of the quadratic form in ``anchor``, any point."""
-    return separable_bound(problem, problem.quadratic.tangent(anchor), beta)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _evaluate(problem, problem.quadratic.tangent(anchor), beta)
 
 
 def _cost_down(problem: SparseQP, ridge: FloatArray, slope: FloatArray) -> FloatArray:
