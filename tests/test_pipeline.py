@@ -115,6 +115,14 @@ def test_methods_agree_on_a_larger_problem():
         ]
 
 
+def test_candidates_that_leave_nothing_out_lead_to_a_proof():
+    problem = SparseQP([[2.0, 1.0], [1.0, 2.0]], [-4.0, -4.1], eta=10.0, sparsity=1)
+    assert len(best_response(problem).candidates) == 2
+    solution = solve(problem, method="best-response")
+    assert solution.status is Status.OPTIMAL
+    assert [stage.name for stage in solution.stages][-2:] == ["screening", "search"]
+
+
 def test_permuting_variables_permutes_the_answer():
     problem = random_problem("rows", 1)
     order = np.random.default_rng(0).permutation(problem.n)

@@ -119,10 +119,9 @@ def solve(
 def _solve(
     run: Run, method: MethodName, level: int | None, known: Spectrum | None
 ) -> Solution:
-    if method != "exact":
-        _screen_and_reduce(run, method, level, known)
+    is_partial = method != "exact" and _screen_and_reduce(run, method, level, known)
     # Without a feasible point there is nothing to bound: search for one everywhere.
-    is_heuristic = method != "exact" and run.x is not None
+    is_heuristic = is_partial and run.x is not None
     limit, name = (1, "bound") if is_heuristic else (np.inf, "search")
     tree, stop = _search(run, run.problem, name, run.x, limit)
     return _conclude(run, tree, Stop.COMPLETED if is_heuristic else stop)
@@ -145,8 +144,11 @@ def _check_settings(
 
 def _screen_and_reduce(
     run: Run, method: ScreeningName, level: int | None, known: Spectrum | None
-) -> None:
-    """The paper's pipe: a level, its candidates, the exact solve on them."""
+) -> bool:
+    """The paper's pipe: a level, its candidates, the exact solve on them.
+
+    Returns whether any variable was left out; if none was, there is nothing to reduce.
+    """
     problem = run.problem
     found = run.stage(
         "spectrum",
@@ -167,7 +169,10 @@ def _screen_and_reduce(
         lambda s: (len(s.candidates), s.stop.value),
     )
     run.offer(screening.x)
+    if len(screening.candidates) == problem.n:
+        return False
     solve_reduced(run, screening.candidates)
+    return True
 
 
 def screen(run: Run, method: ScreeningName, level: Level) -> Screening:

@@ -14,6 +14,9 @@ for a free one and -1 for one switched off; ``slots`` counts the free ones that 
 switched on.  In the prox, ``v`` is the point to be projected, ``rho = 2 w / L``, and
 the multiplier of ``sum z`` is written as ``mu = 1 / (2 r^2)``: in ``r`` the switches
 are piecewise linear.
+
+All kernels are in one file because Numba's cache on disk notices changes of the file
+of the function that is called, not of files it calls into.
 """
 
 import numpy as np
