@@ -135,3 +135,18 @@ def test_an_empty_certificate_proves_nothing(solution):
 )
 def test_every_claim_is_checked(solution, changes):
     assert not replace(solution, **changes).verify().ok
+
+
+def test_a_variable_decided_twice_is_refused(solution):
+    leaf = CertificateNode(DualProof.at(solution.x, np.zeros(0)))
+    again = CertificateNode(branch=0, children=(3, 4))
+    twice = Certificate(
+        (
+            CertificateNode(leaf.proof, branch=0, children=(1, 2)),
+            again,
+            leaf,
+            leaf,
+            leaf,
+        )
+    )
+    assert twice.lower_bound(solution.problem) == -np.inf

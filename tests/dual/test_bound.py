@@ -1,7 +1,13 @@
+import itertools
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from cardqp.dual.bound import tangent_bound
+from cardqp import SparseQP
+from cardqp.convex.support_qp import fit_support
+from cardqp.dual.bound import separable_bound, tangent_bound
+from cardqp.quadratic import plane
 from cardqp.sparsity import Choice
 from tests.problems import KINDS, enumerate_optimum, random_problem, support_optimum
 
@@ -43,8 +49,6 @@ def test_fixings_are_valid_at_any_dual_point(kind, seed):
 
 
 def optimum_with(problem, forced):
-    import itertools
-
     penalty, others = problem.rule.penalty, [j for j in range(problem.n) if j != forced]
     return min(
         support_optimum(problem, sorted([forced, *chosen])) + penalty * (1 + size)
@@ -63,9 +67,50 @@ def test_bound_is_tight_at_the_optimum_of_a_full_support():
 
 
 def test_a_ridge_too_weak_for_the_rounding_of_q_proves_nothing():
-    from cardqp import SparseQP
-
     F = np.random.default_rng(0).standard_normal((2, 4))
     problem = SparseQP(F.T @ F, np.ones(4), eta=1e30, sparsity=1)
     bound = tangent_bound(problem, np.zeros(4), np.zeros(0))
     assert bound.value(Choice.root(4, 1)) == -np.inf
+
+
+@pytest.mark.parametrize("kind", ["rows", "equality", "rows+bounds"])
+@pytest.mark.parametrize("seed", range(5))
+def test_bound_is_tight_at_the_multipliers_of_a_full_support(kind, seed):
+    problem = random_problem(kind, seed).with_limits(sparsity=3)
+    problem = problem.restrict(np.arange(3))
+    fit = fit_support(problem, np.arange(3))
+    if fit.x is None:
+        pytest.skip("this random problem is infeasible")
+    bound = tangent_bound(problem, fit.x, fit.beta).value(Choice.root(3, 3))
+    assert bound == pytest.approx(fit.objective, rel=1e-7, abs=1e-7)
+
+
+def exact_dual_value(problem, F, alpha, limit):
+    """Theorem 1 in rational arithmetic, for a free problem given by its factor."""
+    alpha = [Fraction(float(a)) for a in alpha]
+    costs = []
+    for j in range(problem.n):
+        slope = Fraction(float(problem.c[j])) + sum(
+            Fraction(float(f)) * a for f, a in zip(F[:, j], alpha, strict=True)
+        )
+        costs.append(-slope * slope / (4 * Fraction(float(problem.ridge[j]))))
+    base = Fraction(problem.constant) - sum(a * a for a in alpha) / 4
+    return base + sum(sorted(costs)[:limit])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rounding_never_lifts_a_bound_above_its_exact_value(seed):
+    rng = np.random.default_rng(seed)
+    F = rng.standard_normal((3, 5))
+    alpha = 10.0 ** rng.uniform(0, 6) * rng.standard_normal(3)
+    # The slopes nearly cancel, so that their rounding errors dominate.
+    c = -F.T @ alpha * (1 + 1e-9 * rng.standard_normal(5))
+    constant = float(alpha @ alpha) / 4
+    problem = SparseQP.from_factor(F, c, eta=1e9, sparsity=2, constant=constant)
+    bound = separable_bound(
+        problem, plane(F, alpha, problem.quadratic.diagonal), np.zeros(0)
+    )
+    value = bound.value(Choice.root(5, 2))
+    exact = exact_dual_value(problem, F, alpha, 2)
+    assert Fraction(value) <= exact
+    assert value == pytest.approx(float(exact), rel=1e-2, abs=1e-3 * constant)

@@ -1,0 +1,58 @@
+"""Time to a proven optimum, as a multiple of one eigenvalue decomposition.
+
+``python -m benchmarks.exact`` solves each instance with ``method="exact"`` on one
+thread, from ``(Q, c)`` to a gap of 1e-4, all stages included, and divides by the time
+of one full ``scipy.linalg.eigh(Q)`` measured in the same run.  Real data sets are
+included when the environment variable ``CARDQP_DATA`` names their folder.
+"""
+
+import os
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import argparse
+import time
+
+import scipy.linalg
+
+import cardqp
+from benchmarks.instances import SYNTHETIC, UCI, synthetic
+
+
+def measure(name: str, seed: int, problem: cardqp.SparseQP, limit: float) -> None:
+    """Print one row."""
+    start = time.perf_counter()
+    scipy.linalg.eigh(problem.Q)
+    unit = time.perf_counter() - start
+    start = time.perf_counter()
+    solution = cardqp.solve(problem, method="exact", time_limit=limit)
+    seconds = time.perf_counter() - start
+    print(
+        f"{name:30} {seed:4d} {solution.status.name:9} {solution.gap:9.1e} "
+        f"{solution.n_nodes:8d} {seconds:8.3f} {unit:8.3f} {seconds / unit:8.2f}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Parse the arguments and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--time-limit", type=float, default=60.0)
+    parser.add_argument("--only", nargs="*", help="names of instances")
+    options = parser.parse_args()
+    instances = SYNTHETIC | (UCI if "CARDQP_DATA" in os.environ else {})
+    cardqp.solve(synthetic(n=30, N=30, sparsity=3)(0), method="exact")  # compile
+    print(
+        f"{'instance':30} {'seed':>4} {'status':9} {'gap':>9} {'nodes':>8} "
+        f"{'seconds':>8} {'eigh':>8} {'x eigh':>8}"
+    )
+    for name, make in instances.items():
+        if not options.only or name in options.only:
+            for seed in range(options.seeds):
+                measure(name, seed, make(seed), options.time_limit)
+
+
+if __name__ == "__main__":
+    main()
