@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, solve
-from cardqp.certificate import Certificate, CertificateNode, DualProof
+from cardqp.certificate import Certificate, CertificateNode, DualProof, Narrowing
 from cardqp.datasets import make_regression
 from tests.problems import random_problem
 
@@ -150,3 +150,35 @@ def test_a_variable_decided_twice_is_refused(solution):
         )
     )
     assert twice.lower_bound(solution.problem) == -np.inf
+
+
+@pytest.fixture(scope="module")
+def narrowed():
+    """A solution whose proof narrows the problem and moves a diagonal."""
+    data = make_regression(300, 60, sparsity=4, correlation=0.9, snr=1.0, seed=2)
+    problem = SparseQP.from_regression(data.X, data.y, eta=10.0, sparsity=4)
+    found = solve(problem)
+    (position, *_) = positions(found, lambda node: node.narrowing)
+    assert found.certificate.nodes[position].narrowing.moved.max() > 0
+    return found, position
+
+
+def test_a_narrowed_proof_replays(narrowed):
+    solution, _ = narrowed
+    assert solution.verify().ok
+
+
+def test_a_wrong_narrowing_is_refused(narrowed):
+    solution, position = narrowed
+    narrowing = solution.certificate.nodes[position].narrowing
+    kept, moved = narrowing.kept, narrowing.moved
+    wrong = [
+        Narrowing(kept[:-1], moved[:-1]),  # drops a variable that is not zero
+        Narrowing(np.append(kept, kept[0]), np.append(moved, moved[0])),
+        Narrowing(np.append(kept, 10**6), np.append(moved, 0.0)),
+        Narrowing(kept, moved + 1.0),  # what is left of Q is not convex
+        Narrowing(kept, moved[:-1]),
+        Narrowing(kept, moved * np.nan),
+    ]
+    for forged in wrong:
+        assert not tampered(solution, position, narrowing=forged).verify().ok

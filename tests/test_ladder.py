@@ -62,5 +62,5 @@ def test_plot_without_matplotlib(monkeypatch):
 def test_reduced_optimum_at_the_full_level_matches_solve():
     problem = random_problem("free", 6)
     top = hierarchy(problem, levels=[problem.n], method="best-response").rungs[0]
-    other = solve(problem, level=problem.n)
+    other = solve(problem, method="best-response", level=problem.n)
     assert top.objective == pytest.approx(other.objective)

@@ -7,6 +7,7 @@ import pytest
 
 from cardqp import (
     ParameterError,
+    ProblemError,
     SparseQP,
     Status,
     Stop,
@@ -239,7 +240,7 @@ def test_candidates_without_a_feasible_support_lead_to_a_search_everywhere(kind,
 )
 def test_bad_settings_are_refused(settings, message):
     with pytest.raises(ParameterError, match=message):
-        solve(random_problem("free", 0), **settings)
+        solve(random_problem("free", 0), **{"method": "best-response"} | settings)
 
 
 def factor_problem(**settings):
@@ -314,3 +315,14 @@ def test_zero_is_optimal_and_the_objective_zero():
         solution = solve(problem, method=method)
         assert solution.status is Status.OPTIMAL
         assert solution.objective == 0.0
+
+
+def test_a_start_is_used_and_checked():
+    problem = regression()
+    best = solve(problem)
+    again = solve(problem, start=best.x, time_limit=0.0)
+    assert again.objective == pytest.approx(best.objective)
+    everything = solve(problem, start=np.ones(problem.n), time_limit=0.0)
+    assert len(everything.support) <= problem.sparsity
+    with pytest.raises(ProblemError, match="`start` must have"):
+        solve(problem, start=[1.0])

@@ -290,3 +290,22 @@ def test_defect_makes_nearly_convex_matrices_convex():
 
 def test_zero_rows_of_q_have_no_defect():
     assert make(np.diag([1.0, 0.0, 1.0])).quadratic.defect[1] == 0.0
+
+
+@pytest.mark.parametrize("is_factor", [True, False])
+def test_moving_a_diagonal_changes_nothing_but_the_split(is_factor):
+    F = np.random.default_rng(0).standard_normal((6, 4))
+    args = (np.ones(4),)
+    settings = {"eta": 2.0, "sparsity": 2}
+    if is_factor:
+        problem = SparseQP.from_factor(F, *args, **settings)
+    else:
+        problem = SparseQP(F.T @ F, *args, **settings)
+    moved = problem.move_to_ridge(np.full(4, 0.2))
+    x = np.array([1.0, -2.0, 0.0, 3.0])
+    assert moved.objective(x) == pytest.approx(problem.objective(x), rel=1e-14)
+    np.testing.assert_allclose(moved.ridge, 0.7)
+    assert (moved.quadratic.defect > 0).all()
+    for bad in (np.full(4, 100.0), np.full(4, -0.5), np.zeros(3)):
+        with pytest.raises(ProblemError):
+            problem.move_to_ridge(bad)

@@ -11,6 +11,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
+    from cardqp.exact.safe_screening import SafeScreening as SafeScreening
+    from cardqp.exact.safe_screening import safe_screen as safe_screen
     from cardqp.exceptions import BackendError as BackendError
     from cardqp.exceptions import CardQPError as CardQPError
     from cardqp.exceptions import NotSolvedError as NotSolvedError
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from cardqp.screening.result import Screening as Screening
     from cardqp.solution import Solution as Solution
     from cardqp.solution import Status as Status
+    from cardqp.sparsity_path import Path as Path
+    from cardqp.sparsity_path import path as path
     from cardqp.spectral.spectrum import Spectrum as Spectrum
     from cardqp.spectral.spectrum import spectrum as spectrum
 
@@ -35,7 +39,9 @@ _HOME = {
     "NotSolvedError": "cardqp.exceptions",
     "ParameterError": "cardqp.exceptions",
     "ProblemError": "cardqp.exceptions",
+    "Path": "cardqp.sparsity_path",
     "Progress": "cardqp._iterate",
+    "SafeScreening": "cardqp.exact.safe_screening",
     "Screening": "cardqp.screening.result",
     "Solution": "cardqp.solution",
     "SparseQP": "cardqp.problem",
@@ -45,6 +51,8 @@ _HOME = {
     "best_response": "cardqp.screening.best_response",
     "dual_program": "cardqp.screening.dual_program",
     "hierarchy": "cardqp.ladder",
+    "path": "cardqp.sparsity_path",
+    "safe_screen": "cardqp.exact.safe_screening",
     "solve": "cardqp.pipeline",
     "spectrum": "cardqp.spectral.spectrum",
 }

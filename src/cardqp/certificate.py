@@ -15,6 +15,7 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.dual.bound import SeparableBound, tangent_bound
 from cardqp.dual.ray import proves_empty
+from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
 
@@ -64,6 +65,28 @@ class DualProof:
 
 
 @dataclass(frozen=True, slots=True)
+class Narrowing:
+    """From here on only some variables count, and a diagonal of Q joins the ridge.
+
+    Attributes
+    ----------
+    kept : int array
+        The variables that are not switched off; below this node they are numbered in
+        this order.
+    moved : (len(kept),) array or None
+        The diagonal; None leaves the form as it is.
+    """
+
+    kept: IntArray
+    moved: FloatArray | None = None
+
+    def apply(self, problem: SparseQP) -> SparseQP:
+        """The problem below the node."""
+        fewer = problem.restrict(self.kept)
+        return fewer if self.moved is None else fewer.move_to_ridge(self.moved)
+
+
+@dataclass(frozen=True, slots=True)
 class CertificateNode:
     """One branch.
 
@@ -78,6 +101,8 @@ class CertificateNode:
         one child, which then continues with the same variables decided.
     children : tuple of int
         Positions of the children; none for a leaf.
+    narrowing : Narrowing or None
+        How the only child sees the problem, if not as this node does.
     """
 
     proof: DualProof | None = None
@@ -85,6 +110,7 @@ class CertificateNode:
     fixed_out: IntArray = field(default_factory=lambda: _NONE)
     branch: int = -1
     children: tuple[int, ...] = ()
+    narrowing: Narrowing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +127,27 @@ class Certificate:
         """
         least = np.inf
         root = Choice.root(problem.n, problem.rule.limit)
-        stack = [_Branch(0, root, None, -np.inf)]
+        stack = [_Branch(0, problem, root, None, -np.inf)]
         while stack:
             branch = stack.pop()
             if branch.position not in range(len(self.nodes)):
                 return -np.inf
             node = self.nodes[branch.position]
             if node.proof is not None and node.proof.is_ray:
-                if not node.proof.is_empty(problem, branch.choice):
+                if not node.proof.is_empty(branch.problem, branch.choice):
                     least = min(least, branch.floor)
                 continue
-            branch = branch.improved(node, problem)
+            branch = branch.improved(node)
             if not node.children:
                 least = min(least, branch.floor)
                 continue
             if not _is_sound(node, branch):
                 return -np.inf
             least = min(least, max(branch.floor, _fixing_bound(node, branch)))
-            stack.extend(_children(node, branch))
+            try:
+                stack.extend(_children(node, branch))
+            except ProblemError:
+                return -np.inf
         return least
 
     def __len__(self) -> int:
@@ -129,20 +158,33 @@ class Certificate:
 class _Branch:
     """A node on its way through the replay.
 
-    ``bound`` is the nearest dual point from the root, ``floor`` the best value that any
-    dual point on the way has proved.
+    ``problem`` is the problem as seen from the node, ``bound`` the nearest dual point
+    on the way from the root, ``floor`` the best value any of them has proved.
     """
 
     position: int
+    problem: SparseQP
     choice: Choice
     bound: SeparableBound | None
     floor: float
 
-    def improved(self, node: CertificateNode, problem: SparseQP) -> "_Branch":
+    def improved(self, node: CertificateNode) -> "_Branch":
         """The branch with what its own dual point proves."""
-        bound = self.bound if node.proof is None else node.proof.bound(problem)
+        bound = self.bound if node.proof is None else node.proof.bound(self.problem)
         value = -np.inf if bound is None else bound.value(self.choice)
         return replace(self, bound=bound, floor=max(self.floor, value))
+
+    def narrowed(self, narrowing: Narrowing) -> "_Branch":
+        """The branch as its child sees it."""
+        bound = self.bound
+        if bound is not None:
+            bound = SeparableBound(bound.base, bound.costs[narrowing.kept])
+        return replace(
+            self,
+            problem=narrowing.apply(self.problem),
+            choice=self.choice.narrow(narrowing.kept),
+            bound=bound,
+        )
 
 
 def _fixing_bound(node: CertificateNode, branch: _Branch) -> float:
@@ -158,6 +200,10 @@ def _fixing_bound(node: CertificateNode, branch: _Branch) -> float:
 
 def _children(node: CertificateNode, branch: _Branch) -> Iterator[_Branch]:
     choice = branch.choice.decide(node.fixed_in, node.fixed_out)
+    if node.narrowing is not None:
+        narrowed = replace(branch, choice=choice).narrowed(node.narrowing)
+        yield replace(narrowed, position=node.children[0])
+        return
     variable = np.array([node.branch])
     choices = (
         [choice]
@@ -181,4 +227,15 @@ def _is_sound(node: CertificateNode, branch: _Branch) -> bool:
         and len(np.unique(decided)) == len(decided)
         and bool(((decided >= 0) & (decided < len(free))).all())
         and bool(free[decided].all())
+        and (node.narrowing is None or _leaves_only_zeros(node, branch.choice))
     )
+
+
+def _leaves_only_zeros(node: CertificateNode, choice: Choice) -> bool:
+    """Whether a narrowing drops only variables that are switched off."""
+    kept = _NONE if node.narrowing is None else node.narrowing.kept
+    n = len(choice.outside)
+    if len(np.unique(kept)) < len(kept) or not ((kept >= 0) & (kept < n)).all():
+        return False
+    outside = choice.decide(node.fixed_in, node.fixed_out).outside
+    return node.branch < 0 and bool(np.delete(outside, kept).all())

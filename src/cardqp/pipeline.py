@@ -9,11 +9,12 @@ import numpy as np
 
 from cardqp import _validation as check
 from cardqp._iterate import Callback, Stop, Watch, iterate
-from cardqp._typing import FloatArray, IntArray
+from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.convex.support_qp import fit_support
 from cardqp.exact.branch_and_bound import BranchAndBound, Tree
 from cardqp.exceptions import ParameterError
 from cardqp.gap import relative_gap
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, lift
 from cardqp.screening.best_response import BestResponse
 from cardqp.screening.dual_program import DualProgram
 from cardqp.screening.result import Screening
@@ -68,11 +69,12 @@ class Run:
 def solve(
     problem: SparseQP,
     *,
-    method: MethodName = "best-response",
+    method: MethodName = "exact",
     level: int | None = None,
     gap: float = 1e-4,
     time_limit: float | None = 60.0,
     callback: Callback | None = None,
+    start: ArrayLike | None = None,
     spectrum: Spectrum | None = None,
 ) -> Solution:
     """Find a good sparse point and prove how good it is.
@@ -81,11 +83,11 @@ def solve(
     ----------
     problem : SparseQP
         The problem.
-    method : {"best-response", "dual-program", "exact"}
-        The first two screen candidates at one level of the hierarchy, solve the
-        problem on them exactly, and bound the original problem by its relaxation; if
-        no candidate support is feasible, they go on as ``"exact"`` does.
-        ``"exact"`` searches the original problem until the gap is closed.
+    method : {"exact", "best-response", "dual-program"}
+        ``"exact"`` searches the problem until the gap is closed.  The other two screen
+        candidates at one level of the hierarchy, solve the problem on them exactly, and
+        bound the original problem by its relaxation; if no candidate support is
+        feasible, or none was left out, they go on as ``"exact"`` does.
     level : int, optional
         Eigenvectors to keep in screening; by default as many as matter.
     gap : float
@@ -95,6 +97,8 @@ def solve(
         of ``Q`` that is under way is not cut short.
     callback : callable, optional
         Called with a :class:`cardqp.Progress` between iterations; True stops.
+    start : (n,) array, optional
+        A point whose support is a good guess; it need not be feasible.
     spectrum : Spectrum, optional
         The decomposition of ``Q``, if it is at hand.
 
@@ -107,13 +111,17 @@ def solve(
     --------
     >>> import numpy as np
     >>> problem = SparseQP(np.eye(3), [-4.0, -2.0, -1.0], eta=1.0, sparsity=1)
-    >>> solution = solve(problem, method="exact")
+    >>> solution = solve(problem)
     >>> solution.status.name, solution.support.tolist(), solution.objective
     ('OPTIMAL', [0], -2.0)
     """
     _check_settings(problem, method, level, gap)
     with Watch(time_limit, callback) as watch:
-        return _solve(Run(problem, gap, watch), method, level, spectrum)
+        run = Run(problem, gap, watch)
+        if start is not None:
+            guess = np.flatnonzero(check.vector("start", start, problem.n))
+            run.offer(fit_support(problem, guess[: problem.rule.limit]).x)
+        return _solve(run, method, level, spectrum)
 
 
 def _solve(
@@ -193,13 +201,6 @@ def solve_reduced(run: Run, candidates: IntArray) -> None:
     tree, _ = _search(run, reduced, "reduced", start)
     if tree.best.x is not None:
         run.offer(lift(tree.best.x, candidates, run.problem.n))
-
-
-def lift(part: FloatArray, indices: IntArray, n: int) -> FloatArray:
-    """Undo a restriction: zeros off the indices."""
-    x = np.zeros(n)
-    x[indices] = part
-    return x
 
 
 def _search(

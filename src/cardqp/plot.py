@@ -8,6 +8,7 @@ from cardqp.exceptions import BackendNotFoundError
 
 if TYPE_CHECKING:
     from cardqp.ladder import Hierarchy
+    from cardqp.sparsity_path import Path
 
 # Okabe and Ito's palette, told apart by colour-blind readers and in grey.
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -69,10 +70,47 @@ def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
     )
     right.set_ylabel("number of candidates")
     right.set_ylim(bottom=0)
-    handles = [
-        *ax.get_legend_handles_labels()[0],
-        *right.get_legend_handles_labels()[0],
-    ]
-    ax.legend(handles, [h.get_label() for h in handles], loc="lower right")
+    _legend(ax, right, "lower right")
     ax.set_title(f"Hierarchy by {hierarchy.method}")
     return ax
+
+
+def plot_path(path: "Path", ax: Any = None) -> Any:
+    """Objective with the certified band below it, and the gap, by sparsity.
+
+    Parameters
+    ----------
+    path : Path
+        The solutions.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        ``ax.figure.savefig("path.png")`` writes it to a file.
+    """
+    ax = new_axes() if ax is None else ax
+    columns = {name: np.array(v) for name, v in path.to_dict().items()}
+    known = np.isfinite(columns["objective"]) & np.isfinite(columns["lower_bound"])
+    sparsity, upper, lower, gap = (
+        columns[name][known] for name in ("sparsity", "objective", "lower_bound", "gap")
+    )
+    ax.fill_between(sparsity, lower, upper, color=BLUE, alpha=0.25, linewidth=0)
+    ax.plot(sparsity, upper, "o-", color=ORANGE, label="objective")
+    ax.plot(sparsity, lower, "-", color=BLUE, label="lower bound (proved)")
+    ax.set_xlabel("sparsity (nonzeros allowed)")
+    ax.set_ylabel("objective")
+    right = ax.twinx()
+    right.plot(sparsity, 100 * gap, "^:", color=GREEN, label="gap (%)")
+    right.set_ylabel("gap (%)")
+    right.set_ylim(0, max(100 * gap.max(initial=0.0), 0.02) * 1.1)
+    _legend(ax, right, "upper right")
+    ax.set_title("Certified path")
+    return ax
+
+
+def _legend(left: Any, right: Any, place: str) -> None:
+    """One legend for two axes."""
+    handles = [line for ax in (left, right) for line in ax.get_lines()]
+    left.legend(handles, [line.get_label() for line in handles], loc=place)

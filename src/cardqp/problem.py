@@ -11,7 +11,7 @@ import scipy.sparse
 
 from cardqp import _validation as check
 from cardqp import storage
-from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
 from cardqp.quadratic import Factor, Gram, QuadraticForm
 from cardqp.rows import Rows
@@ -337,6 +337,30 @@ class SparseQP:
         """The same problem with another quadratic form."""
         return self._with(quadratic=form)
 
+    def move_to_ridge(self, diagonal: ArrayLike) -> "SparseQP":
+        """The same problem with a diagonal taken out of ``Q`` and put into the ridge.
+
+        A larger ridge makes all bounds tighter.  ``Q`` is formed if only a factor was
+        known.  Rounding in all this is paid for by the form's defect.
+
+        Raises
+        ------
+        ProblemError
+            When what is left of ``Q`` is not positive semidefinite, or a ridge is not
+            positive.
+        """
+        diagonal = check.vector("diagonal", diagonal, self.n)
+        ridge = self.ridge + diagonal
+        if not (ridge > 0).all():
+            raise ProblemError("`diagonal` must keep every ridge positive.")
+        form = self.quadratic
+        Q = form.dense() - np.diag(diagonal)
+        size = np.abs(form.diagonal) + np.abs(diagonal) + ridge
+        terms = 8 + (len(form.array) + 2) * self.n * isinstance(form, Factor)
+        # The form at hand may itself stand for one that is off by its defect.
+        defect = check.convexity_defect(Q) + terms * UNIT_ROUNDOFF * size + form.defect
+        return self._with(quadratic=Gram(Q, defect), eta=1.0 / ridge)
+
     def with_limits(
         self, sparsity: int | None = None, penalty: float | None = None
     ) -> "SparseQP":
@@ -384,6 +408,13 @@ class SparseQP:
         parts += [f"penalty={self.penalty:g}"] if self.penalty is not None else []
         parts += [f"rows={len(self.rows)}"] if len(self.rows) else []
         return f"SparseQP({', '.join(parts)})"
+
+
+def lift(part: FloatArray, indices: IntArray, n: int) -> FloatArray:
+    """Undo a restriction: zeros off the indices."""
+    x = np.zeros(n)
+    x[indices] = part
+    return x
 
 
 def _check_sparse(X: Any) -> Any:

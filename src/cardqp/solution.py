@@ -34,9 +34,9 @@ class Status(Enum):
 
 _ADVICE = {
     Status.OPTIMAL: "nothing to do",
-    Status.FEASIBLE: 'use method="exact", a longer time_limit or a larger gap',
+    Status.FEASIBLE: 'use method="exact" (the default), more time or a larger gap',
     Status.INFEASIBLE: "relax the rows or bounds, or raise the sparsity",
-    Status.UNKNOWN: 'use method="exact" or a longer time_limit',
+    Status.UNKNOWN: 'use method="exact" (the default) or more time',
 }
 
 

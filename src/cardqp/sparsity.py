@@ -80,6 +80,10 @@ class Choice:
         now_outside[outside] = True
         return Choice(now_inside, now_outside, self.limit)
 
+    def narrow(self, kept: IntArray) -> "Choice":
+        """This branch with only some variables, the others being switched off."""
+        return Choice(self.inside[kept], self.outside[kept], self.limit)
+
     def total(self, costs: FloatArray) -> float:
         """The least sum of costs over supports in this branch, rounded down.
 

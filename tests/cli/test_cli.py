@@ -40,7 +40,8 @@ def test_solve_table(table, capsys, method):
 
 
 def test_json_is_json(table, capsys):
-    code = run("solve", table, "--target", "y", "--sparsity", 2, "--json", "--level", 3)
+    method = ("--method", "dual-program", "--level", 3)
+    code = run("solve", table, "--target", "y", "--sparsity", 2, "--json", *method)
     answer = json.loads(capsys.readouterr().out)
     assert code == 0
     assert answer["names"] == ["b", "d"]

@@ -3,7 +3,12 @@ import pytest
 
 from cardqp.convex.support_qp import fit_support
 from cardqp.datasets import make_regression
-from cardqp.exact.incumbent import improve_by_swaps, round_switches, swap_changes
+from cardqp.exact.incumbent import (
+    grow_greedily,
+    improve_by_swaps,
+    round_switches,
+    swap_changes,
+)
 from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
 from tests.problems import random_problem
@@ -43,3 +48,22 @@ def test_rounding_keeps_decided_variables_and_the_limit():
     penalised = problem.with_limits(penalty=0.1)
     support = round_switches(penalised, choice, np.array([1.0, 0.0, 0.3]))
     assert support.tolist() == [0]
+
+
+def test_greedy_adds_the_best_variable_each_time():
+    problem = random_problem("free", 3).with_limits(sparsity=3)
+    support = grow_greedily(problem, np.zeros(0, dtype=int))
+    chosen = []
+    for _ in range(3):
+        rest = [j for j in range(problem.n) if j not in chosen]
+        values = [
+            fit_support(problem, np.sort([*chosen, j]).astype(int)).objective
+            for j in rest
+        ]
+        chosen.append(rest[int(np.argmin(values))])
+    assert support.tolist() == sorted(chosen)
+
+
+def test_greedy_stops_where_a_variable_is_not_worth_its_price():
+    problem = SparseQP(np.eye(3), [-4.0, -2.0, -0.1], eta=1.0, penalty=0.2)
+    assert grow_greedily(problem, np.zeros(0, dtype=int)).tolist() == [0, 1]

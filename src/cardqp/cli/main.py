@@ -51,7 +51,7 @@ def _add_demo(commands: Commands) -> None:
         metavar="PNG",
         help="where to draw the hierarchy (default: %(default)s)",
     )
-    _add_solver_options(demo, method="exact")
+    _add_solver_options(demo)
 
 
 def _add_solve(commands: Commands) -> None:
@@ -71,14 +71,14 @@ def _add_solve(commands: Commands) -> None:
     solve.add_argument(
         "--penalty", type=float, metavar="THETA", help="the price of each nonzero"
     )
-    _add_solver_options(solve, method="best-response")
+    _add_solver_options(solve)
 
 
-def _add_solver_options(parser: argparse.ArgumentParser, method: str) -> None:
+def _add_solver_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
-        default=method,
-        choices=["best-response", "dual-program", "exact"],
+        default="exact",
+        choices=["exact", "best-response", "dual-program"],
         help="default: %(default)s",
     )
     parser.add_argument("--level", type=int, metavar="K", help="eigenvectors to keep")

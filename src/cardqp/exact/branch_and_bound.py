@@ -8,15 +8,16 @@ import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray, IntArray
-from cardqp.certificate import Certificate, CertificateNode, DualProof
+from cardqp.certificate import Certificate, CertificateNode, DualProof, Narrowing
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.convex.violation import least_violation
 from cardqp.dual.bound import SeparableBound
 from cardqp.dual.ray import proves_empty
-from cardqp.exact.incumbent import first_support, improve_by_swaps, round_switches
+from cardqp.exact.incumbent import grow_greedily, improve_by_swaps, round_switches
 from cardqp.exact.relaxation import Relaxation, Relaxed
+from cardqp.exact.split import spare_diagonal
 from cardqp.gap import gap_unit
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, lift
 from cardqp.sparsity import Choice
 
 _NONE = np.zeros(0, dtype=np.intp)
@@ -30,6 +31,10 @@ RELAXATION_SHARE = 0.01
 ROOT_SLACK, NODE_SLACK = 0.01, 0.1
 """How well the relaxation of a branch that must be split is solved: the root's bound
 and fixings serve the whole tree, a node's only itself."""
+
+NARROWING_SHARE = 0.85
+"""The root is processed again on what is left of its variables if that is at most this
+share of them."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -50,14 +55,18 @@ class Tree:
 
     Attributes
     ----------
+    problem : SparseQP
+        The problem to be solved.
     relaxation : Relaxation
-        The problem, scaled for the kernels.
+        The problem as the open branches see it, scaled for the kernels.
+    indices : int array
+        Which variables of the problem the branches still see.
     open : list of Node
         A heap of branches still to be processed.
     records : list of CertificateNode
         The proof so far; open branches are leaves without a dual point of their own.
     best : SupportFit
-        The best feasible point.
+        The best feasible point, with all variables of the problem.
     closed_bound : float
         The least bound among closed branches.
     gap_unit : float
@@ -66,7 +75,9 @@ class Tree:
         Branches processed.
     """
 
+    problem: SparseQP
     relaxation: Relaxation
+    indices: IntArray
     open: list[Node]
     records: list[CertificateNode]
     best: SupportFit
@@ -77,11 +88,13 @@ class Tree:
 
     def offer(self, fit: SupportFit) -> None:
         """Keep a feasible point if it is the best."""
-        problem = self.relaxation.problem
-        if fit.objective < self.best.objective:
-            self.best = improve_by_swaps(problem, fit)
-        if self.best.x is not None:
-            self.gap_unit = gap_unit(problem, self.best.x, self.best.objective)
+        if not fit.objective < self.best.objective:
+            return
+        fit = improve_by_swaps(self.relaxation.problem, fit)
+        if fit.x is not None:
+            x = lift(fit.x, self.indices, self.problem.n)
+            self.best = SupportFit(x, fit.beta, self.problem.objective(x))
+            self.gap_unit = gap_unit(self.problem, x, self.best.objective)
 
     @property
     def lower_bound(self) -> float:
@@ -130,11 +143,11 @@ class BranchAndBound:
         """
         relaxation = Relaxation.prepare(problem)
         x, nu = relaxation.start()
-        guess = (
-            first_support(problem) if incumbent is None else np.flatnonzero(incumbent)
-        )
-        tree = Tree(relaxation, [], [], SupportFit.nothing(problem))
-        tree.offer(fit_support(problem, guess))
+        start = _NONE if incumbent is None else np.flatnonzero(incumbent)
+        nobody = SupportFit.nothing(problem)
+        tree = Tree(problem, relaxation, np.arange(problem.n), [], [], nobody)
+        tree.offer(fit_support(problem, start))
+        tree.offer(fit_support(problem, grow_greedily(problem, start)))
         best = tree.best
         if best.x is not None:
             x = best.x / relaxation.unit
@@ -191,7 +204,7 @@ class BranchAndBound:
 
     def tolerance(self, tree: Tree) -> float:
         """Accuracy asked of a relaxation, in units of the objective."""
-        problem = tree.relaxation.problem
+        problem = tree.problem
         natural = abs(problem.constant) + problem.single_gain
         return RELAXATION_SHARE * self.gap * min(tree.gap_unit, natural)
 
@@ -208,6 +221,7 @@ class _Outcome:
         self.record = CertificateNode()
         self.leaf: CertificateNode | None = None
         self.children: list[Node] = []
+        self.narrowed: Relaxation | None = None
         self.closed = np.inf
 
     def process(self) -> None:
@@ -236,6 +250,10 @@ class _Outcome:
             tree.records.append(self.leaf)
         tree.records.extend(CertificateNode() for _ in self.children)
         tree.records[self.node.position] = self.record
+        if self.record.narrowing is not None and self.narrowed is not None:
+            tree.indices = tree.indices[self.record.narrowing.kept]
+            tree.relaxation = self.narrowed
+            tree.tried.clear()
         tree.closed_bound = min(tree.closed_bound, self.closed)
         tree.n_nodes += 1
         for child in self.children:
@@ -289,6 +307,14 @@ class _Outcome:
             self.closed = min(self.closed, max(closed, value))
             self.record = CertificateNode(proof, fixed_in, fixed_out, children=(first,))
             return
+        if self.node.height == 0:
+            narrowing = self._narrowing(choice)
+            if narrowing is not None:
+                self.record = CertificateNode(
+                    proof, fixed_in, fixed_out, children=(first,), narrowing=narrowing
+                )
+                self._narrow(narrowing, relaxed, value, choice)
+                return
         branch = _most_undecided(choice, relaxed.switches, bound)
         self.record = CertificateNode(
             proof, fixed_in, fixed_out, branch, (first, first + 1)
@@ -307,6 +333,24 @@ class _Outcome:
                     relaxed.nu,
                 )
             )
+
+    def _narrowing(self, choice: Choice) -> Narrowing | None:
+        """A smaller problem, or one with more ridge, for the root to be tried again."""
+        kept = np.flatnonzero(~choice.outside)
+        moved = spare_diagonal(self.problem, kept)
+        is_much_smaller = len(kept) <= NARROWING_SHARE * self.problem.n
+        is_better = moved is not None and bool(moved.any())
+        return Narrowing(kept, moved) if is_much_smaller or is_better else None
+
+    def _narrow(
+        self, narrowing: Narrowing, relaxed: Relaxed, value: float, choice: Choice
+    ) -> None:
+        kept = narrowing.kept
+        self.narrowed = Relaxation.prepare(narrowing.apply(self.problem))
+        x = (relaxed.x * self.tree.relaxation.unit)[kept] / self.narrowed.unit
+        nu = self.narrowed.start()[1]
+        position = len(self.tree.records)
+        self.children.append(Node(value, 0, position, choice.narrow(kept), x, nu))
 
     def _is_leaf(self, choice: Choice) -> bool:
         """Whether the branch is a quadratic program on one support."""

@@ -1,5 +1,7 @@
 """Feasible points: rounding of relaxed switches, and all exact swaps."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
@@ -20,40 +22,81 @@ def round_switches(problem: SparseQP, choice: Choice, switches: FloatArray) -> I
     return np.sort(np.concatenate([np.flatnonzero(choice.inside), best]))
 
 
+@dataclass(frozen=True, slots=True)
+class SupportView:
+    """What every variable sees of the best point on a support of a free problem.
+
+    With ``G = Q + diag(ridge)`` and ``H`` the inverse of its block on the support:
+
+    Attributes
+    ----------
+    x : (s,) array
+        The best point.
+    weight : (s,) array
+        The diagonal of ``H``.
+    B : (s, n) array
+        ``H G[support]``.
+    slope : (n,) array
+        ``c + 2 G x``.
+    schur : (n,) array
+        What is left of each diagonal entry of ``G``.
+    """
+
+    x: FloatArray
+    weight: FloatArray
+    B: FloatArray
+    slope: FloatArray
+    schur: FloatArray
+
+    @classmethod
+    def of(cls, problem: SparseQP, support: IntArray) -> "SupportView":
+        """The view from a support, in O(s^2 n)."""
+        across = problem.quadratic.columns(support).T.copy()
+        across[np.arange(len(support)), support] += problem.ridge[support]
+        H = np.linalg.inv(across[:, support])
+        x = -0.5 * (H @ problem.c[support])
+        B = H @ across
+        diagonal = problem.quadratic.diagonal + problem.ridge
+        schur = diagonal - np.einsum("ij,ij->j", across, B)
+        slope = problem.c + 2.0 * (x @ across)
+        return cls(x, np.diag(H).copy(), B, slope, np.maximum(schur, problem.ridge))
+
+
 def swap_changes(problem: SparseQP, support: IntArray) -> FloatArray:
     """The exact change of the objective for every swap, in O(s^2 n).
 
     For problems without rows and bounds.  Entry ``[i, j]`` belongs to ``support[i]``
     leaving and variable ``j`` entering; it is infinite for ``j`` in the support.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    support : (s,) int array
-        The support before the swap.
-
-    Notes
-    -----
-    With ``G = Q + diag(ridge)``, ``H`` the inverse of its block on the support,
-    ``B = H G[support]`` and the residual slope ``g = c + 2 G x``, removing ``i`` costs
-    ``x_i^2 / H_ii``; adding ``j`` afterwards gains the square of the slope that ``j``
-    then sees over four times its Schur complement.
+    Removing ``i`` costs ``x_i^2 / H_ii``; adding ``j`` afterwards gains the square of
+    the slope that ``j`` then sees over four times its Schur complement.
     """
-    across = problem.quadratic.columns(support).T.copy()
-    across[np.arange(len(support)), support] += problem.ridge[support]
-    H = np.linalg.inv(across[:, support])
-    x = -0.5 * (H @ problem.c[support])
-    B = H @ across
-    slope = problem.c + 2.0 * (x @ across)
-    diagonal = problem.quadratic.diagonal + problem.ridge
-    schur = diagonal - np.einsum("ij,ij->j", across, B)
-    weight = np.diag(H)[:, None]
-    seen = slope - 2.0 * (x[:, None] / weight) * B
-    room = np.maximum(schur + B**2 / weight, problem.ridge)
-    change = (x**2)[:, None] / weight - seen**2 / (4.0 * room)
+    view = SupportView.of(problem, support)
+    weight = view.weight[:, None]
+    seen = view.slope - 2.0 * (view.x[:, None] / weight) * view.B
+    room = view.schur + view.B**2 / weight
+    change = (view.x**2)[:, None] / weight - seen**2 / (4.0 * room)
     change[:, support] = np.inf
     return np.asarray(change)
+
+
+def grow_greedily(problem: SparseQP, support: IntArray) -> IntArray:
+    """Add the variable that helps most until no more are allowed or worth it.
+
+    With rows or bounds, variables are ranked by what they gain on their own.
+    """
+    if not problem.is_free:
+        return support if len(support) else first_support(problem)
+    while len(support) < problem.rule.limit:
+        try:
+            view = SupportView.of(problem, support)
+        except np.linalg.LinAlgError:
+            break  # the ridge is lost in the rounding of Q
+        gain = view.slope**2 / (4.0 * view.schur)
+        gain[support] = -np.inf
+        if not gain.max() > problem.rule.penalty:
+            break
+        support = np.append(support, gain.argmax())
+    return np.sort(support)
 
 
 def improve_by_swaps(problem: SparseQP, fit: SupportFit) -> SupportFit:

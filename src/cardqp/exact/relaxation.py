@@ -1,14 +1,14 @@
 """The relaxation of a node: data in scaled units, and the call of the kernel."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse.linalg
 
-from cardqp._typing import FloatArray
+from cardqp._typing import FloatArray, IntArray
 from cardqp.exact import kernels
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, lift
 from cardqp.quadratic import Gram
 from cardqp.rows import Rows, power_of_two
 from cardqp.sparsity import Choice
@@ -16,6 +16,9 @@ from cardqp.sparsity import Choice
 CHUNK, MAX_CHUNKS = 200, 10
 """Iterations between two looks at the clock, and how often; a bound is valid after any
 number of them."""
+
+GATHER_SHARE = 0.8
+"""Variables switched off are taken out of the data if at most this share is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,13 @@ class Relaxed:
     x: FloatArray
     nu: FloatArray
     rows_met: bool
+
+    def scattered(self, kept: IntArray, n: int) -> "Relaxed":
+        """The outcome with zeros for the variables that were left out."""
+        anchor, switches, x = (
+            lift(part, kept, n) for part in (self.anchor, self.switches, self.x)
+        )
+        return replace(self, anchor=anchor, switches=switches, x=x)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,6 +130,24 @@ class Relaxation:
         is_over : callable
             Whether time is up.
         """
+        kept = np.flatnonzero(~choice.outside)
+        if len(kept) <= GATHER_SHARE * self.problem.n:
+            part = self._gather(kept)._solve(
+                choice.narrow(kept), x[kept], nu, cutoff, tolerance, slack, is_over
+            )
+            return part.scattered(kept, self.problem.n)
+        return self._solve(choice, x, nu, cutoff, tolerance, slack, is_over)
+
+    def _solve(
+        self,
+        choice: Choice,
+        x: FloatArray,
+        nu: FloatArray,
+        cutoff: float,
+        tolerance: float,
+        slack: float,
+        is_over: Callable[[], bool],
+    ) -> Relaxed:
         x, nu = x.copy(), nu.copy()
         best = -np.inf
         for _ in range(MAX_CHUNKS):
@@ -137,6 +165,20 @@ class Relaxation:
             x=x,
             nu=nu,
             rows_met=bool(worst <= 1e-6),
+        )
+
+    def _gather(self, kept: IntArray) -> "Relaxation":
+        """The relaxation on some variables, in the same units."""
+        columns = kept if self.is_gram else np.arange(self.matrix.shape[1])
+        return replace(
+            self,
+            matrix=self.matrix[np.ix_(kept, columns)],
+            unit=self.unit[kept],
+            rows=self.rows.restrict(kept),
+            c=self.c[kept],
+            ridge=self.ridge[kept],
+            lower=self.lower[kept],
+            upper=self.upper[kept],
         )
 
     def _run(
