@@ -110,3 +110,25 @@ def test_products_in_both_forms():
     np.testing.assert_allclose(kernels.multiply(F.T @ F, True, x), F.T @ F @ x)
     transposed = np.ascontiguousarray(F.T)
     np.testing.assert_allclose(kernels.multiply(transposed, False, x), F.T @ F @ x)
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+@pytest.mark.parametrize("seed", range(40))
+def test_tilted_prox_solves_its_equation(seed, is_free):
+    rng, y, rho, lower, upper, status, slots = prox_problem(seed, is_free=is_free)
+    n = len(y)
+    slope, direction = rng.standard_normal(n), rng.standard_normal(n)
+    direction /= np.linalg.norm(direction)
+    sigma, step = 10.0 ** rng.uniform(-1, 3), 10.0 ** rng.uniform(-2, 1)
+    v, x, z = np.empty(n), np.empty(n), np.empty(n)
+    _, tilt = kernels.prox_tilted(
+        *(y, slope, direction, sigma, step, 0.0, rho, lower, upper, status, slots),
+        *(np.inf, 0.0, v, x, z),
+    )
+    moved = direction @ (x - y)
+    assert moved == pytest.approx(tilt / sigma, rel=1e-2, abs=1e-12)
+    # x is the plain prox at the tilted point.
+    plain_x, plain_z = np.empty(n), np.empty(n)
+    point = y - step * (slope + tilt * direction)
+    kernels.prox(point, rho, lower, upper, status, slots, np.inf, 0.0, plain_x, plain_z)
+    np.testing.assert_allclose(plain_x, x, atol=1e-9)

@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from cardqp import SparseQP
 from cardqp.dual.bound import tangent_bound
-from cardqp.exact.relaxation import Relaxation
+from cardqp.exact.relaxation import Metric, Relaxation
 from cardqp.sparsity import Choice
 from tests.problems import KINDS, enumerate_optimum, random_problem
 
@@ -31,3 +34,61 @@ def test_scaling_is_exact():
     relaxation = Relaxation.prepare(problem)
     np.testing.assert_array_equal(relaxation.c / relaxation.unit, problem.c)
     assert relaxation.matrix.diagonal().max() <= 4.0
+
+
+def dominated(n=40):
+    """A matrix with one eigenvalue far above the others."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, n)) + 3.0
+    y = X[:, :4].sum(axis=1) + rng.standard_normal(200)
+    return SparseQP.from_regression(X, y, eta=20.0, sparsity=4)
+
+
+@pytest.mark.parametrize("n", [10, 40])
+def test_the_metric_lies_above_the_form(n):
+    relaxation = Relaxation.prepare(dominated(n))
+    metric = relaxation.metric
+    assert metric.sigma > 0
+    above = metric.lipschitz * np.eye(n) + metric.sigma * np.outer(
+        metric.direction, metric.direction
+    )
+    assert np.linalg.eigvalsh(above - 2.0 * relaxation.matrix)[0] > 0
+
+
+def test_the_metric_of_a_factor_is_that_of_its_product():
+    by_matrix = dominated()
+    root = np.linalg.cholesky(by_matrix.Q + 1e-9 * np.eye(40)).T
+    by_factor = SparseQP.from_factor(root, by_matrix.c, eta=20.0, sparsity=4)
+    first, second = (Relaxation.prepare(p).metric for p in (by_matrix, by_factor))
+    assert first.lipschitz == pytest.approx(second.lipschitz, rel=1e-3)
+    assert first.sigma == pytest.approx(second.sigma, rel=1e-3)
+    assert abs(first.direction @ second.direction) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_both_metrics_lead_to_the_same_bound():
+    problem = dominated()
+    relaxation = Relaxation.prepare(problem)
+    steep = relaxation.metric.lipschitz + relaxation.metric.sigma
+    plain = replace(relaxation, metric=Metric(steep, np.zeros(40), 0.0))
+    root = Choice.root(40, 4)
+    bounds = []
+    for solver in (relaxation, plain):
+        relaxed = solver.solve(root, *solver.start(), np.inf, 1e-9, 0.0)
+        bound = tangent_bound(problem, relaxed.anchor, relaxed.beta)
+        bounds.append(bound.value(root))
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-4)
+
+
+def test_variables_switched_off_may_be_taken_out():
+    problem = dominated()
+    relaxation = Relaxation.prepare(problem)
+    off = np.arange(20, 40)
+    choice = Choice.root(40, 4).decide(np.zeros(0, dtype=int), off)
+    relaxed = relaxation.solve(choice, *relaxation.start(), np.inf, 1e-9, 0.0)
+    assert (relaxed.anchor[off] == 0).all()
+    part = problem.restrict(np.arange(20))
+    alone = Relaxation.prepare(part)
+    other = alone.solve(Choice.root(20, 4), *alone.start(), np.inf, 1e-9, 0.0)
+    first = tangent_bound(problem, relaxed.anchor, relaxed.beta).value(choice)
+    second = tangent_bound(part, other.anchor, other.beta).value(Choice.root(20, 4))
+    assert first == pytest.approx(second, rel=1e-6)

@@ -15,7 +15,7 @@ from cardqp.dual.bound import SeparableBound
 from cardqp.dual.ray import proves_empty
 from cardqp.exact.incumbent import grow_greedily, improve_by_swaps, round_switches
 from cardqp.exact.relaxation import Relaxation, Relaxed
-from cardqp.exact.split import spare_diagonal
+from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.gap import gap_unit
 from cardqp.problem import SparseQP, lift
 from cardqp.sparsity import Choice
@@ -35,6 +35,9 @@ and fixings serve the whole tree, a node's only itself."""
 NARROWING_SHARE = 0.85
 """The root is processed again on what is left of its variables if that is at most this
 share of them."""
+
+LOOSE = 5.0
+"""A diagonal is optimised if the root leaves this many times the gap asked for."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -73,6 +76,8 @@ class Tree:
         What a gap is relative to, given the best point.
     n_nodes : int
         Branches processed.
+    tightened : float
+        How many variables there were when a diagonal was last optimised.
     """
 
     problem: SparseQP
@@ -84,6 +89,7 @@ class Tree:
     closed_bound: float = np.inf
     gap_unit: float = np.inf
     n_nodes: int = 0
+    tightened: float = np.inf
     tried: set[bytes] = field(default_factory=set)
 
     def offer(self, fit: SupportFit) -> None:
@@ -308,7 +314,7 @@ class _Outcome:
             self.record = CertificateNode(proof, fixed_in, fixed_out, children=(first,))
             return
         if self.node.height == 0:
-            narrowing = self._narrowing(choice)
+            narrowing = self._narrowing(choice, value)
             if narrowing is not None:
                 self.record = CertificateNode(
                     proof, fixed_in, fixed_out, children=(first,), narrowing=narrowing
@@ -334,13 +340,28 @@ class _Outcome:
                 )
             )
 
-    def _narrowing(self, choice: Choice) -> Narrowing | None:
-        """A smaller problem, or one with more ridge, for the root to be tried again."""
+    def _narrowing(self, choice: Choice, value: float) -> Narrowing | None:
+        """A smaller problem, or one with a better split, for the root to be retried."""
         kept = np.flatnonzero(~choice.outside)
         moved = spare_diagonal(self.problem, kept)
-        is_much_smaller = len(kept) <= NARROWING_SHARE * self.problem.n
-        is_better = moved is not None and bool(moved.any())
-        return Narrowing(kept, moved) if is_much_smaller or is_better else None
+        if len(kept) <= NARROWING_SHARE * self.problem.n:
+            return Narrowing(kept, moved)
+        if moved is not None and moved.any():
+            return Narrowing(kept, moved)
+        if not self._is_worth_a_diagonal(len(kept), value):
+            return None
+        self.tree.tightened = len(kept)
+        moved = tightest_diagonal(
+            self.problem.restrict(kept), choice.narrow(kept), self.tree.gap_unit
+        )
+        return None if moved is None else Narrowing(kept, moved)
+
+    def _is_worth_a_diagonal(self, count: int, value: float) -> bool:
+        tree = self.tree
+        if tree.best.x is None or count > NARROWING_SHARE * tree.tightened:
+            return False
+        missing = tree.best.objective - value
+        return bool(missing > LOOSE * self.method.gap * tree.gap_unit)
 
     def _narrow(
         self, narrowing: Narrowing, relaxed: Relaxed, value: float, choice: Choice

@@ -27,6 +27,7 @@ from cardqp._typing import BoolArray, FloatArray, IntArray
 ROOT_STEPS = 100
 NEWTON_STEPS = 30
 DAMPINGS = 12
+TILT_STEPS, TILT_ACCURACY = 30, 1e-3
 CHECK_EVERY = 5
 
 
@@ -260,6 +261,66 @@ def row_curvature(
 
 
 @compiled
+def prox_tilted(
+    y: FloatArray,
+    slope: FloatArray,
+    direction: FloatArray,
+    sigma: float,
+    step: float,
+    tilt: float,
+    rho: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    status: FloatArray,
+    slots: float,
+    r_most: float,
+    guess: float,
+    v: FloatArray,
+    x: FloatArray,
+    z: FloatArray,
+) -> tuple[float, float]:
+    """Proximal step in the metric ``I / step + sigma direction direction'``.
+
+    It is the plain prox at ``y - step (slope + tilt direction)`` with the tilt at which
+    ``direction'(x - y) = tilt / sigma``: one decreasing equation, solved by semismooth
+    Newton steps inside a bracket.  Fills v, x and z; returns r and the tilt.
+    """
+    n = len(y)
+    size = 0.0
+    for j in range(n):
+        size += abs(direction[j] * y[j])
+    as_row = direction.reshape((1, n))
+    only = np.zeros(1, dtype=np.intp)
+    low, high, r = -np.inf, np.inf, guess
+    for _ in range(TILT_STEPS):
+        for j in range(n):
+            v[j] = y[j] - step * (slope[j] + tilt * direction[j])
+        r = prox(v, rho, lower, upper, status, slots, r_most, r, x, z)
+        moved = 0.0
+        for j in range(n):
+            moved += direction[j] * (x[j] - y[j])
+        value = moved - tilt / sigma
+        if (
+            abs(value)
+            <= TILT_ACCURACY * (abs(moved) + abs(tilt) / sigma) + 1e-15 * size
+        ):
+            break
+        # The derivative is at most -1/sigma, which gives the other end.
+        if value > 0:
+            low, high = tilt, min(high, tilt + value * sigma)
+        else:
+            low, high = max(low, tilt + value * sigma), tilt
+        bend = row_curvature(v, rho, lower, upper, as_row, only, r, r < r_most, z)
+        following = tilt + value / (1.0 / sigma + step * max(bend[0, 0], 0.0))
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if following == tilt:
+            break
+        tilt = following
+    return r, tilt
+
+
+@compiled
 def active_rows(equal: BoolArray, nu: FloatArray, excess: FloatArray) -> IntArray:
     """Rows that take part in the next step: equalities, active and violated ones."""
     active = np.empty(len(nu), dtype=np.intp)
@@ -471,6 +532,8 @@ def relax(
     status: FloatArray,
     slots: float,
     lipschitz: float,
+    direction: FloatArray,
+    sigma: float,
     cutoff: float,
     tolerance: float,
     slack: float,
@@ -479,6 +542,9 @@ def relax(
     nu: FloatArray,
 ) -> tuple[float, FloatArray, FloatArray, FloatArray, float, bool]:
     """Solve the relaxation of a node as far as it is worth.
+
+    Steps are taken in the metric ``lipschitz I + sigma direction direction'``, which
+    lies above ``2 Q``; with rows, sigma is zero.
 
     Stops when the bound reaches the cutoff (the node is closed), when value and bound
     agree, or when the value is below the cutoff and the bound is near it (within
@@ -503,11 +569,32 @@ def relax(
     y, Qy = x.copy(), Qx.copy()
     x_new, z, v = np.empty(n), np.zeros(n), np.empty(n)
     best, anchor, beta = -np.inf, x.copy(), nu / step
-    worst, r, momentum, is_done = 0.0, 0.0, 1.0, False
+    worst, r, tilt, momentum, is_done = 0.0, 0.0, 0.0, 1.0, False
+    slope = np.empty(n)
     for n_iter in range(1, max_iter + 1):
         for j in range(n):
-            v[j] = y[j] - step * (c[j] + 2.0 * Qy[j])
-        if len(b) > 0:
+            slope[j] = c[j] + 2.0 * Qy[j]
+            v[j] = y[j] - step * slope[j]
+        if sigma > 0:
+            r, tilt = prox_tilted(
+                y,
+                slope,
+                direction,
+                sigma,
+                step,
+                tilt,
+                rho,
+                lower,
+                upper,
+                status,
+                slots,
+                r_most,
+                r,
+                v,
+                x_new,
+                z,
+            )
+        elif len(b) > 0:
             r, worst = prox_rows(
                 v,
                 rho,
@@ -526,9 +613,12 @@ def relax(
             )
         else:
             r = prox(v, rho, lower, upper, status, slots, r_most, r, x_new, z)
-        turn = 0.0
+        turn, before, after = 0.0, 0.0, 0.0
         for j in range(n):
             turn += (y[j] - x_new[j]) * (x_new[j] - x[j])
+            before += direction[j] * (y[j] - x_new[j])
+            after += direction[j] * (x_new[j] - x[j])
+        turn += step * sigma * before * after
         Qx_new = multiply(M, is_gram, x_new)
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum))
         push = (momentum - 1.0) / following

@@ -20,6 +20,9 @@ number of them."""
 GATHER_SHARE = 0.8
 """Variables switched off are taken out of the data if at most this share is left."""
 
+DOMINANCE = 1.5
+"""How far the first eigenvalue must be above the second to be treated apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
@@ -70,11 +73,11 @@ class Relaxation:
     ridge: FloatArray
     lower: FloatArray
     upper: FloatArray
-    lipschitz: float
+    metric: "Metric"
 
     @classmethod
     def prepare(cls, problem: SparseQP) -> "Relaxation":
-        """Scale the data and estimate the largest eigenvalue."""
+        """Scale the data and choose the metric."""
         form = problem.quadratic
         unit = 1.0 / power_of_two(np.sqrt(form.diagonal + problem.ridge))
         is_gram = isinstance(form, Gram)
@@ -87,7 +90,9 @@ class Relaxation:
             by_variable, problem.rows.rhs, problem.rows.is_equality
         ).scaled()
         ridge = problem.ridge * unit**2
-        lipschitz = 2.0 * max(_largest_eigenvalue(matrix, is_gram), 1e-3 * ridge.max())
+        metric = Metric.choose(
+            matrix, is_gram, 1e-3 * float(ridge.max()), plain=len(rows) > 0
+        )
         return cls(
             problem=problem,
             matrix=matrix,
@@ -99,7 +104,7 @@ class Relaxation:
             ridge=ridge,
             lower=problem.lower / unit,
             upper=problem.upper / unit,
-            lipschitz=lipschitz,
+            metric=metric,
         )
 
     def solve(
@@ -179,6 +184,7 @@ class Relaxation:
             ridge=self.ridge[kept],
             lower=self.lower[kept],
             upper=self.upper[kept],
+            metric=replace(self.metric, direction=self.metric.direction[kept]),
         )
 
     def _run(
@@ -204,7 +210,9 @@ class Relaxation:
             self.rows.is_equality,
             choice.inside.astype(np.float64) - choice.outside,
             float(choice.slots),
-            self.lipschitz,
+            self.metric.lipschitz,
+            self.metric.direction,
+            self.metric.sigma,
             cutoff,
             tolerance,
             slack,
@@ -218,21 +226,65 @@ class Relaxation:
         return np.zeros(self.problem.n), np.zeros(len(self.rows))
 
 
-def _largest_eigenvalue(matrix: FloatArray, is_gram: bool) -> float:
-    """An estimate from slightly above; bounds do not depend on it."""
-    small = matrix if is_gram else _smaller_gram(matrix)
-    if len(small) <= 32:
-        return float(np.linalg.eigvalsh(small)[-1]) if len(small) else 0.0
-    start = np.random.default_rng(0).standard_normal(len(small))
-    try:
-        value = scipy.sparse.linalg.eigsh(
-            small, k=1, v0=start, tol=1e-3, return_eigenvectors=False
-        )
-    except scipy.sparse.linalg.ArpackNoConvergence:
-        return float(np.linalg.norm(small))
-    return 1.01 * float(value[0])
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """``lipschitz I + sigma direction direction'``, a matrix above ``2 Q``.
+
+    One eigenvalue far above all others would make steps tiny; it is taken care of by
+    the rank-one term.  On a subset of the variables the metric stays above.
+    """
+
+    lipschitz: float
+    direction: FloatArray
+    sigma: float
+
+    @classmethod
+    def choose(
+        cls, matrix: FloatArray, is_gram: bool, least: float, *, plain: bool
+    ) -> "Metric":
+        """The metric for a form given by its matrix or its transposed factor.
+
+        Parameters
+        ----------
+        matrix, is_gram
+            The form, as the kernels want it.
+        least : float
+            The metric is not chosen smaller than twice this.
+        plain : bool
+            No rank-one term.
+        """
+        first, second, direction = _leading_pair(matrix, is_gram)
+        if plain or first <= DOMINANCE * max(second, least):
+            return cls(2.0 * max(first, least), np.zeros(len(matrix)), 0.0)
+        base = 2.0 * max(second, least)
+        return cls(base, direction, 2.0 * first - base)
 
 
-def _smaller_gram(matrix: FloatArray) -> FloatArray:
+def _leading_pair(matrix: FloatArray, is_gram: bool) -> tuple[float, float, FloatArray]:
+    """Two largest eigenvalues, from slightly above, and the first eigenvector."""
     rows, columns = matrix.shape
-    return matrix.T @ matrix if columns <= rows else matrix @ matrix.T
+    small = matrix if is_gram else matrix.T @ matrix
+    if not is_gram and columns > rows:
+        small = matrix @ matrix.T
+    if len(small) == 0:
+        return 0.0, 0.0, np.zeros(rows)
+    values, vectors = _top_two(small)
+    direction = np.ascontiguousarray(vectors[:, -1])
+    if not is_gram and columns <= rows:
+        direction = matrix @ direction
+        direction /= max(float(np.linalg.norm(direction)), 1e-300)
+    return 1.01 * float(values[-1]), 1.01 * float(values[0]), direction
+
+
+def _top_two(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The two largest eigenvalues in increasing order, and their eigenvectors."""
+    if len(matrix) > 32:
+        start = np.random.default_rng(0).standard_normal(len(matrix))
+        try:
+            values, vectors = scipy.sparse.linalg.eigsh(matrix, k=2, v0=start, tol=1e-6)
+            return values, vectors
+        except scipy.sparse.linalg.ArpackNoConvergence:
+            pass  # a full decomposition does it
+    values, vectors = np.linalg.eigh(matrix)
+    keep = [-2, -1] if len(matrix) > 1 else [-1, -1]
+    return values[keep] * [len(matrix) > 1, 1], vectors[:, keep]

@@ -4,11 +4,20 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp.exact.optimal_diagonal import Data, optimal_diagonal
+from cardqp.exact.relaxation import Relaxation
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
+from cardqp.sparsity import Choice
 
 WORTH = 0.01
 """A diagonal is worth moving when it adds this share to some ridge."""
+
+NEWTON_LIMIT = 600
+"""The most variables for which an optimal diagonal is looked for."""
+
+START_ACCURACY = 1e-4
+"""How well the relaxation is solved where the search for a diagonal starts."""
 
 
 def spare_diagonal(problem: SparseQP, kept: IntArray) -> FloatArray | None:
@@ -36,3 +45,38 @@ def spare_diagonal(problem: SparseQP, kept: IntArray) -> FloatArray | None:
 def _is_wide(problem: SparseQP) -> bool:
     """Whether the form is a factor, which a small block is better without."""
     return isinstance(problem.quadratic, Factor)
+
+
+def tightest_diagonal(
+    problem: SparseQP, choice: Choice, size: float
+) -> FloatArray | None:
+    """The diagonal, of either sign, that gives the best bound on a branch.
+
+    For problems without rows, bounds and penalty; None for others and where a Newton
+    step would take too long.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem, with the variables that are switched off taken out.
+    choice : Choice
+        The branch.
+    size : float
+        The size of the objective.
+    """
+    simple = problem.is_free and problem.rule.penalty == 0
+    if not simple or problem.n > NEWTON_LIMIT or choice.slots < 1:
+        return None
+    start = -0.5 * problem.ridge
+    relaxation = Relaxation.prepare(problem.move_to_ridge(start))
+    relaxed = relaxation.solve(
+        choice, *relaxation.start(), np.inf, START_ACCURACY * size, 0.0
+    )
+    data = Data(
+        problem.quadratic.dense(),
+        problem.c,
+        problem.ridge,
+        choice.slots,
+        choice.free.astype(np.float64),
+    )
+    return optimal_diagonal(data, start, relaxed.anchor, size)

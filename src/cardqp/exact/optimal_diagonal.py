@@ -1,0 +1,220 @@
+r"""The diagonal that makes the relaxation of a free problem tightest.
+
+Over all diagonals :math:`d` that leave :math:`S = Q - \mathrm{diag}(d)` positive
+definite and :math:`w = \text{ridge} + d` positive, the bound of Theorem 1 is largest
+where
+
+.. math::
+    \min_{\gamma, d, t, u}\; \tfrac14 (\gamma - c)^\top S^{-1} (\gamma - c)
+    + \tfrac14 \bigl( K t + \sum_j u_j \bigr)
+    \quad \text{s.t.} \quad (u_j + r_j t)\, w_j \ge \gamma_j^2,\; u, t \ge 0
+
+is attained; :math:`K` counts the slots, and :math:`r_j` is 1 for free variables and 0
+for those switched on.  It is solved by a barrier method: Newton steps in
+:math:`(\gamma, d)`, with :math:`u` and :math:`t` eliminated.  Whatever comes out is a
+valid split as long as :math:`S` is positive semidefinite, which is checked elsewhere.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from cardqp._typing import FloatArray
+
+MAX_STEPS = 60
+FIRST_BARRIER, LAST_BARRIER, BARRIER_FACTOR = 3.0, 3e-3, 0.3
+"""The barrier parameter, in units of the objective over n, and how fast it falls."""
+
+CENTRED = 0.05
+"""Decrement, in units of n times the barrier, at which a point counts as centred."""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The free problem: ``Q``, ``c``, ridge, slots, and which variables are free."""
+
+    Q: FloatArray
+    c: FloatArray
+    ridge: FloatArray
+    slots: int
+    is_free: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An interior point of the program."""
+
+    slope: FloatArray
+    d: FloatArray
+    u: FloatArray
+    t: float
+
+    def moved(self, step: "Point", length: float) -> "Point":
+        """The point after a step of some length."""
+        return Point(
+            self.slope + length * step.slope,
+            self.d + length * step.d,
+            self.u + length * step.u,
+            self.t + length * step.t,
+        )
+
+
+def optimal_diagonal(
+    data: Data, d: FloatArray, x: FloatArray, size: float
+) -> FloatArray:
+    """Improve a diagonal from a start at which the relaxation was solved.
+
+    Parameters
+    ----------
+    data : Data
+        The problem.
+    d : (n,) array
+        A diagonal with ``Q - diag(d)`` positive definite and ``ridge + d`` positive.
+    x : (n,) array
+        The relaxed minimiser with that diagonal.
+    size : float
+        The size of the objective, which sets the scale of the barrier.
+    """
+    n = len(data.c)
+    barrier = FIRST_BARRIER * size / n
+    point = _start(data, d, x, barrier)
+    for _ in range(MAX_STEPS):
+        found = _newton(data, point, barrier)
+        if found is None:
+            break
+        step, decrement = found
+        length = _line_search(data, point, step, barrier, decrement)
+        if length == 0.0:
+            break
+        point = point.moved(step, length)
+        if length > 0.9 or decrement < CENTRED * n * barrier:
+            if barrier <= LAST_BARRIER * size / n:
+                break
+            barrier *= BARRIER_FACTOR
+    return point.d
+
+
+def _start(data: Data, d: FloatArray, x: FloatArray, barrier: float) -> Point:
+    slope = data.c + 2.0 * (data.Q @ x - d * x)
+    gains = slope**2 / (data.ridge + d)
+    ranked = np.sort(gains[data.is_free > 0])[::-1]
+    last = ranked[min(data.slots, len(ranked)) - 1]
+    following = ranked[min(data.slots, len(ranked) - 1)]
+    t = max(0.5 * (last + following), 1e-3 * ranked[0])
+    u = np.maximum(gains - data.is_free * t, 0.0) + 8.0 * barrier
+    return Point(slope, d, u, float(t))
+
+
+def _value(data: Data, point: Point, barrier: float) -> float:
+    """The barrier function; infinite outside its domain."""
+    w = data.ridge + point.d
+    room = (point.u + data.is_free * point.t) * w - point.slope**2
+    if min(point.t, point.u.min(), w.min(), room.min()) <= 0:
+        return np.inf
+    try:
+        L = scipy.linalg.cholesky(
+            data.Q - np.diag(point.d), lower=True, check_finite=False
+        )
+    except scipy.linalg.LinAlgError:
+        return np.inf
+    half = scipy.linalg.solve_triangular(
+        L, point.slope - data.c, lower=True, check_finite=False
+    )
+    logs = (
+        2.0 * np.log(np.diag(L)).sum()
+        + np.log(room).sum()
+        + np.log(point.u).sum()
+        + np.log(point.t)
+    )
+    linear = data.slots * point.t + point.u.sum()
+    return float(0.25 * (half @ half + linear) - barrier * logs)
+
+
+def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | None:
+    """The Newton step and its decrement; None when the system cannot be solved."""
+    n, r = len(data.c), data.is_free
+    try:
+        factor = scipy.linalg.cho_factor(data.Q - np.diag(point.d), check_finite=False)
+    except scipy.linalg.LinAlgError:
+        return None
+    inverse = scipy.linalg.cho_solve(factor, np.eye(n), check_finite=False)
+    y = inverse @ (point.slope - data.c)
+    g, u, t, w = point.slope, point.u, point.t, data.ridge + point.d
+    theta = u + r * t
+    q = theta * w - g**2
+    grad_g = 0.5 * y + 2.0 * barrier * g / q
+    grad_d = 0.25 * y**2 + barrier * (np.diag(inverse) - theta / q)
+    grad_u = 0.25 - barrier * (w / q + 1.0 / u)
+    grad_t = 0.25 * data.slots - barrier * ((r * w / q).sum() + 1.0 / t)
+    h_gg = barrier * (4.0 * g**2 / q**2 + 2.0 / q)
+    h_gd = -2.0 * barrier * g * theta / q**2
+    h_gu = -2.0 * barrier * g * w / q**2
+    h_dd = barrier * theta**2 / q**2
+    h_du = barrier * (theta * w / q**2 - 1.0 / q)
+    h_ww = barrier * w**2 / q**2
+    h_uu = h_ww + barrier / u**2
+    # Eliminate u, which is diagonal; t is left as one bordering row.
+    H = np.empty((2 * n, 2 * n))
+    H[:n, :n] = 0.5 * inverse + np.diag(h_gg - h_gu**2 / h_uu)
+    H[:n, n:] = 0.5 * inverse * y + np.diag(h_gd - h_gu * h_du / h_uu)
+    H[n:, :n] = H[:n, n:].T
+    H[n:, n:] = inverse * (0.5 * np.outer(y, y) + barrier * inverse)
+    H[n:, n:] += np.diag(h_dd - h_du**2 / h_uu)
+    border = np.concatenate(
+        [r * h_gu * (1.0 - h_ww / h_uu), r * h_du * (1.0 - h_ww / h_uu)]
+    )
+    corner = (r * (h_ww - h_ww**2 / h_uu)).sum() + barrier / t**2
+    rhs = -np.concatenate(
+        [grad_g - h_gu * grad_u / h_uu, grad_d - h_du * grad_u / h_uu]
+    )
+    rhs_t = -(grad_t - (r * h_ww * grad_u / h_uu).sum())
+    both = _solve_scaled(H, np.column_stack([rhs, border]))
+    if both is None:
+        return None
+    step_t = float((rhs_t - border @ both[:, 0]) / (corner - border @ both[:, 1]))
+    main = both[:, 0] - step_t * both[:, 1]
+    step_g, step_d = main[:n], main[n:]
+    step_u = (-grad_u - h_gu * step_g - h_du * step_d - r * h_ww * step_t) / h_uu
+    decrement = -float(
+        grad_g @ step_g + grad_d @ step_d + grad_u @ step_u + grad_t * step_t
+    )
+    return Point(step_g, step_d, step_u, step_t), decrement
+
+
+def _solve_scaled(H: FloatArray, rhs: FloatArray) -> FloatArray | None:
+    """Solve with the Hessian scaled to unit diagonal, with what jitter it takes."""
+    scale = np.sqrt(np.diag(H))
+    scaled = H / scale[:, None] / scale
+    for jitter in (1e-13, 1e-11, 1e-9, 1e-7, 1e-5):
+        try:
+            factor = scipy.linalg.cho_factor(
+                scaled + jitter * np.eye(len(H)), check_finite=False
+            )
+        except scipy.linalg.LinAlgError:
+            continue
+        solved = scipy.linalg.cho_solve(factor, rhs / scale[:, None])
+        return np.asarray(solved / scale[:, None])
+    return None
+
+
+def _line_search(
+    data: Data, point: Point, step: Point, barrier: float, decrement: float
+) -> float:
+    """A step length that decreases the barrier function enough; 0 if there is none."""
+    if not decrement > 0:
+        return 0.0
+    length = 1.0
+    for values, change in ((point.u, step.u), (data.ridge + point.d, step.d)):
+        falling = change < 0
+        limits = -values[falling] / change[falling]
+        length = min(length, 0.95 * float(limits.min(initial=np.inf)))
+    if step.t < 0:
+        length = min(length, -0.95 * point.t / step.t)
+    before = _value(data, point, barrier)
+    while length > 1e-6:
+        after = _value(data, point.moved(step, length), barrier)
+        if after <= before - 0.01 * length * decrement:
+            return length
+        length *= 0.6
+    return 0.0

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+
+from cardqp import SparseQP, solve
+from cardqp.datasets import make_regression
+from cardqp.dual.bound import tangent_bound
+from cardqp.exact.optimal_diagonal import Data, _newton, _start, _value
+from cardqp.exact.relaxation import Relaxation
+from cardqp.exact.split import spare_diagonal, tightest_diagonal
+from cardqp.sparsity import Choice
+from tests.problems import random_problem
+
+
+def regression(N=80, n=20, eta=50.0):
+    data = make_regression(N, n, sparsity=4, correlation=0.8, snr=1.0, seed=0)
+    return SparseQP.from_regression(data.X, data.y, eta=eta, sparsity=4)
+
+
+def root_bound(problem, choice):
+    relaxation = Relaxation.prepare(problem)
+    relaxed = relaxation.solve(choice, *relaxation.start(), np.inf, 1e-9, 0.0)
+    return tangent_bound(problem, relaxed.anchor, relaxed.beta).value(choice)
+
+
+def test_spare_diagonal_leaves_the_block_convex_and_is_worth_it():
+    problem = regression()
+    kept = np.arange(0, 20, 2)
+    spare = spare_diagonal(problem, kept)
+    block = problem.Q[np.ix_(kept, kept)]
+    assert np.linalg.eigvalsh(block - np.diag(spare))[0] >= 0
+    assert (spare > 0.01 * problem.ridge[kept]).any()
+
+
+def test_nothing_to_spare():
+    singular = random_problem("rank-deficient", 0)
+    everything = np.arange(singular.n)
+    assert spare_diagonal(singular, everything) is None
+    wide = regression(N=10, n=20)
+    assert spare_diagonal(wide, np.arange(20)) is None
+    zero = SparseQP(np.zeros((2, 2)), [1.0, 1.0], eta=1.0, sparsity=1)
+    assert not spare_diagonal(zero, np.arange(2)).any()
+
+
+@pytest.mark.parametrize("inside", [[], [1]])
+def test_tightest_diagonal_beats_the_plain_and_the_uniform_one(inside):
+    problem = regression()
+    choice = Choice.root(20, 4).decide(
+        np.array(inside, dtype=int), np.zeros(0, dtype=int)
+    )
+    optimum = solve(problem).objective
+    moved = tightest_diagonal(problem, choice, optimum)
+    best = root_bound(problem.move_to_ridge(moved), choice)
+    plain = root_bound(problem, choice)
+    uniform = spare_diagonal(problem, np.arange(20))
+    even = root_bound(problem.move_to_ridge(uniform), choice)
+    assert best > max(plain, even)
+    if not inside:
+        assert best <= optimum * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("kind", ["rows", "bounds", "both"])
+def test_no_diagonal_is_optimised_for_other_problems(kind):
+    problem = random_problem(kind, 0)
+    root = Choice.root(problem.n, problem.rule.limit)
+    assert tightest_diagonal(problem, root, 1.0) is None
+
+
+def test_newton_step_agrees_with_differences_of_the_barrier_function():
+    """The decrement is the slope of the function along the step, and at a full Newton
+    step of a nearly quadratic function half of it is gained."""
+    problem = regression()
+    data = Data(problem.Q, problem.c, problem.ridge, 4, np.ones(20))
+    x = np.linspace(-0.1, 0.1, 20)
+    point = _start(data, -0.5 * problem.ridge, x, barrier=0.05)
+    step, decrement = _newton(data, point, 0.05)
+    small = 1e-6
+    forward = _value(data, point.moved(step, small), 0.05)
+    backward = _value(data, point.moved(step, -small), 0.05)
+    slope = (forward - backward) / (2 * small)
+    assert slope == pytest.approx(-decrement, rel=1e-5)
+    middle = _value(data, point, 0.05)
+    curvature = (forward - 2 * middle + backward) / small**2
+    assert curvature == pytest.approx(decrement, rel=0.05)
