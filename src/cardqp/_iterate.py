@@ -23,7 +23,6 @@ class Stop(Enum):
     GAP = "the gap is within tolerance"
     STALLED = "nothing more can be proved this way"
     MAX_ITER = "the iteration limit was reached"
-    NODE_LIMIT = "the node limit was reached"
     TIME_LIMIT = "the time limit was reached"
     CALLBACK = "the callback asked to stop"
     INTERRUPTED = "interrupted from the keyboard"

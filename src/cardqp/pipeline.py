@@ -11,7 +11,8 @@ from cardqp import _validation as check
 from cardqp._iterate import Callback, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.convex.support_qp import fit_support
-from cardqp.exact.branch_and_bound import BranchAndBound, Tree
+from cardqp.exact.branch_and_bound import BranchAndBound
+from cardqp.exact.tree import Tree
 from cardqp.exceptions import ParameterError
 from cardqp.gap import relative_gap
 from cardqp.problem import SparseQP, lift
@@ -130,9 +131,9 @@ def _solve(
     is_partial = method != "exact" and _screen_and_reduce(run, method, level, known)
     # Without a feasible point there is nothing to bound: search for one everywhere.
     is_heuristic = is_partial and run.x is not None
-    limit, name = (1, "bound") if is_heuristic else (np.inf, "search")
-    tree, stop = _search(run, run.problem, name, run.x, limit)
-    return _conclude(run, tree, Stop.COMPLETED if is_heuristic else stop)
+    name = "bound" if is_heuristic else "search"
+    tree, stop = _search(run, run.problem, name, run.x, root_only=is_heuristic)
+    return _conclude(run, tree, stop)
 
 
 def _check_settings(
@@ -208,10 +209,11 @@ def _search(
     problem: SparseQP,
     name: str,
     start: FloatArray | None,
-    node_limit: float = np.inf,
+    *,
+    root_only: bool = False,
 ) -> tuple[Tree, Stop]:
     """Branch and bound as one stage, from a feasible point if there is one."""
-    search = BranchAndBound(run.gap, node_limit, lambda: run.watch.is_over)
+    search = BranchAndBound(run.gap, root_only, lambda: run.watch.is_over)
     return run.stage(
         name,
         lambda: iterate(search, search.plant(problem, start), run.watch),

@@ -2,22 +2,22 @@
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray, IntArray
-from cardqp.certificate import Certificate, CertificateNode, DualProof, Narrowing
+from cardqp.certificate import CertificateNode, DualProof, Narrowing
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.convex.violation import least_violation
 from cardqp.dual.bound import SeparableBound
 from cardqp.dual.ray import proves_empty
-from cardqp.exact.incumbent import grow_greedily, improve_by_swaps, round_switches
+from cardqp.exact.incumbent import grow_greedily, round_switches
 from cardqp.exact.relaxation import Relaxation, Relaxed
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
-from cardqp.gap import gap_unit
-from cardqp.problem import SparseQP, lift
+from cardqp.exact.tree import Node, Tree
+from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
 
 _NONE = np.zeros(0, dtype=np.intp)
@@ -40,80 +40,6 @@ LOOSE = 5.0
 """A diagonal is optimised if the root leaves this many times the gap asked for."""
 
 
-@dataclass(frozen=True, order=True, slots=True)
-class Node:
-    """An open branch; the least bound is processed first, deeper ones before others."""
-
-    bound: float
-    height: int
-    position: int
-    choice: Choice = field(compare=False)
-    x: FloatArray = field(compare=False)
-    nu: FloatArray = field(compare=False)
-
-
-@dataclass(slots=True)
-class Tree:
-    """The state of the search.
-
-    Attributes
-    ----------
-    problem : SparseQP
-        The problem to be solved.
-    relaxation : Relaxation
-        The problem as the open branches see it, scaled for the kernels.
-    indices : int array
-        Which variables of the problem the branches still see.
-    open : list of Node
-        A heap of branches still to be processed.
-    records : list of CertificateNode
-        The proof so far; open branches are leaves without a dual point of their own.
-    best : SupportFit
-        The best feasible point, with all variables of the problem.
-    closed_bound : float
-        The least bound among closed branches.
-    gap_unit : float
-        What a gap is relative to, given the best point.
-    n_nodes : int
-        Branches processed.
-    tightened : float
-        How many variables there were when a diagonal was last optimised.
-    """
-
-    problem: SparseQP
-    relaxation: Relaxation
-    indices: IntArray
-    open: list[Node]
-    records: list[CertificateNode]
-    best: SupportFit
-    closed_bound: float = np.inf
-    gap_unit: float = np.inf
-    n_nodes: int = 0
-    tightened: float = np.inf
-    tried: set[bytes] = field(default_factory=set)
-
-    def offer(self, fit: SupportFit) -> None:
-        """Keep a feasible point if it is the best."""
-        if not fit.objective < self.best.objective:
-            return
-        fit = improve_by_swaps(self.relaxation.problem, fit)
-        if fit.x is not None:
-            x = lift(fit.x, self.indices, self.problem.n)
-            self.best = SupportFit(x, fit.beta, self.problem.objective(x))
-            self.gap_unit = gap_unit(self.problem, x, self.best.objective)
-
-    @property
-    def lower_bound(self) -> float:
-        """The bound proved so far."""
-        least_open = self.open[0].bound if self.open else np.inf
-        return min(self.closed_bound, least_open)
-
-    @property
-    def certificate(self) -> Certificate:
-        """The proof so far."""
-        return Certificate(tuple(self.records))
-
-
 @dataclass(frozen=True, slots=True)
 class BranchAndBound:
     """Prove how good the best support is.
@@ -127,14 +53,15 @@ class BranchAndBound:
     ----------
     gap : float
         Relative gap at which a branch need not be looked into.
-    node_limit : float
-        The largest number of branches to process.
+    root_only : bool
+        Stop before the first split: relax, fix and narrow the root as often as it
+        pays.
     is_over : callable
         Whether time is up; asked within long relaxations.
     """
 
     gap: float = 1e-4
-    node_limit: float = np.inf
+    root_only: bool = False
     is_over: Callable[[], bool] = lambda: False
 
     def plant(self, problem: SparseQP, incumbent: FloatArray | None = None) -> Tree:
@@ -189,7 +116,8 @@ class BranchAndBound:
             return Stop.GAP
         if not tree.open:
             return Stop.STALLED
-        return Stop.NODE_LIMIT if tree.n_nodes >= self.node_limit else None
+        has_split = tree.open[0].height < 0
+        return Stop.COMPLETED if self.root_only and has_split else None
 
     def progress(self, tree: Tree, seconds: float) -> Progress:
         """Incumbent and bound."""
