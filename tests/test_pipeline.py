@@ -326,3 +326,18 @@ def test_a_start_is_used_and_checked():
     assert len(everything.support) <= problem.sparsity
     with pytest.raises(ProblemError, match="`start` must have"):
         solve(problem, start=[1.0])
+
+
+def test_a_weak_ridge_given_by_a_factor_is_not_lost_to_narrowing():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((2000, 20))
+    X[:, 10:] = X[:, :10]
+    y = X[:, :3] @ [1.0, -2.0, 1.5] + 0.1 * rng.standard_normal(2000)
+    problem = SparseQP.from_factor(
+        X / np.sqrt(2000),
+        -2.0 * X.T @ y / 2000,
+        eta=1e12,
+        sparsity=3,
+        constant=float(y @ y / 2000),
+    )
+    assert solve(problem).status is Status.OPTIMAL

@@ -43,7 +43,9 @@ def test_plot_draws_the_objective():
         (3, "must be a list of integers"),
         ([], "at least one number"),
         ([99], "up to n = 12"),
-        ([-1], "`sparsities` must be a number, at least 0"),
+        ([-1], "`sparsities` must hold integers, at least 0"),
+        ([1, "a"], "`sparsities` must hold integers, at least 0"),
+        ([[1]], "`sparsities` must hold integers, at least 0"),
     ],
 )
 def test_bad_sparsities(sparsities, message):

@@ -315,6 +315,14 @@ def count(name: str, value: Any) -> None:
         )
 
 
+def whole(name: str, value: Any) -> None:
+    """A whole number, zero or more."""
+    if not _is_integer(value) or value < 0:
+        raise ParameterError(
+            f"`{name}` must hold integers, at least 0: it holds {value!r}."
+        )
+
+
 def instance(name: str, value: Any, kind: type) -> None:
     """An argument that must be one of our own objects."""
     if not isinstance(value, kind):

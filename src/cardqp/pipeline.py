@@ -12,6 +12,7 @@ from cardqp._iterate import Callback, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.convex.support_qp import fit_support
 from cardqp.exact.branch_and_bound import BranchAndBound
+from cardqp.exact.relaxation import load_kernels
 from cardqp.exact.tree import Tree
 from cardqp.exceptions import ParameterError
 from cardqp.gap import relative_gap
@@ -94,8 +95,8 @@ def solve(
     gap : float
         Relative gap at which the answer counts as optimal.
     time_limit : float or None
-        Seconds; the best answer so far is returned with its bound.  A decomposition
-        of ``Q`` that is under way is not cut short.
+        Seconds, not counting compilation in the first call; the best answer so far is
+        returned with its bound.  A decomposition of ``Q`` is not cut short.
     callback : callable, optional
         Called with a :class:`cardqp.Progress` between iterations; True stops.
     start : (n,) array, optional
@@ -117,6 +118,7 @@ def solve(
     ('OPTIMAL', [0], -2.0)
     """
     _check_settings(problem, method, level, gap)
+    load_kernels()
     with Watch(time_limit, callback) as watch:
         run = Run(problem, gap, watch)
         if start is not None:

@@ -13,6 +13,7 @@ from cardqp.certificate import Certificate
 from cardqp.exceptions import NotSolvedError
 from cardqp.gap import relative_gap
 from cardqp.problem import Feasibility, SparseQP
+from cardqp.quadratic import Factor
 
 SLACK = 1e-12
 """A recomputed number may differ this much, relatively, on another machine."""
@@ -130,9 +131,11 @@ class Solution:
     def advice(self) -> str:
         """What to do next."""
         if self.status is Status.FEASIBLE and self.lower_bound == -np.inf:
+            is_factor = isinstance(self.problem.quadratic, Factor)
+            other = "" if is_factor else ", or SparseQP.from_factor"
             return (
                 "the ridge 1/eta is lost in the rounding of Q, so nothing can be "
-                "proved: use a smaller eta, or SparseQP.from_factor"
+                f"proved: use a smaller eta{other}"
             )
         return self.status.advice
 

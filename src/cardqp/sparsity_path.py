@@ -101,10 +101,10 @@ def _check_sparsities(sparsities: Iterable[int], n: int) -> list[int]:
         raise ParameterError(
             f"`sparsities` must be a list of integers: it is {sparsities!r}."
         )
-    wanted = sorted(set(sparsities))
-    for value in wanted:
-        check.at_least("sparsities", value, 0)
-    wanted = [value for value in wanted if value <= n]
+    given = list(sparsities)
+    for value in given:
+        check.whole("sparsities", value)
+    wanted = sorted({int(value) for value in given if value <= n})
     if not wanted:
         raise ParameterError(
             f"`sparsities` must name at least one number up to n = {n}."

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cardqp import ProblemError, SparseQP, safe_screen, solve
+from cardqp import ParameterError, ProblemError, SparseQP, safe_screen, solve
 from cardqp.datasets import make_regression
 from tests.problems import KINDS, enumerate_optimum, random_problem
 
@@ -43,6 +43,8 @@ def test_a_better_upper_bound_proves_more():
     assert len(loose.zeros) < len(tight.zeros)
     with pytest.raises(ProblemError, match="`upper_bound` must be finite"):
         safe_screen(problem, np.nan)
+    with pytest.raises(ParameterError, match="below the proved bound"):
+        safe_screen(problem, 0.5 * optimum)
 
 
 def test_the_level_weakens_the_proof():

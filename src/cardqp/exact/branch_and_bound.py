@@ -17,6 +17,7 @@ from cardqp.exact.incumbent import grow_greedily, round_switches
 from cardqp.exact.relaxation import Relaxation, Relaxed
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.exact.tree import Node, Tree
+from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
 
@@ -35,6 +36,10 @@ and fixings serve the whole tree, a node's only itself."""
 NARROWING_SHARE = 0.85
 """The root is processed again on what is left of its variables if that is at most this
 share of them."""
+
+RIDGE_SHARE, LOSS_SHARE = 0.01, 0.05
+"""A narrowing is refused if its rounding takes more than the first share of a ridge, or
+more than the second of the gap at the best point."""
 
 LOOSE = 5.0
 """A diagonal is optimised if the root leaves this many times the gap asked for."""
@@ -164,7 +169,8 @@ class _Outcome:
         if self.node.bound >= cutoff:
             self.closed = self.node.bound
         elif self._is_leaf(self.node.choice):
-            self.record, self.closed = self._solve_leaf(self.node.choice)
+            self.record, closed = self._solve_leaf(self.node.choice)
+            self.closed = max(closed, self.node.bound)
         else:
             relaxed = self.tree.relaxation.solve(
                 self.node.choice,
@@ -241,14 +247,13 @@ class _Outcome:
             self.closed = min(self.closed, max(closed, value))
             self.record = CertificateNode(proof, fixed_in, fixed_out, children=(first,))
             return
-        if self.node.height == 0:
-            narrowing = self._narrowing(choice, value)
-            if narrowing is not None:
-                self.record = CertificateNode(
-                    proof, fixed_in, fixed_out, children=(first,), narrowing=narrowing
-                )
-                self._narrow(narrowing, relaxed, value, choice)
-                return
+        if self.node.height == 0 and (found := self._narrowing(choice, value)):
+            narrowing, narrowed = found
+            self.record = CertificateNode(
+                proof, fixed_in, fixed_out, children=(first,), narrowing=narrowing
+            )
+            self._narrow(narrowing, narrowed, relaxed, value, choice)
+            return
         branch = _most_undecided(choice, relaxed.switches, bound)
         self.record = CertificateNode(
             proof, fixed_in, fixed_out, branch, (first, first + 1)
@@ -268,21 +273,43 @@ class _Outcome:
                 )
             )
 
-    def _narrowing(self, choice: Choice, value: float) -> Narrowing | None:
+    def _narrowing(
+        self, choice: Choice, value: float
+    ) -> tuple[Narrowing, SparseQP] | None:
         """A smaller problem, or one with a better split, for the root to be retried."""
         kept = np.flatnonzero(~choice.outside)
         moved = spare_diagonal(self.problem, kept)
-        if len(kept) <= NARROWING_SHARE * self.problem.n:
-            return Narrowing(kept, moved)
+        found = None
         if moved is not None and moved.any():
-            return Narrowing(kept, moved)
-        if not self._is_worth_a_diagonal(len(kept), value):
+            found = self._apply(Narrowing(kept, moved))
+        if len(kept) <= NARROWING_SHARE * self.problem.n:
+            return found or self._apply(Narrowing(kept, moved)) or self._plain(kept)
+        if found is None and self._is_worth_a_diagonal(len(kept), value):
+            self.tree.tightened = len(kept)
+            moved = tightest_diagonal(
+                self.problem.restrict(kept), choice.narrow(kept), self.tree.gap_unit
+            )
+            found = None if moved is None else self._apply(Narrowing(kept, moved))
+        return found
+
+    def _plain(self, kept: IntArray) -> tuple[Narrowing, SparseQP]:
+        return Narrowing(kept), self.problem.restrict(kept)
+
+    def _apply(self, narrowing: Narrowing) -> tuple[Narrowing, SparseQP] | None:
+        """The narrowed problem, unless rounding would cost more than it is worth."""
+        try:
+            problem = narrowing.apply(self.problem)
+        except ProblemError:
             return None
-        self.tree.tightened = len(kept)
-        moved = tightest_diagonal(
-            self.problem.restrict(kept), choice.narrow(kept), self.tree.gap_unit
-        )
-        return None if moved is None else Narrowing(kept, moved)
+        loss = 2.0 * problem.quadratic.defect
+        if (loss > RIDGE_SHARE * problem.ridge).any():
+            return None
+        best = self.tree.best
+        if best.x is not None:
+            x = best.x[self.tree.indices[narrowing.kept]]
+            if 2.0 * loss @ x**2 > LOSS_SHARE * self.method.gap * self.tree.gap_unit:
+                return None
+        return narrowing, problem
 
     def _is_worth_a_diagonal(self, count: int, value: float) -> bool:
         tree = self.tree
@@ -292,10 +319,15 @@ class _Outcome:
         return bool(missing > LOOSE * self.method.gap * tree.gap_unit)
 
     def _narrow(
-        self, narrowing: Narrowing, relaxed: Relaxed, value: float, choice: Choice
+        self,
+        narrowing: Narrowing,
+        problem: SparseQP,
+        relaxed: Relaxed,
+        value: float,
+        choice: Choice,
     ) -> None:
         kept = narrowing.kept
-        self.narrowed = Relaxation.prepare(narrowing.apply(self.problem))
+        self.narrowed = Relaxation.prepare(problem)
         x = (relaxed.x * self.tree.relaxation.unit)[kept] / self.narrowed.unit
         nu = self.narrowed.start()[1]
         position = len(self.tree.records)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import scipy.sparse.linalg
@@ -224,6 +225,14 @@ class Relaxation:
     def start(self) -> tuple[FloatArray, FloatArray]:
         """A cold start."""
         return np.zeros(self.problem.n), np.zeros(len(self.rows))
+
+
+@cache
+def load_kernels() -> None:
+    """Load the kernels from disk, or compile them, before a clock starts."""
+    tiny = SparseQP(np.eye(2), np.ones(2), eta=1.0, sparsity=1)
+    relaxation = Relaxation.prepare(tiny)
+    relaxation.solve(Choice.root(2, 1), *relaxation.start(), np.inf, 1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)

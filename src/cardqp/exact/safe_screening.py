@@ -11,6 +11,7 @@ from cardqp.convex.support_qp import SupportFit
 from cardqp.dual.bound import SeparableBound
 from cardqp.exact.incumbent import grow_greedily, improve_by_swaps, round_switches
 from cardqp.exact.relaxation import Relaxation, Relaxed
+from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
 from cardqp.screening.result import attainable, best_fit
 from cardqp.sparsity import Choice
@@ -87,13 +88,19 @@ def safe_screen(
         upper = attainable(problem, fit)
     else:
         upper = check.scalar("upper_bound", upper_bound)
+    lower = bound.value(root)
+    if upper < lower:
+        raise ParameterError(
+            f"`upper_bound` must be attained by some feasible point: it is {upper}, "
+            f"below the proved bound {lower}."
+        )
     on, off = bound.fixing_bounds(root)
     is_zero, is_one = on > upper, off > upper
     return SafeScreening(
         zeros=np.flatnonzero(is_zero),
         ones=np.flatnonzero(is_one),
         undecided=np.flatnonzero(~(is_zero | is_one)),
-        lower_bound=bound.value(root),
+        lower_bound=lower,
         upper_bound=upper,
         x=fit.x,
         dual=dual,

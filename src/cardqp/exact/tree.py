@@ -71,10 +71,13 @@ class Tree:
         if not fit.objective < self.best.objective:
             return
         fit = improve_by_swaps(self.relaxation.problem, fit)
-        if fit.x is not None:
-            x = lift(fit.x, self.indices, self.problem.n)
-            self.best = SupportFit(x, fit.beta, self.problem.objective(x))
-            self.gap_unit = gap_unit(self.problem, x, self.best.objective)
+        if fit.x is None:
+            return
+        x = lift(fit.x, self.indices, self.problem.n)
+        objective = self.problem.objective(x)
+        if objective < self.best.objective:
+            self.best = SupportFit(x, fit.beta, objective)
+            self.gap_unit = gap_unit(self.problem, x, objective)
 
     @property
     def lower_bound(self) -> float:
