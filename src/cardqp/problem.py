@@ -13,6 +13,7 @@ from cardqp import _validation as check
 from cardqp import storage
 from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
+from cardqp.feasibility import Feasibility
 from cardqp.quadratic import Factor, Gram, QuadraticForm
 from cardqp.rows import Rows
 from cardqp.sparsity import SupportRule
@@ -21,39 +22,6 @@ _STORED = (
     *("c", "eta", "sparsity", "penalty", "A", "b", "A_eq", "b_eq"),
     *("lower", "upper", "constant", "names"),
 )
-
-FEASIBILITY_TOLERANCE = 1e-6
-"""Largest violation, relative to the terms of its row, of a point called feasible."""
-
-
-@dataclass(frozen=True, slots=True)
-class Feasibility:
-    """How far a point is from meeting each kind of constraint; 0 means it does.
-
-    Attributes
-    ----------
-    rows, equalities : float
-        Largest violation of ``A x <= b`` and ``A_eq x = b_eq``, relative to the
-        larger of ``|b_i|`` and ``max_j |a_ij| max_j |x_j|``.
-    bounds : float
-        Largest violation of the bounds, relative to ``|x_j|``.
-    cardinality : int
-        Nonzeros in excess of the sparsity.
-    """
-
-    rows: float
-    equalities: float
-    bounds: float
-    cardinality: int
-
-    @property
-    def worst(self) -> float:
-        """The largest of the relative violations of rows and bounds."""
-        return max(self.rows, self.equalities, self.bounds)
-
-    def holds(self, tolerance: float = FEASIBILITY_TOLERANCE) -> bool:
-        """Whether the point is feasible to a relative tolerance."""
-        return self.cardinality == 0 and self.worst <= tolerance
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -238,7 +206,7 @@ class SparseQP:
         return self.quadratic.n
 
     @property
-    def Q(self) -> FloatArray:  # noqa: N802
+    def Q(self) -> FloatArray:
         """The matrix of the quadratic form."""
         return self.quadratic.dense()
 
@@ -250,7 +218,7 @@ class SparseQP:
         return ridge
 
     @property
-    def A(self) -> FloatArray:  # noqa: N802
+    def A(self) -> FloatArray:
         """Matrix of the inequality rows."""
         return self.rows.matrix[~self.rows.is_equality]
 
@@ -260,7 +228,7 @@ class SparseQP:
         return self.rows.rhs[~self.rows.is_equality]
 
     @property
-    def A_eq(self) -> FloatArray:  # noqa: N802
+    def A_eq(self) -> FloatArray:
         """Matrix of the equality rows."""
         return self.rows.matrix[self.rows.is_equality]
 

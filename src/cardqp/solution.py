@@ -11,8 +11,9 @@ from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate import Certificate
 from cardqp.exceptions import NotSolvedError
+from cardqp.feasibility import Feasibility
 from cardqp.gap import relative_gap
-from cardqp.problem import Feasibility, SparseQP
+from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
 
 SLACK = 1e-12

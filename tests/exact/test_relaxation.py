@@ -5,7 +5,7 @@ import pytest
 
 from cardqp import SparseQP
 from cardqp.dual.bound import tangent_bound
-from cardqp.exact.relaxation import Metric, Relaxation
+from cardqp.exact.relaxation import Effort, Metric, Relaxation
 from cardqp.sparsity import Choice
 from tests.problems import KINDS, enumerate_optimum, random_problem
 
@@ -22,7 +22,7 @@ def test_value_and_bound_of_the_relaxation_meet_below_the_optimum(kind, seed):
     relaxation = Relaxation.prepare(problem)
     root = Choice.root(problem.n, problem.rule.limit)
     start = relaxation.start()
-    relaxed = relaxation.solve(root, *start, np.inf, 1e-8 * abs(optimum), 0.0)
+    relaxed = relaxation.solve(root, *start, Effort(1e-8 * abs(optimum)))
     proved = tangent_bound(problem, relaxed.anchor, relaxed.beta).value(root)
     assert relaxed.rows_met
     assert proved <= optimum + 1e-7 * abs(optimum)
@@ -73,7 +73,7 @@ def test_both_metrics_lead_to_the_same_bound():
     root = Choice.root(40, 4)
     bounds = []
     for solver in (relaxation, plain):
-        relaxed = solver.solve(root, *solver.start(), np.inf, 1e-9, 0.0)
+        relaxed = solver.solve(root, *solver.start(), Effort(1e-9))
         bound = tangent_bound(problem, relaxed.anchor, relaxed.beta)
         bounds.append(bound.value(root))
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-4)
@@ -84,11 +84,11 @@ def test_variables_switched_off_may_be_taken_out():
     relaxation = Relaxation.prepare(problem)
     off = np.arange(20, 40)
     choice = Choice.root(40, 4).decide(np.zeros(0, dtype=int), off)
-    relaxed = relaxation.solve(choice, *relaxation.start(), np.inf, 1e-9, 0.0)
+    relaxed = relaxation.solve(choice, *relaxation.start(), Effort(1e-9))
     assert (relaxed.anchor[off] == 0).all()
     part = problem.restrict(np.arange(20))
     alone = Relaxation.prepare(part)
-    other = alone.solve(Choice.root(20, 4), *alone.start(), np.inf, 1e-9, 0.0)
+    other = alone.solve(Choice.root(20, 4), *alone.start(), Effort(1e-9))
     first = tangent_bound(problem, relaxed.anchor, relaxed.beta).value(choice)
     second = tangent_bound(part, other.anchor, other.beta).value(Choice.root(20, 4))
     assert first == pytest.approx(second, rel=1e-6)

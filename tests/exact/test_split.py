@@ -5,7 +5,7 @@ from cardqp import SparseQP, solve
 from cardqp.datasets import make_regression
 from cardqp.dual.bound import tangent_bound
 from cardqp.exact.optimal_diagonal import Data, _newton, _start, _value
-from cardqp.exact.relaxation import Relaxation
+from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.sparsity import Choice
 from tests.problems import random_problem
@@ -18,7 +18,7 @@ def regression(N=80, n=20, eta=50.0):
 
 def root_bound(problem, choice):
     relaxation = Relaxation.prepare(problem)
-    relaxed = relaxation.solve(choice, *relaxation.start(), np.inf, 1e-9, 0.0)
+    relaxed = relaxation.solve(choice, *relaxation.start(), Effort(1e-9))
     return tangent_bound(problem, relaxed.anchor, relaxed.beta).value(choice)
 
 

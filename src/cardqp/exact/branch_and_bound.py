@@ -14,7 +14,7 @@ from cardqp.convex.violation import least_violation
 from cardqp.dual.bound import SeparableBound
 from cardqp.dual.ray import proves_empty
 from cardqp.exact.incumbent import grow_greedily, round_switches
-from cardqp.exact.relaxation import Relaxation, Relaxed
+from cardqp.exact.relaxation import Effort, Relaxation, Relaxed
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.exact.tree import Node, Tree
 from cardqp.exceptions import ProblemError
@@ -172,14 +172,14 @@ class _Outcome:
             self.record, closed = self._solve_leaf(self.node.choice)
             self.closed = max(closed, self.node.bound)
         else:
-            relaxed = self.tree.relaxation.solve(
-                self.node.choice,
-                self.node.x,
-                self.node.nu,
-                cutoff,
+            effort = Effort(
                 self.method.tolerance(self.tree),
+                cutoff,
                 ROOT_SLACK if self.node.height == 0 else NODE_SLACK,
                 self.method.is_over,
+            )
+            relaxed = self.tree.relaxation.solve(
+                self.node.choice, self.node.x, self.node.nu, effort
             )
             self._use(relaxed)
 

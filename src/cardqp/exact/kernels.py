@@ -518,6 +518,41 @@ def dual_value(
 
 
 @compiled
+def relaxed_value(
+    Qx: FloatArray,
+    x: FloatArray,
+    z: FloatArray,
+    c: FloatArray,
+    w: FloatArray,
+    theta: float,
+) -> float:
+    """The objective of the relaxation."""
+    value = 0.0
+    for j in range(len(x)):
+        value += x[j] * (c[j] + Qx[j])
+        if z[j] > 0:
+            value += w[j] * x[j] * x[j] / z[j] + theta * z[j]
+    return value
+
+
+@compiled
+def turns_back(
+    y: FloatArray,
+    x: FloatArray,
+    x_new: FloatArray,
+    direction: FloatArray,
+    weight: float,
+) -> bool:
+    """Whether the step from y goes against the last move, in the metric: restart."""
+    turn, before, after = 0.0, 0.0, 0.0
+    for j in range(len(x)):
+        turn += (y[j] - x_new[j]) * (x_new[j] - x[j])
+        before += direction[j] * (y[j] - x_new[j])
+        after += direction[j] * (x_new[j] - x[j])
+    return turn + weight * before * after > 0
+
+
+@compiled
 def relax(
     M: FloatArray,
     is_gram: bool,
@@ -613,16 +648,10 @@ def relax(
             )
         else:
             r = prox(v, rho, lower, upper, status, slots, r_most, r, x_new, z)
-        turn, before, after = 0.0, 0.0, 0.0
-        for j in range(n):
-            turn += (y[j] - x_new[j]) * (x_new[j] - x[j])
-            before += direction[j] * (y[j] - x_new[j])
-            after += direction[j] * (x_new[j] - x[j])
-        turn += step * sigma * before * after
         Qx_new = multiply(M, is_gram, x_new)
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum))
         push = (momentum - 1.0) / following
-        if turn > 0:
+        if turns_back(y, x, x_new, direction, step * sigma):
             following, push = 1.0, 0.0
         for j in range(n):
             y[j] = x_new[j] + push * (x_new[j] - x[j])
@@ -639,10 +668,7 @@ def relax(
                 best = bound
                 copy_into(anchor, x)
                 copy_into(beta, here)
-            value = np.dot(c, x) + np.dot(x, Qx)
-            for j in range(n):
-                if z[j] > 0:
-                    value += w[j] * x[j] * x[j] / z[j] + theta * z[j]
+            value = relaxed_value(Qx, x, z, c, w, theta)
             near = worst <= 1e-6
             is_done = best >= cutoff or (near and value - best <= tolerance)
             if near and value < cutoff < np.inf:

@@ -26,6 +26,29 @@ DOMINANCE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
+class Effort:
+    """How far a relaxation is worth solving.
+
+    Attributes
+    ----------
+    tolerance : float
+        Value and bound count as equal at this distance.
+    cutoff : float
+        The branch is closed once its bound is this large.
+    slack : float
+        How near the bound must be to the value of a branch that cannot be closed, as a
+        share of what it lacks.
+    is_over : callable
+        Whether time is up.
+    """
+
+    tolerance: float
+    cutoff: float = np.inf
+    slack: float = 0.0
+    is_over: Callable[[], bool] = lambda: False
+
+
+@dataclass(frozen=True, slots=True)
 class Relaxed:
     """The outcome of a node's relaxation, in the problem's units.
 
@@ -109,60 +132,25 @@ class Relaxation:
         )
 
     def solve(
-        self,
-        choice: Choice,
-        x: FloatArray,
-        nu: FloatArray,
-        cutoff: float,
-        tolerance: float,
-        slack: float,
-        is_over: Callable[[], bool] = lambda: False,
+        self, choice: Choice, x: FloatArray, nu: FloatArray, effort: Effort
     ) -> Relaxed:
-        """Relax a branch.
-
-        Parameters
-        ----------
-        choice : Choice
-            The branch.
-        x, nu : arrays
-            Warm start in scaled units.
-        cutoff : float
-            The branch is closed once its bound is this large.
-        tolerance : float
-            Accuracy beyond which value and bound count as equal.
-        slack : float
-            How near the bound must be to the value of a branch that cannot be closed,
-            as a share of what it lacks.
-        is_over : callable
-            Whether time is up.
-        """
+        """Relax a branch from a warm start, which is in scaled units."""
         kept = np.flatnonzero(~choice.outside)
         if len(kept) <= GATHER_SHARE * self.problem.n:
-            part = self._gather(kept)._solve(
-                choice.narrow(kept), x[kept], nu, cutoff, tolerance, slack, is_over
-            )
+            part = self._gather(kept)._solve(choice.narrow(kept), x[kept], nu, effort)
             return part.scattered(kept, self.problem.n)
-        return self._solve(choice, x, nu, cutoff, tolerance, slack, is_over)
+        return self._solve(choice, x, nu, effort)
 
     def _solve(
-        self,
-        choice: Choice,
-        x: FloatArray,
-        nu: FloatArray,
-        cutoff: float,
-        tolerance: float,
-        slack: float,
-        is_over: Callable[[], bool],
+        self, choice: Choice, x: FloatArray, nu: FloatArray, effort: Effort
     ) -> Relaxed:
         x, nu = x.copy(), nu.copy()
         best = -np.inf
         for _ in range(MAX_CHUNKS):
-            bound, anchor, beta, z, worst, is_done = self._run(
-                choice, cutoff - self.problem.constant, tolerance, slack, x, nu
-            )
+            bound, anchor, beta, z, worst, is_done = self._run(choice, x, nu, effort)
             if bound > best or best == -np.inf:
                 best, best_anchor, best_beta = bound, anchor, beta
-            if is_done or is_over():
+            if is_done or effort.is_over():
                 break
         return Relaxed(
             anchor=best_anchor * self.unit,
@@ -189,13 +177,7 @@ class Relaxation:
         )
 
     def _run(
-        self,
-        choice: Choice,
-        cutoff: float,
-        tolerance: float,
-        slack: float,
-        x: FloatArray,
-        nu: FloatArray,
+        self, choice: Choice, x: FloatArray, nu: FloatArray, effort: Effort
     ) -> tuple[float, FloatArray, FloatArray, FloatArray, float, bool]:
         """A chunk of iterations of the kernel; x and nu are updated."""
         return kernels.relax(
@@ -214,9 +196,9 @@ class Relaxation:
             self.metric.lipschitz,
             self.metric.direction,
             self.metric.sigma,
-            cutoff,
-            tolerance,
-            slack,
+            effort.cutoff - self.problem.constant,
+            effort.tolerance,
+            effort.slack,
             CHUNK,
             x,
             nu,
@@ -232,7 +214,7 @@ def load_kernels() -> None:
     """Load the kernels from disk, or compile them, before a clock starts."""
     tiny = SparseQP(np.eye(2), np.ones(2), eta=1.0, sparsity=1)
     relaxation = Relaxation.prepare(tiny)
-    relaxation.solve(Choice.root(2, 1), *relaxation.start(), np.inf, 1.0, 0.0)
+    relaxation.solve(Choice.root(2, 1), *relaxation.start(), Effort(1.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from cardqp.certificate import DualProof
 from cardqp.convex.support_qp import SupportFit
 from cardqp.dual.bound import SeparableBound
 from cardqp.exact.incumbent import grow_greedily, improve_by_swaps, round_switches
-from cardqp.exact.relaxation import Relaxation, Relaxed
+from cardqp.exact.relaxation import Effort, Relaxation, Relaxed
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
 from cardqp.screening.result import attainable, best_fit
@@ -114,12 +114,12 @@ def _relax(
     tolerance = ACCURACY * (abs(problem.constant) + problem.single_gain)
     if level is None:
         relaxation = Relaxation.prepare(problem)
-        relaxed = relaxation.solve(root, *relaxation.start(), np.inf, tolerance, 0.0)
+        relaxed = relaxation.solve(root, *relaxation.start(), Effort(tolerance))
         proof = DualProof.at(relaxed.anchor, relaxed.beta)
         return relaxed, proof.bound(problem), proof
     truncated = choose_level(problem, level, spectrum)
     relaxation = Relaxation.prepare(truncated.truncated)
-    relaxed = relaxation.solve(root, *relaxation.start(), np.inf, tolerance, 0.0)
+    relaxed = relaxation.solve(root, *relaxation.start(), Effort(tolerance))
     point = DualPoint(2.0 * (truncated.factor @ relaxed.anchor), relaxed.beta)
     return relaxed, truncated.bound(point), point
 

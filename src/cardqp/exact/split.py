@@ -5,7 +5,7 @@ import scipy.linalg
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.exact.optimal_diagonal import Data, optimal_diagonal
-from cardqp.exact.relaxation import Relaxation
+from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
 from cardqp.sparsity import Choice
@@ -70,7 +70,7 @@ def tightest_diagonal(
     start = -0.5 * problem.ridge
     relaxation = Relaxation.prepare(problem.move_to_ridge(start))
     relaxed = relaxation.solve(
-        choice, *relaxation.start(), np.inf, START_ACCURACY * size, 0.0
+        choice, *relaxation.start(), Effort(START_ACCURACY * size)
     )
     data = Data(
         problem.quadratic.dense(),
