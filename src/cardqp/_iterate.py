@@ -23,6 +23,7 @@ class Stop(Enum):
     GAP = "the gap is within tolerance"
     STALLED = "nothing more can be proved this way"
     MAX_ITER = "the iteration limit was reached"
+    NODE_LIMIT = "the node limit was reached"
     TIME_LIMIT = "the time limit was reached"
     CALLBACK = "the callback asked to stop"
     INTERRUPTED = "interrupted from the keyboard"
@@ -32,7 +33,12 @@ class Stop(Enum):
     @property
     def is_early(self) -> bool:
         """Whether more time would have changed the answer."""
-        return self in (Stop.TIME_LIMIT, Stop.CALLBACK, Stop.INTERRUPTED)
+        return self in (
+            Stop.NODE_LIMIT,
+            Stop.TIME_LIMIT,
+            Stop.CALLBACK,
+            Stop.INTERRUPTED,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,7 @@ class Progress:
     objective: float = np.inf
     lower_bound: float = -np.inf
     n_open: int = 0
+    closed_share: float = 0.0
 
 
 Callback: TypeAlias = Callable[[Progress], bool | None]

@@ -12,8 +12,8 @@ from cardqp._iterate import Callback, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.convex.support_qp import fit_support
 from cardqp.exact.branch_and_bound import BranchAndBound
-from cardqp.exact.relaxation import load_kernels
 from cardqp.exact.tree import Tree
+from cardqp.exact.warm_up import load_kernels
 from cardqp.exceptions import ParameterError
 from cardqp.gap import relative_gap
 from cardqp.problem import SparseQP, lift
@@ -226,10 +226,15 @@ def _search(
 
 def _undecided(tree: Tree) -> int:
     """Variables that may still be nonzero."""
-    out = [node.choice.outside for node in tree.open]
-    if not out:
-        return 0 if tree.best.x is None else int(np.count_nonzero(tree.best.x))
-    return int(np.count_nonzero(~np.logical_and.reduce(out)))
+    if not tree.is_rooted:
+        return int(np.count_nonzero(~tree.view.choice.outside))
+    maybe = np.zeros(tree.view.problem.n, dtype=bool)
+    for node in (*tree.heap, *tree.stack):
+        maybe |= node.status >= 0
+    x = tree.best.x
+    if x is not None:
+        maybe |= x[tree.view.indices] != 0
+    return int(np.count_nonzero(maybe))
 
 
 def _conclude(run: Run, tree: Tree, stop: Stop) -> Solution:

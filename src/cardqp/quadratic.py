@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp._typing import UNIT_ROUNDOFF, Float, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,14 @@ class Minorant:
 
     .. math:: x^\top Q x \ge g^\top x - \text{offset} - \sum_j \text{loss}_j x_j^2 .
 
-    ``offset`` already includes its own rounding error.
+    ``offset`` already includes its own rounding error.  Many minorants of one form can
+    be held together: ``slope`` and ``slope_error`` then have one row each, ``offset``
+    one entry.
     """
 
     slope: FloatArray
     slope_error: FloatArray
-    offset: float
+    offset: Float
     loss: FloatArray
 
 
@@ -70,7 +72,7 @@ class QuadraticForm(Protocol):
         """The squared Frobenius norm of ``Q``."""
 
     def tangent(self, x: FloatArray) -> Minorant:
-        """The minorant that touches the form at ``x``."""
+        """The minorant that touches the form at ``x``; one for each row of a matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +106,7 @@ class Gram:
         return self.array @ x
 
     def block(self, support: IntArray) -> FloatArray:
-        return self.array[np.ix_(support, support)]
+        return self.array.take(support, axis=0).take(support, axis=1)
 
     def columns(self, support: IntArray) -> FloatArray:
         return self.array[support].T
@@ -122,15 +124,16 @@ class Gram:
         # (x - a)'Q(x - a) >= -defect'(x - a)^2 >= -2 defect'(x^2 + a^2).
         # |Q_ij| <= r_i r_j with r the roots of the diagonal, so the rounding error of
         # each inner product needs no second pass over Q.
-        slope = 2 * self.apply(x)
+        slope = 2 * (self.apply(x) if x.ndim == 1 else x @ self.array)
         roots = np.sqrt(self.diagonal + self.defect)
-        terms = np.count_nonzero(x) + 3
-        slope_error = (2 * terms * UNIT_ROUNDOFF * float(roots @ np.abs(x))) * roots
-        offset = 0.5 * float(slope @ x)
-        offset_error = 0.5 * float(
-            (slope_error + terms * UNIT_ROUNDOFF * np.abs(slope)) @ np.abs(x)
-        )
-        touching = 2 * float(self.defect @ (x * x)) * (1 + terms * UNIT_ROUNDOFF)
+        terms = np.asarray(np.count_nonzero(x, axis=-1) + 3)
+        size = np.abs(x)
+        reach = 2 * terms * UNIT_ROUNDOFF * (size @ roots)
+        slope_error = np.multiply.outer(reach, roots)
+        noise = slope_error + (terms * UNIT_ROUNDOFF)[..., None] * np.abs(slope)
+        offset = 0.5 * (slope * x).sum(axis=-1)
+        offset_error = 0.5 * (noise * size).sum(axis=-1)
+        touching = 2 * ((x * x) @ self.defect) * (1 + terms * UNIT_ROUNDOFF)
         return Minorant(
             slope, slope_error, offset + offset_error + touching, 2 * self.defect
         )
@@ -189,7 +192,8 @@ class Factor:
         return float(np.vdot(small, small))
 
     def tangent(self, x: FloatArray) -> Minorant:
-        return plane(self.array, 2 * self._project(x), self.diagonal)
+        alpha = self._project(x) if x.ndim == 1 else x @ self.array.T
+        return plane(self.array, 2 * alpha, self.diagonal)
 
 
 def plane(
@@ -205,18 +209,20 @@ def plane(
     factor : (k, n) array
         The factor ``F``, with ``Q + diag(loss) - F'F`` positive semidefinite.
     alpha : (k,) array
-        Any vector; rounding in it does no harm.
+        Any vector, or one in each row of a matrix; rounding in it does no harm.
     squared_columns : (n,) array
         Squared norms of the columns of ``F``.
     loss : (n,) array, optional
         See ``factor``; zero by default.
     """
-    terms = len(alpha) + 4
-    size = float(alpha @ alpha)
+    terms = alpha.shape[-1] + 4
+    size = (alpha * alpha).sum(axis=-1)
     reach = np.sqrt(size + np.finfo(float).tiny)
-    slope_error = (terms * UNIT_ROUNDOFF * reach) * np.sqrt(squared_columns)
+    slope_error = np.multiply.outer(
+        terms * UNIT_ROUNDOFF * reach, np.sqrt(squared_columns)
+    )
     return Minorant(
-        slope=factor.T @ alpha,
+        slope=alpha @ factor,
         slope_error=slope_error * (1 + terms * UNIT_ROUNDOFF),
         offset=0.25 * size * (1 + terms * UNIT_ROUNDOFF),
         loss=np.zeros(len(squared_columns)) if loss is None else loss,

@@ -100,8 +100,8 @@ class Solution:
         What is known, and why the computation ended.
     stages : tuple of Stage
         Where the time went.
-    certificate : Certificate
-        The proof of ``lower_bound``.
+    certificate : Certificate or None
+        The proof of ``lower_bound``; None if no record was kept.
     n_nodes : int
         Branches processed on the problem as given.
     tolerance : float
@@ -118,7 +118,7 @@ class Solution:
     status: Status
     stop: Stop
     stages: tuple[Stage, ...]
-    certificate: Certificate
+    certificate: Certificate | None
     n_nodes: int
     tolerance: float
     problem: SparseQP
@@ -147,7 +147,9 @@ class Solution:
 
     def verify(self) -> Verification:
         """Recompute feasibility, cardinality, objective and bound from the data."""
-        lower = self.certificate.lower_bound(self.problem)
+        lower = -np.inf
+        if self.certificate is not None:
+            lower = self.certificate.lower_bound(self.problem)
         if self.x is None:
             feasibility, objective = None, np.inf
         elif self.x.shape != (self.problem.n,) or not np.isfinite(self.x).all():

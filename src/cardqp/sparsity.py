@@ -63,6 +63,16 @@ class Choice:
         """Nothing decided yet."""
         return cls(np.zeros(n, dtype=bool), np.zeros(n, dtype=bool), limit)
 
+    @classmethod
+    def of_status(cls, status: IntArray, limit: int) -> "Choice":
+        """The branch with 1 for switched on, -1 for switched off, 0 for free."""
+        return cls(status > 0, status < 0, limit)
+
+    @property
+    def status(self) -> IntArray:
+        """1 for variables switched on, -1 for those switched off, 0 for the free."""
+        return self.inside.astype(np.int8) - self.outside.astype(np.int8)
+
     @property
     def free(self) -> BoolArray:
         """Variables that are neither in nor out."""

@@ -2,6 +2,33 @@ import numpy as np
 import pytest
 
 from cardqp.exact import kernels
+from cardqp.exact.data import Data, Step
+
+
+def prox_data(lower, upper, *, rows=None, direction=None, sigma=0.0):
+    """Data of which the prox sees bounds, rows and metric."""
+    n = len(lower)
+    A, b, equal = rows or (np.zeros((0, n)), np.zeros(0), np.zeros(0, dtype=bool))
+    return Data(
+        M=np.eye(n),
+        is_gram=True,
+        c=np.zeros(n),
+        w=np.ones(n),
+        lower=lower,
+        upper=upper,
+        is_open=bool(np.isinf(lower).all() and np.isinf(upper).all()),
+        theta=0.0,
+        A=A,
+        b=b,
+        equal=equal,
+        lipschitz=1.0,
+        direction=np.zeros(n) if direction is None else direction,
+        sigma=sigma,
+    )
+
+
+def prox_step(rho, status, slots, r_most=np.inf, size=1.0):
+    return Step(size, rho, np.sqrt(rho), np.flatnonzero(status == 0), slots, r_most)
 
 
 def prox_problem(seed, *, is_free):
@@ -12,7 +39,7 @@ def prox_problem(seed, *, is_free):
         lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     else:
         lower, upper = -rng.uniform(0, 1, n), rng.uniform(0, 1, n)
-    status = rng.choice([0.0, 0.0, 0.0, 1.0, -1.0], n)
+    status = rng.choice([0, 0, 0, 1, -1], n).astype(np.int8)
     return rng, v, rho, lower, upper, status, float(rng.integers(0, n))
 
 
@@ -34,7 +61,8 @@ def test_prox_beats_random_neighbours(seed, is_free, price):
     n = len(v)
     x, z = np.empty(n), np.empty(n)
     r_most = np.sqrt(0.5 / price) if price else np.inf
-    kernels.prox(v, rho, lower, upper, status, slots, r_most, 0.0, x, z)
+    data, step = prox_data(lower, upper), prox_step(rho, status, slots, r_most)
+    kernels.prox(data, step, status, v, 0.0, x, z)
     free = status == 0
     assert z[free].sum() <= slots + 1e-9
     assert (z[status == 1] == 1).all()
@@ -58,18 +86,18 @@ def test_prox_beats_random_neighbours(seed, is_free, price):
 def test_prox_with_rows_meets_its_optimality_conditions(seed, is_free):
     rng, v, rho, lower, upper, status, slots = prox_problem(seed, is_free=is_free)
     n = len(v)
-    status, slots = np.zeros(n), max(slots, 1.0)
+    status, slots = np.zeros(n, dtype=np.int8), max(slots, 1.0)
+    step = prox_step(rho, status, slots)
     start_x, start_z = np.empty(n), np.empty(n)
-    kernels.prox(v, rho, lower, upper, status, slots, np.inf, 0.0, start_x, start_z)
+    kernels.prox(prox_data(lower, upper), step, status, v, 0.0, start_x, start_z)
     A = rng.standard_normal((2, n))
     A /= np.linalg.norm(A, axis=1)[:, None]
     # Rows that cut the plain solution off but keep half of it feasible.
     b = A @ (0.5 * start_x)
     equal = np.array([True, False])
     nu, x, z = np.zeros(2), np.empty(n), np.empty(n)
-    _, worst = kernels.prox_rows(
-        v, rho, lower, upper, status, slots, np.inf, 0.0, A, b, equal, nu, x, z
-    )
+    data = prox_data(lower, upper, rows=(A, b, equal))
+    _, worst = kernels.prox_rows(data, step, status, v, 0.0, nu, x, z)
     assert worst < 1e-8
     assert nu[1] >= 0
     excess = A @ x - b
@@ -78,9 +106,7 @@ def test_prox_with_rows_meets_its_optimality_conditions(seed, is_free):
     assert abs(nu[1] * excess[1]) < 1e-8
     # x is the plain prox at the shifted point.
     again_x, again_z = np.empty(n), np.empty(n)
-    kernels.prox(
-        v - A.T @ nu, rho, lower, upper, status, slots, np.inf, 0.0, again_x, again_z
-    )
+    kernels.prox(data, step, status, v - A.T @ nu, 0.0, again_x, again_z)
     np.testing.assert_allclose(again_x, x, atol=1e-9)
 
 
@@ -119,16 +145,23 @@ def test_tilted_prox_solves_its_equation(seed, is_free):
     n = len(y)
     slope, direction = rng.standard_normal(n), rng.standard_normal(n)
     direction /= np.linalg.norm(direction)
-    sigma, step = 10.0 ** rng.uniform(-1, 3), 10.0 ** rng.uniform(-2, 1)
+    sigma, size = 10.0 ** rng.uniform(-1, 3), 10.0 ** rng.uniform(-2, 1)
+    data = prox_data(lower, upper, direction=direction, sigma=sigma)
+    step = prox_step(rho, status, slots, size=size)
     v, x, z = np.empty(n), np.empty(n), np.empty(n)
-    _, tilt = kernels.prox_tilted(
-        *(y, slope, direction, sigma, step, 0.0, rho, lower, upper, status, slots),
-        *(np.inf, 0.0, v, x, z),
-    )
+    _, tilt = kernels.prox_tilted(data, step, status, y, slope, 0.0, 0.0, v, x, z)
     moved = direction @ (x - y)
     assert moved == pytest.approx(tilt / sigma, rel=1e-2, abs=1e-12)
     # x is the plain prox at the tilted point.
     plain_x, plain_z = np.empty(n), np.empty(n)
-    point = y - step * (slope + tilt * direction)
-    kernels.prox(point, rho, lower, upper, status, slots, np.inf, 0.0, plain_x, plain_z)
+    point = y - size * (slope + tilt * direction)
+    kernels.prox(data, step, status, point, 0.0, plain_x, plain_z)
     np.testing.assert_allclose(plain_x, x, atol=1e-9)
+
+
+@pytest.mark.parametrize("count", range(9))
+def test_products_skip_zeros_whatever_their_number(count):
+    Q = np.random.default_rng(0).standard_normal((8, 8))
+    x = np.zeros(8)
+    x[:count] = np.arange(1.0, count + 1)
+    np.testing.assert_allclose(kernels.multiply(Q + Q.T, True, x), (Q + Q.T) @ x)

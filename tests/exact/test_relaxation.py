@@ -5,7 +5,7 @@ import pytest
 
 from cardqp import SparseQP
 from cardqp.dual.bound import tangent_bound
-from cardqp.exact.relaxation import Effort, Metric, Relaxation
+from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.sparsity import Choice
 from tests.problems import KINDS, enumerate_optimum, random_problem
 
@@ -32,8 +32,8 @@ def test_value_and_bound_of_the_relaxation_meet_below_the_optimum(kind, seed):
 def test_scaling_is_exact():
     problem = random_problem("badly scaled", 0)
     relaxation = Relaxation.prepare(problem)
-    np.testing.assert_array_equal(relaxation.c / relaxation.unit, problem.c)
-    assert relaxation.matrix.diagonal().max() <= 4.0
+    np.testing.assert_array_equal(relaxation.data.c / relaxation.unit, problem.c)
+    assert relaxation.data.M.diagonal().max() <= 4.0
 
 
 def dominated(n=40):
@@ -47,19 +47,19 @@ def dominated(n=40):
 @pytest.mark.parametrize("n", [10, 40])
 def test_the_metric_lies_above_the_form(n):
     relaxation = Relaxation.prepare(dominated(n))
-    metric = relaxation.metric
+    metric = relaxation.data
     assert metric.sigma > 0
     above = metric.lipschitz * np.eye(n) + metric.sigma * np.outer(
         metric.direction, metric.direction
     )
-    assert np.linalg.eigvalsh(above - 2.0 * relaxation.matrix)[0] > 0
+    assert np.linalg.eigvalsh(above - 2.0 * metric.M)[0] > 0
 
 
 def test_the_metric_of_a_factor_is_that_of_its_product():
     by_matrix = dominated()
     root = np.linalg.cholesky(by_matrix.Q + 1e-9 * np.eye(40)).T
     by_factor = SparseQP.from_factor(root, by_matrix.c, eta=20.0, sparsity=4)
-    first, second = (Relaxation.prepare(p).metric for p in (by_matrix, by_factor))
+    first, second = (Relaxation.prepare(p).data for p in (by_matrix, by_factor))
     assert first.lipschitz == pytest.approx(second.lipschitz, rel=1e-3)
     assert first.sigma == pytest.approx(second.sigma, rel=1e-3)
     assert abs(first.direction @ second.direction) == pytest.approx(1.0, abs=1e-6)
@@ -68,8 +68,10 @@ def test_the_metric_of_a_factor_is_that_of_its_product():
 def test_both_metrics_lead_to_the_same_bound():
     problem = dominated()
     relaxation = Relaxation.prepare(problem)
-    steep = relaxation.metric.lipschitz + relaxation.metric.sigma
-    plain = replace(relaxation, metric=Metric(steep, np.zeros(40), 0.0))
+    data = relaxation.data
+    steep = data.lipschitz + data.sigma
+    flat = data._replace(lipschitz=steep, direction=np.zeros(40), sigma=0.0)
+    plain = replace(relaxation, data=flat)
     root = Choice.root(40, 4)
     bounds = []
     for solver in (relaxation, plain):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray
+from cardqp._typing import UNIT_ROUNDOFF, Float, FloatArray
 from cardqp.dual.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Minorant
@@ -80,25 +80,26 @@ def separable_bound(
         Any multipliers; negative ones on inequalities count as zero.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        return _evaluate(problem, minorant, beta)
+        base, costs = evaluate(problem, minorant, beta)
+        return SeparableBound(float(base), costs)
 
 
-def _evaluate(
+def evaluate(
     problem: SparseQP, minorant: Minorant, beta: FloatArray
-) -> SeparableBound:
+) -> tuple[Float, FloatArray]:
+    """Base and costs of Theorem 1, for one dual point or one in each row."""
     ridge = problem.ridge - minorant.loss
     rows = problem.rows
     beta = rows.project(beta)
-    slope = problem.c + minorant.slope + rows.matrix.T @ beta
+    slope = problem.c + minorant.slope + beta @ rows.matrix
     size = (
-        np.abs(problem.c)
-        + np.abs(minorant.slope)
-        + np.abs(rows.matrix).T @ np.abs(beta)
+        np.abs(problem.c) + np.abs(minorant.slope) + np.abs(beta) @ np.abs(rows.matrix)
     )
     error = minorant.slope_error + (len(rows) + 4) * UNIT_ROUNDOFF * size
-    price = np.abs(rows.rhs) @ np.abs(beta)
-    base_terms = (problem.constant, -minorant.offset, -float(rows.rhs @ beta))
-    rounding = (len(rows) + 4) * UNIT_ROUNDOFF * float(price + np.abs(base_terms).sum())
+    paid = beta @ rows.rhs
+    scale = np.abs(beta) @ np.abs(rows.rhs) + abs(problem.constant)
+    scale = scale + np.abs(minorant.offset) + np.abs(paid)
+    base = problem.constant - minorant.offset - paid
     is_convex = ridge > 0
     safe_ridge = np.where(is_convex, ridge, 1.0)
     costs = np.minimum(
@@ -107,7 +108,8 @@ def _evaluate(
     )
     # A ridge that does not cover the loss leaves nothing to say about a variable.
     costs = np.where(is_convex & ~np.isnan(costs), costs, -np.inf)
-    return SeparableBound(sum(base_terms) - rounding, costs + problem.rule.penalty)
+    rounding = (len(rows) + 4) * UNIT_ROUNDOFF * scale
+    return base - rounding, costs + problem.rule.penalty
 
 
 def tangent_bound(
@@ -115,7 +117,8 @@ def tangent_bound(
 ) -> SeparableBound:
     """Theorem 1 at the tangent of the quadratic form in ``anchor``, any point."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return _evaluate(problem, problem.quadratic.tangent(anchor), beta)
+        minorant = problem.quadratic.tangent(anchor)
+    return separable_bound(problem, minorant, beta)
 
 
 def _cost_down(problem: SparseQP, ridge: FloatArray, slope: FloatArray) -> FloatArray:

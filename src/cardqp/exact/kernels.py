@@ -21,14 +21,32 @@ of the function that is called, not of files it calls into.
 
 import numpy as np
 
-from cardqp._compiled import compiled
+from cardqp._compiled import compiled, compiled_fast
 from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.exact.data import Data, Step
 
 ROOT_STEPS = 100
 NEWTON_STEPS = 30
 DAMPINGS = 12
 TILT_STEPS, TILT_ACCURACY = 30, 1e-3
 CHECK_EVERY = 5
+GATHER_SHARE = 0.8
+"""Variables switched off are taken out of the data if at most this share is left."""
+
+
+@compiled
+def make_step(data: Data, status: IntArray, slots: int) -> Step:
+    """What the prox needs to know about a branch."""
+    n, free = len(status), np.empty(len(status), dtype=np.intp)
+    count = 0
+    for j in range(n):
+        if status[j] == 0:
+            free[count] = j
+            count += 1
+    size = 1.0 / data.lipschitz
+    rho = 2.0 * size * data.w
+    most = np.inf if data.theta == 0 else np.sqrt(0.5 / (size * data.theta))
+    return Step(size, rho, np.sqrt(rho), free[:count].copy(), float(slots), most)
 
 
 @compiled
@@ -51,50 +69,63 @@ def switch(v: float, rho: float, u: float, r: float) -> tuple[float, float]:
     return z, slope
 
 
-@compiled
-def total_switch(
-    v: FloatArray,
-    rho: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    status: FloatArray,
-    r: float,
-) -> tuple[float, float]:
-    """Sum of the switches of free variables, and its derivative."""
+@compiled_fast
+def total_open(gauge: FloatArray, rho: FloatArray, r: float) -> tuple[float, float]:
+    """Sum of the switches of unbounded free variables, and its derivative in r."""
     total, slope = 0.0, 0.0
-    for j in range(len(v)):
-        if status[j] == 0:
-            side = upper[j] if v[j] > 0 else -lower[j]
-            z, dz = switch(abs(v[j]), rho[j], side, r)
-            total += z
-            slope += dz
+    for i in range(len(gauge)):
+        z = min(max(gauge[i] * r - rho[i], 0.0), 1.0)
+        total += z
+        slope += gauge[i] if 0.0 < z < 1.0 else 0.0
     return total, slope
 
 
 @compiled
-def find_r(
-    v: FloatArray,
-    rho: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    status: FloatArray,
-    slots: float,
-    r_most: float,
-    guess: float,
-) -> float:
+def total_bounded(
+    data: Data, step: Step, v: FloatArray, r: float
+) -> tuple[float, float]:
+    """Sum of the switches of free variables with bounds, and its derivative in r."""
+    total, slope = 0.0, 0.0
+    for j in step.free:
+        side = data.upper[j] if v[j] > 0 else -data.lower[j]
+        z, dz = switch(abs(v[j]), step.rho[j], side, r)
+        total += z
+        slope += dz
+    return total, slope
+
+
+@compiled_fast
+def find_r(data: Data, step: Step, v: FloatArray, guess: float) -> float:
     """The largest r up to ``r_most`` at which the switches fit into the slots.
 
     Newton's method on a piecewise smooth increasing function, kept inside a bracket.
     """
-    total, _ = total_switch(v, rho, lower, upper, status, r_most)
-    if total <= slots:
-        return r_most
-    low, high = 0.0, r_most
-    r = guess if 0.0 < guess < r_most else min(1.0, 0.5 * r_most)
+    count = len(step.free)
+    gauge, rho = np.empty(count), np.empty(count)
+    n_pulled = 0
+    for i in range(count):
+        j = step.free[i]
+        gauge[i] = abs(v[j]) * step.root[j]
+        rho[i] = step.rho[j]
+        n_pulled += gauge[i] > 0
+    if n_pulled <= step.slots:
+        return step.r_most
+    if not np.isinf(step.r_most) or not data.is_open:
+        if data.is_open:
+            total, _ = total_open(gauge, rho, step.r_most)
+        else:
+            total, _ = total_bounded(data, step, v, step.r_most)
+        if total <= step.slots:
+            return step.r_most
+    low, high = 0.0, step.r_most
+    r = guess if 0.0 < guess < high else min(1.0, 0.5 * high)
     for _ in range(ROOT_STEPS):
-        total, slope = total_switch(v, rho, lower, upper, status, r)
-        excess = total - slots
-        if abs(excess) <= 1e-13 * max(slots, 1.0):
+        if data.is_open:
+            total, slope = total_open(gauge, rho, r)
+        else:
+            total, slope = total_bounded(data, step, v, r)
+        excess = total - step.slots
+        if abs(excess) <= 1e-13 * max(step.slots, 1.0):
             return r
         if excess > 0:
             high = r
@@ -109,33 +140,45 @@ def find_r(
     return low if low > 0 else r
 
 
+@compiled_fast
+def fill_open(
+    step: Step, status: IntArray, v: FloatArray, r: float, x: FloatArray, z: FloatArray
+) -> None:
+    """Switches and point at a finite r, for unbounded variables."""
+    for j in range(len(v)):
+        z[j] = min(max(abs(v[j]) * step.root[j] * r - step.rho[j], 0.0), 1.0)
+    for j in range(len(v)):
+        if status[j] != 0:
+            z[j] = 1.0 if status[j] > 0 else 0.0
+    for j in range(len(v)):
+        x[j] = v[j] * z[j] / (z[j] + step.rho[j])
+
+
 @compiled
 def prox(
+    data: Data,
+    step: Step,
+    status: IntArray,
     v: FloatArray,
-    rho: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    status: FloatArray,
-    slots: float,
-    r_most: float,
     guess: float,
     x: FloatArray,
     z: FloatArray,
 ) -> float:
     """Proximal step without rows; fills x and z and returns r."""
-    r = find_r(v, rho, lower, upper, status, slots, r_most, guess)
+    r = find_r(data, step, v, guess)
+    if data.is_open and not np.isinf(r):
+        fill_open(step, status, v, r, x, z)
+        return r
     for j in range(len(v)):
-        if status[j] > 0:
-            z[j] = 1.0
-        elif status[j] < 0:
-            z[j] = 0.0
+        if status[j] != 0:
+            z[j] = 1.0 if status[j] > 0 else 0.0
         else:
-            side = upper[j] if v[j] > 0 else -lower[j]
-            z[j], _ = switch(abs(v[j]), rho[j], side, r)
+            side = data.upper[j] if v[j] > 0 else -data.lower[j]
+            z[j], _ = switch(abs(v[j]), step.rho[j], side, r)
+        x[j] = 0.0
         if z[j] > 0:
-            x[j] = z[j] * min(max(v[j] / (z[j] + rho[j]), lower[j]), upper[j])
-        else:
-            x[j] = 0.0
+            point = v[j] / (z[j] + step.rho[j])
+            x[j] = z[j] * min(max(point, data.lower[j]), data.upper[j])
     return r
 
 
@@ -166,7 +209,7 @@ def copy_into(target: FloatArray, source: FloatArray) -> None:
         target[j] = source[j]
 
 
-@compiled
+@compiled_fast
 def row_value(
     v: FloatArray,
     rho: FloatArray,
@@ -207,14 +250,12 @@ def row_excess(
 
 @compiled
 def row_curvature(
+    data: Data,
+    step: Step,
     v: FloatArray,
-    rho: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
     A: FloatArray,
     active: IntArray,
     r: float,
-    is_full: bool,
     z: FloatArray,
 ) -> FloatArray:
     """Generalised Jacobian of ``A x(nu)``: A (D - y y' / tau) A' on active rows.
@@ -223,6 +264,7 @@ def row_curvature(
     comes from that multiplier when the slots are full.
     """
     n, p = len(v), len(active)
+    rho, lower, upper = step.rho, data.lower, data.upper
     D, y, tau = np.zeros(n), np.zeros(n), 0.0
     for j in range(n):
         if z[j] <= 0:
@@ -253,39 +295,52 @@ def row_curvature(
                     t += A[active[a], j] * A[active[e], j] * D[j]
             J[a, e] = t
             J[e, a] = t
-    if is_full and tau > 0:
+    if r < step.r_most and tau > 0:
         for a in range(p):
             for e in range(p):
                 J[a, e] -= Ay[a] * Ay[e] / tau
     return J
 
 
-@compiled
+@compiled_fast
+def bend_open(data: Data, step: Step, v: FloatArray, r: float, z: FloatArray) -> float:
+    """The generalised derivative of ``direction' x`` along the direction.
+
+    As ``row_curvature`` for one row and unbounded variables.
+    """
+    total, across, tau = 0.0, 0.0, 0.0
+    for j in range(len(v)):
+        is_split = 0.0 < z[j] < 1.0
+        share = 1.0 if is_split else (1.0 / (1.0 + step.rho[j]) if z[j] > 0 else 0.0)
+        total += data.direction[j] * data.direction[j] * share
+        pull = step.root[j] * r if is_split else 0.0
+        across += data.direction[j] * (pull if v[j] > 0 else -pull)
+        tau += abs(v[j]) * pull * r * r
+    if r < step.r_most and tau > 0:
+        total -= across * across / tau
+    return max(total, 0.0)
+
+
+@compiled_fast
 def prox_tilted(
+    data: Data,
+    step: Step,
+    status: IntArray,
     y: FloatArray,
     slope: FloatArray,
-    direction: FloatArray,
-    sigma: float,
-    step: float,
     tilt: float,
-    rho: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    status: FloatArray,
-    slots: float,
-    r_most: float,
     guess: float,
     v: FloatArray,
     x: FloatArray,
     z: FloatArray,
 ) -> tuple[float, float]:
-    """Proximal step in the metric ``I / step + sigma direction direction'``.
+    """Proximal step in the metric ``I / size + sigma direction direction'``.
 
-    It is the plain prox at ``y - step (slope + tilt direction)`` with the tilt at which
+    It is the plain prox at ``y - size (slope + tilt direction)`` with the tilt at which
     ``direction'(x - y) = tilt / sigma``: one decreasing equation, solved by semismooth
     Newton steps inside a bracket.  Fills v, x and z; returns r and the tilt.
     """
-    n = len(y)
+    n, direction, sigma = len(y), data.direction, data.sigma
     size = 0.0
     for j in range(n):
         size += abs(direction[j] * y[j])
@@ -294,8 +349,8 @@ def prox_tilted(
     low, high, r = -np.inf, np.inf, guess
     for _ in range(TILT_STEPS):
         for j in range(n):
-            v[j] = y[j] - step * (slope[j] + tilt * direction[j])
-        r = prox(v, rho, lower, upper, status, slots, r_most, r, x, z)
+            v[j] = y[j] - step.size * (slope[j] + tilt * direction[j])
+        r = prox(data, step, status, v, r, x, z)
         moved = 0.0
         for j in range(n):
             moved += direction[j] * (x[j] - y[j])
@@ -310,8 +365,11 @@ def prox_tilted(
             low, high = tilt, min(high, tilt + value * sigma)
         else:
             low, high = max(low, tilt + value * sigma), tilt
-        bend = row_curvature(v, rho, lower, upper, as_row, only, r, r < r_most, z)
-        following = tilt + value / (1.0 / sigma + step * max(bend[0, 0], 0.0))
+        if data.is_open:
+            bend = bend_open(data, step, v, r, z)
+        else:
+            bend = max(row_curvature(data, step, v, as_row, only, r, z)[0, 0], 0.0)
+        following = tilt + value / (1.0 / sigma + step.size * bend)
         if not low < following < high:
             following = 0.5 * (low + high)
         if following == tilt:
@@ -385,17 +443,11 @@ def newton_step(
 
 @compiled
 def prox_rows(
+    data: Data,
+    step: Step,
+    status: IntArray,
     v: FloatArray,
-    rho: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    status: FloatArray,
-    slots: float,
-    r_most: float,
     guess: float,
-    A: FloatArray,
-    b: FloatArray,
-    equal: BoolArray,
     nu: FloatArray,
     x: FloatArray,
     z: FloatArray,
@@ -405,9 +457,10 @@ def prox_rows(
     Starts at ``nu`` and updates it; fills x and z.  Returns r and the departure of the
     rows from complementarity.
     """
+    A, b, equal = data.A, data.b, data.equal
     shifted = shift(v, A, nu)
-    r = prox(shifted, rho, lower, upper, status, slots, r_most, guess, x, z)
-    value = row_value(v, rho, r_most, A, b, nu, x, z)
+    r = prox(data, step, status, shifted, guess, x, z)
+    value = row_value(v, step.rho, step.r_most, A, b, nu, x, z)
     excess, worst = row_excess(A, b, equal, nu, x)
     size = 1.0
     for i in range(len(b)):
@@ -418,15 +471,13 @@ def prox_rows(
         if worst <= 1e-10 * size:
             break
         active = active_rows(equal, nu, excess)
-        J = row_curvature(shifted, rho, lower, upper, A, active, r, r < r_most, z)
+        J = row_curvature(data, step, shifted, A, active, r, z)
         rising = False
         for _ in range(DAMPINGS):
             nu_try = newton_step(J, excess, active, equal, nu, damping)
             shifted_try = shift(v, A, nu_try)
-            r_try = prox(
-                shifted_try, rho, lower, upper, status, slots, r_most, r, x_try, z_try
-            )
-            value_try = row_value(v, rho, r_most, A, b, nu_try, x_try, z_try)
+            r_try = prox(data, step, status, shifted_try, r, x_try, z_try)
+            value_try = row_value(v, step.rho, step.r_most, A, b, nu_try, x_try, z_try)
             excess_try, worst_try = row_excess(A, b, equal, nu_try, x_try)
             if value_try > value or worst_try < 0.5 * worst:
                 rising = True
@@ -443,14 +494,30 @@ def prox_rows(
     return r, worst / size
 
 
-@compiled
+@compiled_fast
 def multiply(M: FloatArray, is_gram: bool, x: FloatArray) -> FloatArray:
-    """``Q x`` from the rows of Q, or of the transposed factor, where x is nonzero."""
-    y = np.zeros(M.shape[1])
-    for j in range(len(x)):
+    """``Q x`` from the rows of Q, or of the transposed factor, where x is nonzero.
+
+    Rows are added four at a time, which halves the traffic to memory.
+    """
+    n, width = M.shape
+    used = np.empty(n + 3, dtype=np.intp)
+    count = 0
+    for j in range(n):
         if x[j] != 0:
-            for i in range(M.shape[1]):
-                y[i] += x[j] * M[j, i]
+            used[count] = j
+            count += 1
+    y = np.zeros(width)
+    first = count % 4
+    for i in range(first):
+        j = used[i]
+        for k in range(width):
+            y[k] += x[j] * M[j, k]
+    for i in range(first, count, 4):
+        a, b, c, d = used[i], used[i + 1], used[i + 2], used[i + 3]
+        xa, xb, xc, xd = x[a], x[b], x[c], x[d]
+        for k in range(width):
+            y[k] += xa * M[a, k] + xb * M[b, k] + xc * M[c, k] + xd * M[d, k]
     return y if is_gram else np.dot(M, y)
 
 
@@ -486,56 +553,43 @@ def largest_sum(values: FloatArray, count: int) -> float:
 
 @compiled
 def dual_value(
+    data: Data,
+    status: IntArray,
+    slots: int,
     Qx: FloatArray,
     x: FloatArray,
-    c: FloatArray,
-    w: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    theta: float,
-    A: FloatArray,
-    b: FloatArray,
     beta: FloatArray,
-    status: FloatArray,
-    slots: float,
 ) -> float:
     """Theorem 1 at the tangent in x, without rounding margins."""
-    n = len(c)
-    row_slope = combine_rows(A, beta)
-    total = -float(np.dot(x, Qx)) - float(np.dot(beta, b))
+    n = len(x)
+    row_slope = combine_rows(data.A, beta)
+    total = -float(np.dot(x, Qx)) - float(np.dot(beta, data.b))
     gains = np.zeros(n)
     for j in range(n):
         if status[j] < 0:
             continue
-        g = c[j] + 2.0 * Qx[j] + row_slope[j]
-        t = min(max(-g / (2.0 * w[j]), lower[j]), upper[j])
-        cost = t * (g + w[j] * t) + theta
+        g = data.c[j] + 2.0 * Qx[j] + row_slope[j]
+        t = min(max(-g / (2.0 * data.w[j]), data.lower[j]), data.upper[j])
+        cost = t * (g + data.w[j] * t) + data.theta
         if status[j] > 0:
             total += cost
         elif cost < 0:
             gains[j] = -cost
-    return total - largest_sum(gains, int(slots))
+    return total - largest_sum(gains, slots)
 
 
-@compiled
-def relaxed_value(
-    Qx: FloatArray,
-    x: FloatArray,
-    z: FloatArray,
-    c: FloatArray,
-    w: FloatArray,
-    theta: float,
-) -> float:
+@compiled_fast
+def relaxed_value(data: Data, Qx: FloatArray, x: FloatArray, z: FloatArray) -> float:
     """The objective of the relaxation."""
     value = 0.0
     for j in range(len(x)):
-        value += x[j] * (c[j] + Qx[j])
+        value += x[j] * (data.c[j] + Qx[j])
         if z[j] > 0:
-            value += w[j] * x[j] * x[j] / z[j] + theta * z[j]
+            value += data.w[j] * x[j] * x[j] / z[j] + data.theta * z[j]
     return value
 
 
-@compiled
+@compiled_fast
 def turns_back(
     y: FloatArray,
     x: FloatArray,
@@ -553,22 +607,41 @@ def turns_back(
 
 
 @compiled
+def gather(data: Data, kept: IntArray) -> Data:
+    """The data of some variables."""
+    count = len(kept)
+    width = count if data.is_gram else data.M.shape[1]
+    M = np.empty((count, width))
+    A = np.empty((len(data.b), count))
+    for a in range(count):
+        row = data.M[kept[a]]
+        for e in range(width):
+            M[a, e] = row[kept[e]] if data.is_gram else row[e]
+        for i in range(len(data.b)):
+            A[i, a] = data.A[i, kept[a]]
+    return Data(
+        M,
+        data.is_gram,
+        data.c[kept],
+        data.w[kept],
+        data.lower[kept],
+        data.upper[kept],
+        data.is_open,
+        data.theta,
+        A,
+        data.b,
+        data.equal,
+        data.lipschitz,
+        data.direction[kept],
+        data.sigma,
+    )
+
+
+@compiled
 def relax(
-    M: FloatArray,
-    is_gram: bool,
-    c: FloatArray,
-    w: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    theta: float,
-    A: FloatArray,
-    b: FloatArray,
-    equal: BoolArray,
-    status: FloatArray,
-    slots: float,
-    lipschitz: float,
-    direction: FloatArray,
-    sigma: float,
+    data: Data,
+    status: IntArray,
+    slots: int,
     cutoff: float,
     tolerance: float,
     slack: float,
@@ -578,8 +651,7 @@ def relax(
 ) -> tuple[float, FloatArray, FloatArray, FloatArray, float, bool]:
     """Solve the relaxation of a node as far as it is worth.
 
-    Steps are taken in the metric ``lipschitz I + sigma direction direction'``, which
-    lies above ``2 Q``; with rows, sigma is zero.
+    Steps are taken in the metric of the data; with rows, sigma is zero.
 
     Stops when the bound reaches the cutoff (the node is closed), when value and bound
     agree, or when the value is below the cutoff and the bound is near it (within
@@ -593,65 +665,30 @@ def relax(
     worst : departure of the rows from complementarity
     is_done : whether it stopped before the iteration limit
     """
-    n = len(c)
-    step = 1.0 / lipschitz
-    rho = 2.0 * step * w
-    r_most = np.inf if theta == 0 else np.sqrt(0.5 / (step * theta))
+    n = len(x)
+    step = make_step(data, status, slots)
     for j in range(n):
         if status[j] < 0:
             x[j] = 0.0
-    Qx = multiply(M, is_gram, x)
+    Qx = multiply(data.M, data.is_gram, x)
     y, Qy = x.copy(), Qx.copy()
-    x_new, z, v = np.empty(n), np.zeros(n), np.empty(n)
-    best, anchor, beta = -np.inf, x.copy(), nu / step
+    x_new, z, v, slope = np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
+    best, anchor, beta = -np.inf, x.copy(), nu / step.size
     worst, r, tilt, momentum, is_done = 0.0, 0.0, 0.0, 1.0, False
-    slope = np.empty(n)
     for n_iter in range(1, max_iter + 1):
         for j in range(n):
-            slope[j] = c[j] + 2.0 * Qy[j]
-            v[j] = y[j] - step * slope[j]
-        if sigma > 0:
-            r, tilt = prox_tilted(
-                y,
-                slope,
-                direction,
-                sigma,
-                step,
-                tilt,
-                rho,
-                lower,
-                upper,
-                status,
-                slots,
-                r_most,
-                r,
-                v,
-                x_new,
-                z,
-            )
-        elif len(b) > 0:
-            r, worst = prox_rows(
-                v,
-                rho,
-                lower,
-                upper,
-                status,
-                slots,
-                r_most,
-                r,
-                A,
-                b,
-                equal,
-                nu,
-                x_new,
-                z,
-            )
+            slope[j] = data.c[j] + 2.0 * Qy[j]
+            v[j] = y[j] - step.size * slope[j]
+        if data.sigma > 0:
+            r, tilt = prox_tilted(data, step, status, y, slope, tilt, r, v, x_new, z)
+        elif len(nu) > 0:
+            r, worst = prox_rows(data, step, status, v, r, nu, x_new, z)
         else:
-            r = prox(v, rho, lower, upper, status, slots, r_most, r, x_new, z)
-        Qx_new = multiply(M, is_gram, x_new)
+            r = prox(data, step, status, v, r, x_new, z)
+        Qx_new = multiply(data.M, data.is_gram, x_new)
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum))
         push = (momentum - 1.0) / following
-        if turns_back(y, x, x_new, direction, step * sigma):
+        if turns_back(y, x, x_new, data.direction, step.size * data.sigma):
             following, push = 1.0, 0.0
         for j in range(n):
             y[j] = x_new[j] + push * (x_new[j] - x[j])
@@ -660,19 +697,59 @@ def relax(
             Qx[j] = Qx_new[j]
         momentum = following
         if n_iter % CHECK_EVERY == 0 or n_iter == max_iter or n_iter == 1:
-            here = nu / step
-            bound = dual_value(
-                Qx, x, c, w, lower, upper, theta, A, b, here, status, slots
-            )
+            here = nu / step.size
+            bound = dual_value(data, status, slots, Qx, x, here)
             if bound > best:
                 best = bound
                 copy_into(anchor, x)
                 copy_into(beta, here)
-            value = relaxed_value(Qx, x, z, c, w, theta)
+            value = relaxed_value(data, Qx, x, z)
             near = worst <= 1e-6
             is_done = best >= cutoff or (near and value - best <= tolerance)
             if near and value < cutoff < np.inf:
                 is_done = is_done or value - best <= slack * (cutoff - value)
             if is_done:
                 break
+    return best, anchor, beta, z, worst, is_done
+
+
+@compiled
+def relax_branch(
+    data: Data,
+    status: IntArray,
+    slots: int,
+    cutoff: float,
+    tolerance: float,
+    slack: float,
+    max_iter: int,
+    x: FloatArray,
+    nu: FloatArray,
+) -> tuple[float, FloatArray, FloatArray, FloatArray, float, bool]:
+    """``relax`` on copies of the data without the variables that are switched off.
+
+    If few are, the data is used as it is.
+    """
+    n = len(x)
+    kept = np.flatnonzero(status >= 0)
+    if len(kept) > GATHER_SHARE * n:
+        return relax(data, status, slots, cutoff, tolerance, slack, max_iter, x, nu)
+    part, part_x = gather(data, kept), x[kept]
+    best, part_anchor, beta, part_z, worst, is_done = relax(
+        part,
+        status[kept],
+        slots,
+        cutoff,
+        tolerance,
+        slack,
+        max_iter,
+        part_x,
+        nu,
+    )
+    anchor, z = np.zeros(n), np.zeros(n)
+    for j in range(n):
+        x[j] = 0.0
+    for i in range(len(kept)):
+        anchor[kept[i]] = part_anchor[i]
+        z[kept[i]] = part_z[i]
+        x[kept[i]] = part_x[i]
     return best, anchor, beta, z, worst, is_done

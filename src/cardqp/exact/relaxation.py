@@ -1,15 +1,16 @@
 """The relaxation of a node: data in scaled units, and the call of the kernel."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse.linalg
 
-from cardqp._typing import FloatArray, IntArray
+from cardqp._typing import FloatArray
 from cardqp.exact import kernels
-from cardqp.problem import SparseQP, lift
+from cardqp.exact.assessment import Margins
+from cardqp.exact.data import Data
+from cardqp.problem import SparseQP
 from cardqp.quadratic import Gram
 from cardqp.rows import Rows, power_of_two
 from cardqp.sparsity import Choice
@@ -17,9 +18,6 @@ from cardqp.sparsity import Choice
 CHUNK, MAX_CHUNKS = 200, 10
 """Iterations between two looks at the clock, and how often; a bound is valid after any
 number of them."""
-
-GATHER_SHARE = 0.8
-"""Variables switched off are taken out of the data if at most this share is left."""
 
 DOMINANCE = 1.5
 """How far the first eigenvalue must be above the second to be treated apart."""
@@ -40,12 +38,15 @@ class Effort:
         share of what it lacks.
     is_over : callable
         Whether time is up.
+    chunks : int
+        The most chunks of iterations.
     """
 
     tolerance: float
     cutoff: float = np.inf
     slack: float = 0.0
     is_over: Callable[[], bool] = lambda: False
+    chunks: int = MAX_CHUNKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +72,6 @@ class Relaxed:
     nu: FloatArray
     rows_met: bool
 
-    def scattered(self, kept: IntArray, n: int) -> "Relaxed":
-        """The outcome with zeros for the variables that were left out."""
-        anchor, switches, x = (
-            lift(part, kept, n) for part in (self.anchor, self.switches, self.x)
-        )
-        return replace(self, anchor=anchor, switches=switches, x=x)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relaxation:
@@ -88,16 +82,10 @@ class Relaxation:
     """
 
     problem: SparseQP
-    matrix: FloatArray
-    is_gram: bool
     unit: FloatArray
     row_scale: FloatArray
-    rows: Rows
-    c: FloatArray
-    ridge: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    metric: "Metric"
+    data: Data
+    margins: Margins
 
     @classmethod
     def prepare(cls, problem: SparseQP) -> "Relaxation":
@@ -117,37 +105,48 @@ class Relaxation:
         metric = Metric.choose(
             matrix, is_gram, 1e-3 * float(ridge.max()), plain=len(rows) > 0
         )
-        return cls(
-            problem=problem,
-            matrix=matrix,
+        unbounded = np.isinf(problem.lower).all() and np.isinf(problem.upper).all()
+        data = Data(
+            M=matrix,
             is_gram=is_gram,
-            unit=unit,
-            row_scale=row_scale,
-            rows=rows,
             c=problem.c * unit,
-            ridge=ridge,
+            w=ridge,
             lower=problem.lower / unit,
             upper=problem.upper / unit,
-            metric=metric,
+            is_open=bool(unbounded),
+            theta=float(problem.rule.penalty),
+            A=rows.matrix,
+            b=rows.rhs,
+            equal=rows.is_equality,
+            lipschitz=metric.lipschitz,
+            direction=metric.direction,
+            sigma=metric.sigma,
         )
+        margins = Margins(
+            np.sqrt(form.diagonal + form.defect) * unit,
+            form.defect * unit**2,
+            float(problem.constant),
+        )
+        return cls(problem, unit, row_scale, data, margins)
 
     def solve(
         self, choice: Choice, x: FloatArray, nu: FloatArray, effort: Effort
     ) -> Relaxed:
         """Relax a branch from a warm start, which is in scaled units."""
-        kept = np.flatnonzero(~choice.outside)
-        if len(kept) <= GATHER_SHARE * self.problem.n:
-            part = self._gather(kept)._solve(choice.narrow(kept), x[kept], nu, effort)
-            return part.scattered(kept, self.problem.n)
-        return self._solve(choice, x, nu, effort)
-
-    def _solve(
-        self, choice: Choice, x: FloatArray, nu: FloatArray, effort: Effort
-    ) -> Relaxed:
         x, nu = x.copy(), nu.copy()
         best = -np.inf
-        for _ in range(MAX_CHUNKS):
-            bound, anchor, beta, z, worst, is_done = self._run(choice, x, nu, effort)
+        for _ in range(effort.chunks):
+            bound, anchor, beta, z, worst, is_done = kernels.relax_branch(
+                self.data,
+                choice.status,
+                choice.slots,
+                effort.cutoff - self.problem.constant,
+                effort.tolerance,
+                effort.slack,
+                CHUNK,
+                x,
+                nu,
+            )
             if bound > best or best == -np.inf:
                 best, best_anchor, best_beta = bound, anchor, beta
             if is_done or effort.is_over():
@@ -161,60 +160,9 @@ class Relaxation:
             rows_met=bool(worst <= 1e-6),
         )
 
-    def _gather(self, kept: IntArray) -> "Relaxation":
-        """The relaxation on some variables, in the same units."""
-        columns = kept if self.is_gram else np.arange(self.matrix.shape[1])
-        return replace(
-            self,
-            matrix=self.matrix[np.ix_(kept, columns)],
-            unit=self.unit[kept],
-            rows=self.rows.restrict(kept),
-            c=self.c[kept],
-            ridge=self.ridge[kept],
-            lower=self.lower[kept],
-            upper=self.upper[kept],
-            metric=replace(self.metric, direction=self.metric.direction[kept]),
-        )
-
-    def _run(
-        self, choice: Choice, x: FloatArray, nu: FloatArray, effort: Effort
-    ) -> tuple[float, FloatArray, FloatArray, FloatArray, float, bool]:
-        """A chunk of iterations of the kernel; x and nu are updated."""
-        return kernels.relax(
-            self.matrix,
-            self.is_gram,
-            self.c,
-            self.ridge,
-            self.lower,
-            self.upper,
-            self.problem.rule.penalty,
-            self.rows.matrix,
-            self.rows.rhs,
-            self.rows.is_equality,
-            choice.inside.astype(np.float64) - choice.outside,
-            float(choice.slots),
-            self.metric.lipschitz,
-            self.metric.direction,
-            self.metric.sigma,
-            effort.cutoff - self.problem.constant,
-            effort.tolerance,
-            effort.slack,
-            CHUNK,
-            x,
-            nu,
-        )
-
     def start(self) -> tuple[FloatArray, FloatArray]:
         """A cold start."""
-        return np.zeros(self.problem.n), np.zeros(len(self.rows))
-
-
-@cache
-def load_kernels() -> None:
-    """Load the kernels from disk, or compile them, before a clock starts."""
-    tiny = SparseQP(np.eye(2), np.ones(2), eta=1.0, sparsity=1)
-    relaxation = Relaxation.prepare(tiny)
-    relaxation.solve(Choice.root(2, 1), *relaxation.start(), Effort(1.0))
+        return np.zeros(self.problem.n), np.zeros(len(self.problem.rows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,15 @@
+"""Proofs that can be replayed from the problem's data alone."""
+
+from cardqp.certificate.certificate import Certificate, RootStep
+from cardqp.certificate.dual_proof import DualProof, Narrowing
+from cardqp.certificate.proof_tree import Kind, ProofLog, ProofTree
+
+__all__ = [
+    "Certificate",
+    "DualProof",
+    "Kind",
+    "Narrowing",
+    "ProofLog",
+    "ProofTree",
+    "RootStep",
+]

@@ -1,0 +1,182 @@
+"""A proof that can be replayed from the problem's data alone.
+
+First come steps at the root: at a dual point Theorem 1 bounds the problem, Theorem 2
+decides variables, and what is left may be looked at in another way (fewer variables, a
+diagonal of Q moved to the ridge).  Then comes a tree of branches.  The lower bound of
+the whole problem is the least bound among all that was closed or left open.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from cardqp._typing import IntArray
+from cardqp.certificate.dual_proof import DualProof, Narrowing
+from cardqp.certificate.proof_tree import ProofTree
+from cardqp.certificate.replay import OpenBranch, Replay
+from cardqp.dual.bound import SeparableBound
+from cardqp.exceptions import ProblemError
+from cardqp.problem import SparseQP
+from cardqp.sparsity import Choice
+
+_NONE = np.zeros(0, dtype=np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class RootStep:
+    """One step at the root.
+
+    Attributes
+    ----------
+    proof : DualProof
+        A dual point.
+    fixed_in, fixed_out : int arrays
+        Variables decided by Theorem 2 at this dual point.
+    narrowing : Narrowing or None
+        How the problem is looked at from here on, if not as before.
+    """
+
+    proof: DualProof
+    fixed_in: IntArray = field(default_factory=lambda: _NONE)
+    fixed_out: IntArray = field(default_factory=lambda: _NONE)
+    narrowing: Narrowing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The problem after some steps at the root.
+
+    Attributes
+    ----------
+    problem : SparseQP
+        The problem whose dual points are evaluated.
+    exact : SparseQP
+        The problem as given, with the variables that are left.
+    indices : int array
+        Which variables of the given problem these are.
+    choice : Choice
+        What has been decided about them.
+    floor : float
+        The best bound of what is left.
+    closed : float
+        The least bound among what was closed on the way.
+    """
+
+    problem: SparseQP
+    exact: SparseQP
+    indices: IntArray
+    choice: Choice
+    floor: float = -np.inf
+    closed: float = np.inf
+
+    @classmethod
+    def start(cls, problem: SparseQP) -> "View":
+        """Nothing done yet."""
+        choice = Choice.root(problem.n, problem.rule.limit)
+        return cls(problem, problem, np.arange(problem.n), choice)
+
+    def after(self, step: RootStep) -> "View":
+        """The problem after one more step.
+
+        Raises
+        ------
+        ProblemError
+            When the step makes no sense.
+        """
+        bound = step.proof.bound(self.problem)
+        floor = max(self.floor, bound.value(self.choice))
+        self._check(step)
+        closed = max(floor, _fixing_bound(step, bound, self.choice))
+        seen = replace(
+            self,
+            floor=floor,
+            closed=min(self.closed, closed),
+            choice=self.choice.decide(step.fixed_in, step.fixed_out),
+        )
+        return seen if step.narrowing is None else seen.narrowed(step.narrowing)
+
+    def narrowed(self, narrowing: Narrowing, problem: SparseQP | None = None) -> "View":
+        """The problem looked at in another way; it is computed unless it is given."""
+        kept = narrowing.kept
+        if (
+            not ((kept >= 0) & (kept < self.problem.n)).all()
+            or len(np.unique(kept)) < len(kept)
+            or not np.delete(self.choice.outside, kept).all()
+        ):
+            raise ProblemError("A narrowing must keep what is not switched off, once.")
+        return replace(
+            self,
+            problem=narrowing.apply(self.problem) if problem is None else problem,
+            exact=self.exact.restrict(kept),
+            indices=self.indices[kept],
+            choice=self.choice.narrow(kept),
+        )
+
+    def _check(self, step: RootStep) -> None:
+        decided = np.concatenate([step.fixed_in, step.fixed_out])
+        free = self.choice.free
+        if (
+            len(np.unique(decided)) < len(decided)
+            or not ((decided >= 0) & (decided < len(free))).all()
+            or not free[decided].all()
+        ):
+            raise ProblemError("A step must decide free variables, once.")
+
+
+def _fixing_bound(step: RootStep, bound: SeparableBound, choice: Choice) -> float:
+    """The least bound among the branches that Theorem 2 closes."""
+    if len(step.fixed_in) + len(step.fixed_out) == 0:
+        return np.inf
+    on, off = bound.fixing_bounds(choice)
+    closed = np.concatenate([off[step.fixed_in], on[step.fixed_out]])
+    return -np.inf if np.isnan(closed).any() else float(closed.min())
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Steps at the root, then a tree of branches."""
+
+    root: tuple[RootStep, ...] = ()
+    tree: ProofTree = field(default_factory=ProofTree.empty)
+
+    def lower_bound(self, problem: SparseQP) -> float:
+        """What the certificate proves about a problem; ``-inf`` if nothing.
+
+        Nothing that the solver computed is trusted: dual points are evaluated anew,
+        with rounding margins, and the branches are followed from the root.
+        """
+        try:
+            view, replay = self._replay(problem)
+        except ProblemError:
+            return -np.inf
+        left = view.floor if len(self.tree) == 0 else replay.least
+        return min(view.closed, left)
+
+    def resume(self, problem: SparseQP) -> tuple[View, float, list[OpenBranch]]:
+        """Where the search stood: the view of the tree, what is closed, what is open.
+
+        Raises
+        ------
+        ProblemError
+            When the certificate does not fit the problem.
+        """
+        view, replay = self._replay(problem)
+        return view, min(view.closed, replay.least_closed), replay.open
+
+    def views(self, problem: SparseQP) -> Iterator[View]:
+        """The problem after each step at the root."""
+        view = View.start(problem)
+        yield view
+        for step in self.root:
+            view = view.after(step)
+            yield view
+
+    def _replay(self, problem: SparseQP) -> tuple[View, Replay]:
+        *_, view = self.views(problem)
+        replay = Replay(self.tree, view.problem, view.exact)
+        replay.run(view.choice, view.floor)
+        return view, replay
+
+    def __len__(self) -> int:
+        return len(self.root) + len(self.tree)

@@ -1,0 +1,125 @@
+"""What the best way to fill the last slots of a support gains at most.
+
+A free problem, ``min c'x + x'Gx`` on a support, gains a quarter of ``c'G^{-1}c``.  The
+gain of every support that contains the variables inside and some free ones is computed
+here by symmetric elimination, one variable after the other.
+
+Rounding: elimination of s variables is exact for a matrix that differs from G by at
+most ``4 s u sqrt(G_ii G_jj)`` in each entry.  If G lies above ``diag(least)``, this is
+at most ``4 s^2 u max(G_jj / least_j)`` of G itself, and changes the gain by no larger
+share; errors in the slope and in the sum are of lower order.  ``gain_error`` allows
+four times as much.
+"""
+
+import numpy as np
+
+from cardqp._compiled import compiled
+from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp.problem import SparseQP
+from cardqp.quadratic import Factor
+
+
+def gain_error(problem: SparseQP, size: int) -> float:
+    """How much larger, relatively, the gain of a support of this size may be."""
+    form = problem.quadratic
+    curvature = np.abs(form.diagonal) + problem.ridge
+    least = problem.ridge - form.defect
+    if not (least > 0).all():
+        return np.inf
+    condition = float((curvature / least).max())
+    formed = len(form.array) if isinstance(form, Factor) else 0
+    return float(16 * (size + 4) * (size + 4 + formed) * UNIT_ROUNDOFF * condition)
+
+
+@compiled
+def largest_single(G: FloatArray, c: FloatArray, first: int) -> float:
+    """The most that one variable from ``first`` on adds to ``c'G^{-1}c``."""
+    most = 0.0
+    for j in range(first, len(c)):
+        if not G[j, j] > 0:
+            return np.inf
+        most = max(most, c[j] * c[j] / G[j, j])
+    return most
+
+
+@compiled
+def reduce(
+    G: FloatArray, c: FloatArray, i: int, rest: FloatArray, slope: FloatArray
+) -> float:
+    """Eliminate variable i from those after it; returns what it adds."""
+    if not G[i, i] > 0:
+        return np.inf
+    for j in range(i + 1, len(c)):
+        t = G[i, j] / G[i, i]
+        slope[j] = c[j] - t * c[i]
+        for k in range(j, len(c)):
+            rest[j, k] = G[j, k] - t * G[i, k]
+    return float(c[i] * c[i] / G[i, i])
+
+
+@compiled
+def largest_pair(G: FloatArray, c: FloatArray, first: int) -> float:
+    """The most that two variables from ``first`` on add."""
+    most = 0.0
+    for i in range(first, len(c)):
+        if not G[i, i] > 0:
+            return np.inf
+        own = c[i] * c[i] / G[i, i]
+        most = max(most, own)
+        for j in range(i + 1, len(c)):
+            t = G[i, j] / G[i, i]
+            room = G[j, j] - t * G[i, j]
+            if not room > 0:
+                return np.inf
+            slope = c[j] - t * c[i]
+            most = max(most, own + slope * slope / room)
+    return most
+
+
+@compiled
+def largest_gain(G: FloatArray, c: FloatArray, n_inside: int, slots: int) -> float:
+    """A quarter of the largest ``c'G^{-1}c`` over supports of a branch.
+
+    The first ``n_inside`` variables are in the support, and up to ``slots`` of the
+    others; at most three, or as many as there are.
+    """
+    n, total = len(c), 0.0
+    rest, slope = G.copy(), c.copy()
+    n_taken = n if slots >= n - n_inside else n_inside
+    for i in range(n_taken):
+        total += reduce(rest, slope, i, rest, slope)
+    if n_taken < n and slots == 1:
+        total += largest_single(rest, slope, n_inside)
+    elif n_taken < n and slots == 2:
+        total += largest_pair(rest, slope, n_inside)
+    elif n_taken < n and slots == 3:
+        most, smaller, tilted = 0.0, rest.copy(), slope.copy()
+        for i in range(n_inside, n):
+            own = reduce(rest, slope, i, smaller, tilted)
+            most = max(most, own + largest_pair(smaller, tilted, i + 1))
+        total += most
+    elif n_taken < n and slots > 3:
+        return np.inf
+    return 0.25 * total if total == total else np.inf
+
+
+def completion_bound(
+    problem: SparseQP, inside: IntArray, free: IntArray, slots: int, error: float
+) -> float:
+    """The least objective among all supports of a branch of a free problem.
+
+    ``error`` is that of the largest support: see :func:`gain_error`.
+    """
+    if slots < 0:
+        return np.inf
+    if not problem.is_free or problem.rule.penalty != 0:
+        return -np.inf
+    index = np.concatenate([inside, free if slots > 0 else free[:0]])
+    G = problem.quadratic.block(index)
+    G[np.diag_indices(len(index))] += problem.ridge[index]
+    gain = largest_gain(G, problem.c[index], len(inside), slots)
+    gain *= 1.0 + error
+    if not np.isfinite(gain):
+        return -np.inf
+    scale = abs(problem.constant) + gain
+    return float(problem.constant - gain - 4 * UNIT_ROUNDOFF * scale)

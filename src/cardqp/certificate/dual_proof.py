@@ -1,0 +1,65 @@
+"""The steps of a proof at the root: dual points, and changes of view."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cardqp._typing import FloatArray, IntArray
+from cardqp.dual.bound import SeparableBound, tangent_bound
+from cardqp.problem import SparseQP
+
+_NONE = np.zeros(0, dtype=np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class DualProof:
+    """A dual point: tangent point of the form (sparse) and row multipliers."""
+
+    index: IntArray
+    value: FloatArray
+    beta: FloatArray
+
+    @classmethod
+    def at(cls, anchor: FloatArray, beta: FloatArray) -> "DualProof":
+        """The proof by Theorem 1 at a tangent point."""
+        index = np.flatnonzero(anchor)
+        return cls(index, anchor[index], beta)
+
+    def bound(self, problem: SparseQP) -> SeparableBound:
+        """Theorem 1 at this point; a point that makes no sense proves nothing."""
+        if not self._fits(problem):
+            return SeparableBound(-np.inf, np.zeros(problem.n))
+        anchor = np.zeros(problem.n)
+        anchor[self.index] = self.value
+        return tangent_bound(problem, anchor, self.beta)
+
+    def _fits(self, problem: SparseQP) -> bool:
+        return (
+            len(self.index) == len(self.value)
+            and np.issubdtype(self.index.dtype, np.integer)
+            and bool(((self.index >= 0) & (self.index < problem.n)).all())
+            and len(self.beta) == len(problem.rows)
+            and bool(np.isfinite(self.value).all() and np.isfinite(self.beta).all())
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """From here on only some variables count, and a diagonal of Q joins the ridge.
+
+    Attributes
+    ----------
+    kept : int array
+        The variables that are not switched off; from here on they are numbered in this
+        order.
+    moved : (len(kept),) array or None
+        The diagonal; None leaves the form as it is.
+    """
+
+    kept: IntArray
+    moved: FloatArray | None = None
+
+    def apply(self, problem: SparseQP) -> SparseQP:
+        """The problem as seen from here on."""
+        fewer = problem.restrict(self.kept)
+        return fewer if self.moved is None else fewer.move_to_ridge(self.moved)

@@ -1,0 +1,194 @@
+"""The branches of a proof as flat arrays, for trees of millions of nodes."""
+
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from cardqp._typing import FloatArray, IntArray
+
+
+class Kind(IntEnum):
+    """How a node is proved."""
+
+    INHERITED = 0
+    """By what its ancestors have proved."""
+    POINT = 1
+    """By Theorem 1 at a dual point of its own."""
+    RAY = 2
+    """Empty, by a Farkas ray."""
+    COMPLETED = 3
+    """By trying every way to fill its last slots."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProofTree:
+    """Branches, numbered so that children come after their parents; 0 is the root.
+
+    Attributes
+    ----------
+    kind : (N,) int8 array
+        How each node is proved.
+    branch : (N,) int32 array
+        The variable that the children switch on and off; -1 if there is one child,
+        which goes on with the variables decided here, or none.
+    child : (N,) int32 array
+        Position of the first child; the second one follows.  0 without children.
+    record : (N,) int32 array
+        Where the node's dual point is; -1 if it has none.
+    beta : (R, m) array
+        Row multipliers, or rays, of each record.
+    point_end, fixed_end : (R,) int64 arrays
+        Where the entries of each record end.
+    index, value : int32 and float64 arrays
+        The nonzeros of the tangent points, one record after the other.
+    fixed : int32 array
+        Variables decided by Theorem 2 at each record: ``j + 1`` if j is switched on,
+        ``-j - 1`` if it is switched off.
+    """
+
+    kind: IntArray
+    branch: IntArray
+    child: IntArray
+    record: IntArray
+    beta: FloatArray
+    point_end: IntArray
+    fixed_end: IntArray
+    index: IntArray
+    value: FloatArray
+    fixed: IntArray
+
+    @classmethod
+    def empty(cls) -> "ProofTree":
+        """No branches."""
+        return ProofLog(0).tree()
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in use."""
+        return sum(array.nbytes for array in self.arrays().values())
+
+    def arrays(self) -> dict[str, Any]:
+        """The arrays by name."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    def point(self, record: int) -> tuple[IntArray, FloatArray]:
+        """Index and value of the nonzeros of a tangent point."""
+        start = self.point_end[record - 1] if record > 0 else 0
+        part = slice(start, self.point_end[record])
+        return self.index[part], self.value[part]
+
+    def decided(self, record: int) -> IntArray:
+        """Variables decided at a record, signed and counted from one."""
+        start = self.fixed_end[record - 1] if record > 0 else 0
+        return self.fixed[start : self.fixed_end[record]]
+
+
+_TYPES: dict[str, Any] = {
+    "kind": np.int8,
+    "branch": np.int32,
+    "child": np.int32,
+    "record": np.int32,
+    "beta": np.float64,
+    "point_end": np.int64,
+    "fixed_end": np.int64,
+    "index": np.int32,
+    "value": np.float64,
+    "fixed": np.int32,
+}
+
+
+class _Growing:
+    """An array that grows at its end."""
+
+    def __init__(self, dtype: Any, width: int | None = None) -> None:
+        shape = (64,) if width is None else (64, width)
+        self.data, self.size = np.zeros(shape, dtype), 0
+
+    def extend(self, values: Any, count: int) -> None:
+        """Append some values, or one value several times."""
+        end = self.size + count
+        if end > len(self.data):
+            larger = np.zeros((max(2 * len(self.data), end), *self.data.shape[1:]))
+            larger = larger.astype(self.data.dtype)
+            larger[: self.size] = self.data[: self.size]
+            self.data = larger
+        self.data[self.size : end] = values
+        self.size = end
+
+
+class ProofLog:
+    """A proof while it is being written."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._parts = {
+            name: _Growing(dtype, n_rows if name == "beta" else None)
+            for name, dtype in _TYPES.items()
+        }
+
+    @classmethod
+    def resumed(cls, tree: ProofTree) -> "ProofLog":
+        """Go on writing a proof."""
+        log = cls(tree.beta.shape[1])
+        for name, array in tree.arrays().items():
+            log._parts[name].extend(array, len(array))
+        return log
+
+    def __len__(self) -> int:
+        return self._parts["kind"].size
+
+    def open(self, count: int) -> int:
+        """Add open branches and return the position of the first."""
+        first = len(self)
+        for name, value in (("kind", 0), ("branch", -1), ("child", 0), ("record", -1)):
+            self._parts[name].extend(value, count)
+        return first
+
+    def settle(
+        self,
+        position: int,
+        kind: Kind,
+        *,
+        index: IntArray | None = None,
+        value: FloatArray | None = None,
+        beta: FloatArray | None = None,
+        fixed: IntArray | None = None,
+    ) -> None:
+        """Say how a branch is proved, and what was decided there."""
+        self._parts["kind"].data[position] = kind
+        if kind not in (Kind.POINT, Kind.RAY):
+            return
+        self._parts["record"].data[position] = self._parts["point_end"].size
+        self._parts["beta"].extend(beta, 1)
+        if index is not None:
+            self._parts["index"].extend(index, len(index))
+            self._parts["value"].extend(value, len(index))
+        if fixed is not None:
+            self._parts["fixed"].extend(fixed, len(fixed))
+        self._parts["point_end"].extend(self._parts["index"].size, 1)
+        self._parts["fixed_end"].extend(self._parts["fixed"].size, 1)
+
+    def split(self, position: int, branch: int) -> int:
+        """Open the children of a branch and return the position of the first.
+
+        There is one, if ``branch`` is -1, or one with the variable switched on and one
+        with it switched off.
+        """
+        first = self.open(1 if branch < 0 else 2)
+        self._parts["branch"].data[position] = branch
+        self._parts["child"].data[position] = first
+        return first
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in use."""
+        return sum(part.data.nbytes for part in self._parts.values())
+
+    def tree(self) -> ProofTree:
+        """The proof so far."""
+        parts = {name: part.data[: part.size] for name, part in self._parts.items()}
+        return ProofTree(**parts)

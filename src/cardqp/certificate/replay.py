@@ -1,0 +1,265 @@
+"""Follow the branches of a proof, many at a time, and find what they prove.
+
+This is written apart from the search: it shares with it the problem's data and the
+theorems, none of the loops.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cardqp._typing import UNIT_ROUNDOFF, Float, FloatArray, IntArray
+from cardqp.certificate.completions import completion_bound, gain_error
+from cardqp.certificate.proof_tree import Kind, ProofTree
+from cardqp.dual.bound import evaluate
+from cardqp.dual.ray import proves_empty
+from cardqp.exceptions import ProblemError
+from cardqp.problem import SparseQP
+from cardqp.sparsity import Choice
+
+BATCH = 256
+"""How many branches are evaluated together."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBranch:
+    """A branch that has not been looked into.
+
+    Attributes
+    ----------
+    position : int
+        Its number.
+    status : (n,) int8 array
+        1 for variables switched on, -1 for those switched off, 0 for the free.
+    floor : float
+        What its ancestors prove about it.
+    record : int
+        Where the nearest dual point on the way to the root is; -1 if nowhere.
+    """
+
+    position: int
+    status: IntArray
+    floor: float
+    record: int = -1
+
+
+@dataclass(slots=True)
+class Replay:
+    """What a tree of branches proves.
+
+    Attributes
+    ----------
+    tree : ProofTree
+        The branches.
+    problem : SparseQP
+        The problem at which dual points are evaluated.
+    exact : SparseQP
+        The problem at which supports are evaluated.
+    least_closed : float
+        The least bound among closed branches.
+    open : list of OpenBranch
+        Branches that were not looked into.
+    """
+
+    tree: ProofTree
+    problem: SparseQP
+    exact: SparseQP
+    least_closed: float = np.inf
+    open: list[OpenBranch] = field(default_factory=list)
+    error: float = np.inf
+
+    @property
+    def least(self) -> float:
+        """The least bound among all branches."""
+        return min([self.least_closed, *(branch.floor for branch in self.open)])
+
+    def run(self, choice: Choice, floor: float) -> None:
+        """Follow all branches from the root.
+
+        Raises
+        ------
+        ProblemError
+            When the tree makes no sense.
+        """
+        if len(self.tree) == 0:
+            return
+        _check_arrays(self.tree, self.problem)
+        self.error = gain_error(self.exact, self.exact.rule.limit)
+        stack = [OpenBranch(0, choice.status, floor)]
+        n_seen = 0
+        while stack:
+            batch, stack = stack[-BATCH:], stack[:-BATCH]
+            n_seen += len(batch)
+            if n_seen > len(self.tree):
+                raise ProblemError("A branch of a proof has two parents.")
+            points = []
+            for branch in batch:
+                kind = self.tree.kind[branch.position]
+                if kind == Kind.POINT:
+                    points.append(branch)
+                elif kind == Kind.COMPLETED:
+                    self._close(max(branch.floor, self._complete(branch)))
+                elif kind == Kind.RAY:
+                    self._close(np.inf if self._is_empty(branch) else branch.floor)
+                elif self.tree.child[branch.position] > 0:
+                    raise ProblemError("A branch was split without a dual point.")
+                else:
+                    self.open.append(branch)
+            if points:
+                stack += self._evaluate(points)
+
+    def _close(self, bound: float) -> None:
+        self.least_closed = min(self.least_closed, bound)
+
+    def _complete(self, branch: OpenBranch) -> float:
+        inside = np.flatnonzero(branch.status > 0)
+        free = np.flatnonzero(branch.status == 0)
+        slots = self.exact.rule.limit - len(inside)
+        return completion_bound(self.exact, inside, free, slots, self.error)
+
+    def _is_empty(self, branch: OpenBranch) -> bool:
+        ray = self.tree.beta[self.tree.record[branch.position]]
+        choice = Choice.of_status(branch.status, self.problem.rule.limit)
+        return proves_empty(self.problem, ray, choice)
+
+    def _evaluate(self, batch: list[OpenBranch]) -> list[OpenBranch]:
+        """Bound branches at their dual points; returns their children."""
+        records = self.tree.record[[branch.position for branch in batch]]
+        status = np.array([branch.status for branch in batch])
+        floor = np.array([branch.floor for branch in batch])
+        anchors = np.zeros(status.shape)
+        for row, record in enumerate(records):
+            index, value = self.tree.point(record)
+            anchors[row, index] = value
+        with np.errstate(over="ignore", invalid="ignore"):
+            minorant = self.problem.quadratic.tangent(anchors)
+            base, costs = evaluate(self.problem, minorant, self.tree.beta[records])
+            bounds = _Bounds.of(base, costs, status, self.problem.rule.limit)
+        floor = np.maximum(floor, bounds.value)
+        children = []
+        for row, branch in enumerate(batch):
+            children += self._follow(branch, row, int(records[row]), floor[row], bounds)
+        return children
+
+    def _follow(
+        self,
+        branch: OpenBranch,
+        row: int,
+        record: int,
+        floor: float,
+        bounds: "_Bounds",
+    ) -> list[OpenBranch]:
+        """Close what Theorem 2 decides at a branch; its children."""
+        child = int(self.tree.child[branch.position])
+        if child == 0:
+            self._close(floor)
+            return []
+        fixed = self.tree.decided(record)
+        index, sign = np.abs(fixed) - 1, np.sign(fixed)
+        if (branch.status[index] != 0).any() or len(np.unique(index)) < len(index):
+            raise ProblemError("A branch decides a variable twice.")
+        if len(index):
+            closed = bounds.opposite(row, index, sign)
+            self._close(max(floor, float(closed.min())))
+        status = branch.status.copy()
+        status[index] = sign
+        variable = int(self.tree.branch[branch.position])
+        if variable < 0:
+            return [OpenBranch(child, status, floor, record)]
+        if status[variable] != 0:
+            raise ProblemError("A branch decides a variable twice.")
+        pair = []
+        for position, value in ((child, 1), (child + 1, -1)):
+            side = status.copy()
+            side[variable] = value
+            own = float(bounds.opposite(row, variable, -value))
+            pair.append(OpenBranch(position, side, max(floor, own), record))
+        return pair
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """Theorems 1 and 2 at one dual point for each of several branches."""
+
+    value: FloatArray
+    costs: FloatArray
+    last: FloatArray
+    following: FloatArray
+    has_slot: FloatArray
+
+    @classmethod
+    def of(
+        cls, base: Float, costs: FloatArray, status: IntArray, limit: int
+    ) -> "_Bounds":
+        """The bounds from base, costs and what is decided, one branch in each row."""
+        n = status.shape[1]
+        inside = np.where(status > 0, costs, 0.0)
+        gains = np.where(status == 0, np.maximum(-costs, 0.0), 0.0)
+        slots = limit - np.count_nonzero(status > 0, axis=1)
+        ranked = np.sort(gains, axis=1)[:, ::-1]
+        padded = np.zeros((len(status), n + 2))
+        padded[:, 1:-1] = ranked
+        row, count = np.arange(len(status)), np.clip(slots, 0, n)
+        gained = np.where(np.arange(n) < count[:, None], ranked, 0.0).sum(axis=1)
+        total = inside.sum(axis=1) - gained
+        size = np.abs(base) + np.abs(inside).sum(axis=1) + gained
+        value = base + total - (n + 8) * UNIT_ROUNDOFF * size
+        value = np.where(np.isnan(value), -np.inf, value)
+        value = np.where(slots < 0, np.inf, value)
+        last = np.where(slots > 0, padded[row, count], 0.0)
+        return cls(value, costs, last, padded[row, count + 1], slots > 0)
+
+    def opposite(
+        self, row: int, index: IntArray | int, sign: IntArray | int
+    ) -> FloatArray:
+        """Bounds of a branch with free variables switched against their sign."""
+        value = self.value[row]
+        if not np.isfinite(value):
+            return np.full(np.shape(index), value)
+        cost = self.costs[row, index]
+        on = cost + self.last[row] if self.has_slot[row] else np.inf
+        extra = np.where(np.asarray(sign) > 0, -cost - self.following[row], on)
+        shrink = 1.0 - 8 * UNIT_ROUNDOFF
+        bound = value - 4 * UNIT_ROUNDOFF * abs(value) + shrink * np.maximum(extra, 0.0)
+        return np.where(np.isnan(bound), -np.inf, bound)
+
+
+def _check_arrays(tree: ProofTree, problem: SparseQP) -> None:
+    """Raise unless every number in the arrays is where it may be."""
+    if not (_have_lengths(tree, problem) and _have_ranges(tree, problem)):
+        raise ProblemError("The arrays of a proof do not fit together.")
+
+
+def _have_lengths(tree: ProofTree, problem: SparseQP) -> bool:
+    n_records = len(tree.point_end)
+    return (
+        len(tree.branch) == len(tree.child) == len(tree.record) == len(tree)
+        and tree.beta.shape == (n_records, len(problem.rows))
+        and len(tree.fixed_end) == n_records
+        and len(tree.index) == len(tree.value)
+        and _is_cumulative(tree.point_end, len(tree.index))
+        and _is_cumulative(tree.fixed_end, len(tree.fixed))
+    )
+
+
+def _have_ranges(tree: ProofTree, problem: SparseQP) -> bool:
+    first, second = tree.child, tree.child + (tree.branch >= 0)
+    has_record = (tree.kind == Kind.POINT) | (tree.kind == Kind.RAY)
+    rules = (
+        tree.branch < problem.n,
+        (first == 0) | (first > np.arange(len(tree))),
+        second < len(tree),
+        (tree.record >= 0) | ~has_record,
+        tree.record < len(tree.point_end),
+        (tree.index >= 0) & (tree.index < problem.n),
+        (tree.fixed != 0) & (np.abs(tree.fixed) <= problem.n),
+        np.isfinite(tree.value),
+        np.isfinite(tree.beta),
+    )
+    return all(bool(rule.all()) for rule in rules)
+
+
+def _is_cumulative(ends: IntArray, total: int) -> bool:
+    if len(ends) == 0:
+        return total == 0
+    return bool((np.diff(ends) >= 0).all() and ends[0] >= 0 and ends[-1] == total)

@@ -1,0 +1,144 @@
+"""Compiled: the best way to fill the last slots of a support, by trying them all.
+
+For problems without rows and bounds.  Variables that are switched on are eliminated by
+a Schur complement; for the rest, with ``G = Q + diag(ridge)`` reduced in this way, one
+variable gains ``c_j^2 / G_jj`` (a quarter of it), two gain a ratio of two by two
+determinants, and a third one is eliminated like those before.
+"""
+
+import numpy as np
+
+from cardqp._compiled import compiled, compiled_fast
+from cardqp._typing import FloatArray, IntArray
+
+MOST_PAIRED, MOST_TRIPLED = 400, 80
+"""The most free variables for which pairs, or triples, are tried."""
+
+
+@compiled_fast
+def eliminate(
+    G: FloatArray, c: FloatArray, inside: IntArray, free: IntArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """Eliminate the variables inside.
+
+    Returns their rows of the Cholesky factor over the free variables, the slope that
+    is left of these, and four times the gain.
+    """
+    m, size = len(inside), len(inside) + len(free)
+    index = np.concatenate((inside, free))
+    L, slope, gain = np.empty((m, size)), c[index], 0.0
+    for p in range(m):
+        row = G[index[p]]
+        for j in range(p, size):
+            L[p, j] = row[index[j]]
+        for q in range(p):
+            t = L[q, p]
+            for j in range(p, size):
+                L[p, j] -= t * L[q, j]
+        pivot = 1.0 / np.sqrt(L[p, p])
+        for j in range(p, size):
+            L[p, j] *= pivot
+        y = slope[p] * pivot
+        gain += y * y
+        for j in range(p, size):
+            slope[j] -= y * L[p, j]
+    return L[:, m:].copy(), slope[m:].copy(), gain
+
+
+@compiled_fast
+def complement(G: FloatArray, L: FloatArray, free: IntArray) -> FloatArray:
+    """What is left of the free block of G: its upper triangle."""
+    n = len(free)
+    rest = np.empty((n, n))
+    for i in range(n):
+        row = G[free[i]]
+        for j in range(i, n):
+            rest[i, j] = row[free[j]]
+        for p in range(len(L)):
+            t = L[p, i]
+            for j in range(i, n):
+                rest[i, j] -= t * L[p, j]
+    return rest
+
+
+@compiled_fast
+def best_single(
+    G: FloatArray, L: FloatArray, c: FloatArray, free: IntArray
+) -> tuple[float, int]:
+    """The variable that gains most."""
+    best, at = -1.0, 0
+    for j in range(len(free)):
+        room = G[free[j], free[j]]
+        for p in range(len(L)):
+            room -= L[p, j] * L[p, j]
+        own = c[j] * c[j] / room
+        if own > best:
+            best, at = own, j
+    return best, at
+
+
+@compiled_fast
+def best_pair(
+    G: FloatArray, c: FloatArray, first: int, least: float
+) -> tuple[float, int, int]:
+    """The pair that gains most, if more than ``least``; only j >= i of G is read."""
+    n, best, best_i, best_j = len(c), least, -1, -1
+    for i in range(first, n):
+        Gii, ci = G[i, i], c[i]
+        excess = 0.0
+        for j in range(i + 1, n):
+            g = G[i, j]
+            gain = ci * ci * G[j, j] - 2.0 * ci * c[j] * g + c[j] * c[j] * Gii
+            excess = max(excess, gain - best * (Gii * G[j, j] - g * g))
+        if excess > 0.0:
+            for j in range(i + 1, n):
+                g = G[i, j]
+                gain = ci * ci * G[j, j] - 2.0 * ci * c[j] * g + c[j] * c[j] * Gii
+                gain /= Gii * G[j, j] - g * g
+                if gain > best:
+                    best, best_i, best_j = gain, i, j
+    return best, best_i, best_j
+
+
+@compiled_fast
+def best_triple(G: FloatArray, c: FloatArray) -> tuple[float, int, int, int]:
+    """The three variables that gain most together."""
+    n, best, best_i, best_j, best_k = len(c), -1.0, -1, -1, -1
+    rest, slope = np.empty((n, n)), np.empty(n)
+    for i in range(n - 2):
+        pivot = 1.0 / G[i, i]
+        own = c[i] * c[i] * pivot
+        for j in range(i + 1, n):
+            t = G[i, j] * pivot
+            slope[j] = c[j] - t * c[i]
+            for k in range(j, n):
+                rest[j, k] = G[j, k] - t * G[i, k]
+        gain, j, k = best_pair(rest, slope, i + 1, best - own)
+        if j >= 0 and own + gain > best:
+            best, best_i, best_j, best_k = own + gain, i, j, k
+    return best, best_i, best_j, best_k
+
+
+@compiled
+def best_completion(
+    G: FloatArray, c: FloatArray, inside: IntArray, free: IntArray, slots: int
+) -> tuple[float, IntArray]:
+    """The gain of the best support, and the free variables in it.
+
+    There must be more free variables than slots, or no slot; at most three slots.
+    """
+    chosen = np.empty(slots, dtype=np.intp)
+    L, slope, gain = eliminate(G, c, inside, free)
+    if slots == 1:
+        best, at = best_single(G, L, slope, free)
+        chosen[0] = free[at]
+        gain += best
+    elif slots == 2:
+        best, i, j = best_pair(complement(G, L, free), slope, 0, -1.0)
+        chosen[0], chosen[1] = free[i], free[j]
+        gain += best
+    elif slots == 3:
+        best, i, j, k = best_triple(complement(G, L, free), slope)
+        chosen[0], chosen[1], chosen[2] = free[i], free[j], free[k]
+        gain += best
+    return 0.25 * gain, chosen

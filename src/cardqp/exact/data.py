@@ -1,0 +1,67 @@
+"""What the compiled loops of the relaxation are given, in scaled units."""
+
+from typing import NamedTuple
+
+from cardqp._typing import BoolArray, FloatArray, IntArray
+
+
+class Data(NamedTuple):
+    """A problem as the kernels see it.
+
+    Attributes
+    ----------
+    M : (n, n) or (n, k) array
+        The matrix ``Q`` or, transposed, its factor.
+    is_gram : bool
+        Which of the two ``M`` is.
+    c, w, lower, upper : (n,) arrays
+        Slope, ridge and bounds.
+    is_open : bool
+        Whether no variable has a bound.
+    theta : float
+        The price of a nonzero.
+    A, b, equal : arrays
+        The rows, and which of them are equations.
+    lipschitz, direction, sigma
+        The metric ``lipschitz I + sigma direction direction'``, above ``2 Q``.
+    """
+
+    M: FloatArray
+    is_gram: bool
+    c: FloatArray
+    w: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    is_open: bool
+    theta: float
+    A: FloatArray
+    b: FloatArray
+    equal: BoolArray
+    lipschitz: float
+    direction: FloatArray
+    sigma: float
+
+
+class Step(NamedTuple):
+    """What the prox needs to know about a branch.
+
+    Attributes
+    ----------
+    size : float
+        The length of a gradient step.
+    rho, root : (n,) arrays
+        ``2 w`` times the step length, and its square root.
+    free : int array
+        The free variables.
+    slots : float
+        How many of them may be switched on.
+    r_most : float
+        The largest ``r``, set by the price of a nonzero.
+    """
+
+    size: float
+    rho: FloatArray
+    root: FloatArray
+    free: IntArray
+    slots: float
+    r_most: float

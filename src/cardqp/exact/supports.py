@@ -1,0 +1,74 @@
+"""Supports whose exact value is cheap: the last slots are filled by trying them all."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cardqp._typing import FloatArray, IntArray
+from cardqp.certificate.completions import gain_error
+from cardqp.exact.completion import MOST_PAIRED, MOST_TRIPLED, best_completion
+from cardqp.problem import SparseQP
+
+_NONE = np.zeros(0, dtype=np.intp)
+
+LARGEST = 4000
+"""The most variables for which ``Q`` is formed to this end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Supports:
+    """The values of supports of a free problem.
+
+    Attributes
+    ----------
+    G : (n, n) array
+        ``Q`` with the ridge on its diagonal.
+    c : (n,) array
+        The slope.
+    constant : float
+        The objective at zero.
+    error : float
+        How much larger, relatively, a gain may be than computed.
+    """
+
+    G: FloatArray
+    c: FloatArray
+    constant: float
+    error: float
+
+    @classmethod
+    def of(cls, problem: SparseQP) -> "Supports | None":
+        """The supports of a problem; None if it has rows, bounds or a penalty."""
+        is_plain = problem.is_free and problem.rule.penalty == 0
+        if not is_plain or problem.n > LARGEST:
+            return None
+        G = problem.quadratic.dense().copy()
+        G[np.diag_indices(problem.n)] += problem.ridge
+        error = gain_error(problem, problem.rule.limit)
+        return cls(G, problem.c.copy(), problem.constant, error)
+
+    def is_countable(self, n_free: int, slots: int) -> bool:
+        """Whether it is cheap to try every way to fill the slots."""
+        return (
+            slots <= 1
+            or n_free <= slots
+            or (slots == 2 and n_free <= MOST_PAIRED)
+            or (slots == 3 and n_free <= MOST_TRIPLED)
+        )
+
+    def best(
+        self, inside: IntArray, free: IntArray, slots: int
+    ) -> tuple[float, IntArray]:
+        """A bound on all supports of a branch, and the best of them."""
+        if slots <= 0:
+            free = _NONE
+        elif len(free) <= slots:
+            inside, free, slots = np.concatenate([inside, free]), _NONE, 0
+        gain, chosen = best_completion(self.G, self.c, inside, free, max(slots, 0))
+        bound = self.constant - gain * (1.0 + 2.0 * self.error)
+        return bound, np.sort(np.concatenate([inside, chosen]))
+
+    def estimate(self, support: IntArray) -> float:
+        """The objective of the best point on a support, about."""
+        gain, _ = best_completion(self.G, self.c, support, _NONE, 0)
+        return self.constant - gain

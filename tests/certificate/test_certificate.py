@@ -1,0 +1,285 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cardqp import SparseQP, solve
+from cardqp.certificate import (
+    Certificate,
+    DualProof,
+    Kind,
+    Narrowing,
+    ProofLog,
+    RootStep,
+)
+from cardqp.datasets import make_regression
+from tests.problems import random_problem
+
+
+@pytest.fixture(scope="module")
+def solution():
+    data = make_regression(40, 30, sparsity=6, correlation=0.9, snr=1.0, seed=0)
+    problem = SparseQP.from_regression(data.X, data.y, eta=200.0, sparsity=6)
+    found = solve(problem)
+    tree = found.certificate.tree
+    assert {Kind.POINT, Kind.COMPLETED} <= set(tree.kind)
+    assert len(tree.fixed) > 0
+    return found
+
+
+def tampered(solution, **changes):
+    """The solution with some arrays of its proof changed."""
+    tree = replace(solution.certificate.tree, **changes)
+    return replace(solution, certificate=replace(solution.certificate, tree=tree))
+
+
+def changed(array, position, value):
+    array = array.copy()
+    array[position] = value
+    return array
+
+
+def split_nodes(tree):
+    return np.flatnonzero(tree.branch >= 0)
+
+
+def test_an_honest_certificate_replays(solution):
+    found = solution.verify()
+    assert found.ok
+    assert found.lower_bound >= solution.lower_bound
+    assert solution.certificate.lower_bound(solution.problem) == found.lower_bound
+
+
+def test_other_dual_points_prove_less(solution):
+    tree = solution.certificate.tree
+    closed = (tree.kind == Kind.POINT) & (tree.child == 0)
+    assert closed.any()
+    for position in np.flatnonzero(closed):
+        record = tree.record[position]
+        start = tree.point_end[record - 1] if record else 0
+        value = tree.value.copy()
+        value[start : tree.point_end[record]] *= 1.5
+        assert not tampered(solution, value=value).verify().ok
+
+
+def test_a_missing_branch_is_refused(solution):
+    tree = solution.certificate.tree
+    (i, *_) = split_nodes(tree)
+    for child in (0, i, len(tree), len(tree) - 1, 10**6, -3):
+        wrong = tampered(solution, child=changed(tree.child, i, child))
+        assert not wrong.verify().ok
+    alone = tampered(solution, branch=changed(tree.branch, i, -1))
+    assert not alone.verify().ok
+
+
+def test_a_branch_with_two_parents_is_refused(solution):
+    tree = solution.certificate.tree
+    first, second, *_ = split_nodes(tree)
+    twice = changed(tree.child, first, tree.child[second])
+    if first < tree.child[second]:
+        assert not tampered(solution, child=twice).verify().ok
+
+
+def test_a_wrong_branching_variable_is_refused(solution):
+    tree = solution.certificate.tree
+    (i, *_) = split_nodes(tree)
+    for branch in (10**6, -7):
+        wrong = changed(tree.branch, i, branch)
+        assert not tampered(solution, branch=wrong).verify().ok
+
+
+def test_a_variable_decided_twice_is_refused(solution):
+    tree = solution.certificate.tree
+    parent = next(i for i in split_nodes(tree) if tree.branch[tree.child[i]] >= 0)
+    again = changed(tree.branch, tree.child[parent], tree.branch[parent])
+    assert not tampered(solution, branch=again).verify().ok
+
+
+def test_unproved_fixings_are_refused(solution):
+    tree = solution.certificate.tree
+    for entry in range(0, len(tree.fixed), 5):
+        opposite = changed(tree.fixed, entry, -tree.fixed[entry])
+        assert not tampered(solution, fixed=opposite).verify().ok
+
+
+def test_leaves_are_not_taken_on_trust(solution):
+    """A branch that was closed by its point cannot pass as closed by its ancestors."""
+    tree = solution.certificate.tree
+    for kind in (Kind.POINT, Kind.COMPLETED):
+        leaf = np.flatnonzero((tree.kind == kind) & (tree.child == 0))[0]
+        wrong = changed(tree.kind, leaf, Kind.INHERITED)
+        assert not tampered(solution, kind=wrong).verify().ok
+
+
+def test_a_branch_with_many_slots_cannot_pass_as_completed(solution):
+    tree = solution.certificate.tree
+    (i, *_) = split_nodes(tree)
+    wrong = tampered(
+        solution,
+        kind=changed(tree.kind, i, Kind.COMPLETED),
+        child=changed(tree.child, i, 0),
+        branch=changed(tree.branch, i, -1),
+    )
+    assert not wrong.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("kind", 9),
+        ("record", 10**6),
+        ("record", -1),
+        ("index", 10**6),
+        ("index", -1),
+        ("value", np.nan),
+        ("value", np.inf),
+        ("fixed", 0),
+        ("fixed", 10**6),
+        ("point_end", -1),
+        ("point_end", 10**6),
+        ("fixed_end", 10**6),
+    ],
+)
+def test_arrays_that_make_no_sense_are_refused(solution, name, value):
+    array = getattr(solution.certificate.tree, name)
+    wrong = tampered(solution, **{name: changed(array, 0, value)})
+    assert not wrong.verify().ok
+
+
+@pytest.mark.parametrize("name", ["branch", "child", "record", "beta", "fixed_end"])
+def test_arrays_of_other_lengths_are_refused(solution, name):
+    array = getattr(solution.certificate.tree, name)
+    assert not tampered(solution, **{name: array[:-1]}).verify().ok
+
+
+def test_claims_beyond_the_certificate_are_refused(solution):
+    higher = solution.lower_bound + 1e-3 * solution.objective
+    assert "proves" in replace(solution, lower_bound=higher).verify().complaints[0]
+    lower = solution.objective - 1e-3
+    assert "objective" in replace(solution, objective=lower).verify().complaints[0]
+    shifted = solution.x + 0.1
+    assert "feasible" in replace(solution, x=shifted).verify().complaints[0]
+    strict = replace(solution, tolerance=1e-12)
+    assert "gap" in strict.verify().complaints[0]
+
+
+def test_a_certificate_of_another_problem_is_refused(solution):
+    other = solution.problem.with_limits(sparsity=8)
+    assert not replace(solution, problem=other).verify().ok
+
+
+def tree_of(kind, beta=None):
+    log = ProofLog(0 if beta is None else len(beta))
+    log.open(1)
+    log.settle(0, kind, beta=beta)
+    return log.tree()
+
+
+def test_a_false_ray_proves_nothing():
+    problem = random_problem("rows", 0)
+    certificate = Certificate((), tree_of(Kind.RAY, np.ones(len(problem.rows))))
+    assert certificate.lower_bound(problem) == -np.inf
+
+
+def test_only_free_problems_can_be_completed():
+    for kind in ("rows", "bounds", "penalty"):
+        problem = random_problem(kind, 0)
+        log = ProofLog(len(problem.rows))
+        log.open(1)
+        log.settle(0, Kind.COMPLETED)
+        assert Certificate((), log.tree()).lower_bound(problem) == -np.inf
+
+
+def test_false_infeasibility_is_refused():
+    found = solve(random_problem("infeasible", 0))
+    assert found.verify().ok
+    empty = replace(found, certificate=Certificate())
+    assert "infeasib" in empty.verify().complaints[-1]
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [
+        DualProof(np.array([0]), np.array([np.nan]), np.zeros(0)),
+        DualProof(np.array([0]), np.array([1e200]), np.zeros(0)),
+        DualProof(np.array([0]), np.array([1.0]), np.array([np.inf])),
+        DualProof(np.array([99]), np.array([1.0]), np.zeros(0)),
+        DualProof(np.array([0]), np.array([1.0]), np.zeros(3)),
+        DualProof(np.array([0.5]), np.array([1.0]), np.zeros(0)),
+        DualProof(np.array([0, 1]), np.array([1.0]), np.zeros(0)),
+    ],
+)
+def test_dual_points_that_make_no_sense_prove_nothing(solution, proof):
+    certificate = Certificate((RootStep(proof),))
+    assert certificate.lower_bound(solution.problem) == -np.inf
+    assert not replace(solution, certificate=certificate).verify().ok
+
+
+def test_no_certificate_proves_nothing(solution):
+    assert not replace(solution, certificate=Certificate()).verify().ok
+    assert not replace(solution, certificate=None).verify().ok
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"support": np.array([0])},
+        {"gap": -5.0},
+        {"lower_bound": np.nan},
+        {"tolerance": np.inf},
+        {"x": np.zeros(2)},
+        {"x": np.full(30, np.nan)},
+    ],
+)
+def test_every_claim_is_checked(solution, changes):
+    assert not replace(solution, **changes).verify().ok
+
+
+@pytest.fixture(scope="module")
+def narrowed():
+    """A solution whose proof narrows the problem and moves a diagonal."""
+    data = make_regression(300, 60, sparsity=4, correlation=0.9, snr=1.0, seed=2)
+    problem = SparseQP.from_regression(data.X, data.y, eta=10.0, sparsity=4)
+    found = solve(problem)
+    steps = found.certificate.root
+    position = next(i for i, step in enumerate(steps) if step.narrowing)
+    assert steps[position].narrowing.moved.max() > 0
+    return found, position
+
+
+def with_step(solution, position, **changes):
+    steps = list(solution.certificate.root)
+    steps[position] = replace(steps[position], **changes)
+    certificate = replace(solution.certificate, root=tuple(steps))
+    return replace(solution, certificate=certificate)
+
+
+def test_a_narrowed_proof_replays(narrowed):
+    solution, _ = narrowed
+    assert solution.verify().ok
+
+
+def test_a_wrong_narrowing_is_refused(narrowed):
+    solution, position = narrowed
+    narrowing = solution.certificate.root[position].narrowing
+    kept, moved = narrowing.kept, narrowing.moved
+    wrong = [
+        Narrowing(kept[:-1], moved[:-1]),  # drops a variable that is not zero
+        Narrowing(np.append(kept, kept[0]), np.append(moved, moved[0])),
+        Narrowing(np.append(kept, 10**6), np.append(moved, 0.0)),
+        Narrowing(kept, moved + 1.0),  # what is left of Q is not convex
+        Narrowing(kept, moved[:-1]),
+        Narrowing(kept, moved * np.nan),
+    ]
+    for forged in wrong:
+        assert not with_step(solution, position, narrowing=forged).verify().ok
+
+
+def test_unproved_fixings_at_the_root_are_refused(narrowed):
+    solution, position = narrowed
+    step = solution.certificate.root[position]
+    member = solution.support[:1]
+    for outs in (np.append(step.fixed_out, member), np.append(step.fixed_out, 10**6)):
+        assert not with_step(solution, position, fixed_out=outs).verify().ok
+    twice = np.append(step.fixed_out, step.fixed_out[:1])
+    assert not with_step(solution, position, fixed_out=twice).verify().ok
