@@ -43,7 +43,26 @@ class Stop(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a callback sees; unknown numbers are infinite."""
+    """What a callback sees; unknown numbers are infinite.
+
+    Attributes
+    ----------
+    stage : str
+        What is being done.
+    n_iter : int
+        Iterations, or branches processed.
+    seconds : float
+        Time since the start of the run.
+    objective, lower_bound : float
+        The best point and the best bound so far.
+    n_open : int
+        Branches still to be processed.
+    closed_share : float
+        The share of the tree that is done, a branch at depth d counting ``2^-d``.
+    estimate : float
+        How many branches there will be in all, about; not a number when it was not
+        estimated.
+    """
 
     stage: str
     n_iter: int
@@ -52,6 +71,7 @@ class Progress:
     lower_bound: float = -np.inf
     n_open: int = 0
     closed_share: float = 0.0
+    estimate: float = np.nan
 
 
 Callback: TypeAlias = Callable[[Progress], bool | None]

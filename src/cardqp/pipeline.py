@@ -2,6 +2,8 @@
 
 import logging
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
@@ -10,11 +12,13 @@ import numpy as np
 from cardqp import _validation as check
 from cardqp._iterate import Callback, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.certificate import Certificate
 from cardqp.convex.support_qp import fit_support
-from cardqp.exact.branch_and_bound import BranchAndBound
+from cardqp.exact.branch_and_bound import PROOF_MEMORY, BranchAndBound
+from cardqp.exact.resume import replant
 from cardqp.exact.tree import Tree
 from cardqp.exact.warm_up import load_kernels
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.gap import relative_gap
 from cardqp.problem import SparseQP, lift
 from cardqp.screening.best_response import BestResponse
@@ -40,6 +44,7 @@ class Run:
     problem: SparseQP
     gap: float
     watch: Watch
+    search: BranchAndBound = field(default_factory=BranchAndBound)
     stages: list[Stage] = field(default_factory=list)
     x: FloatArray | None = None
 
@@ -75,9 +80,13 @@ def solve(
     level: int | None = None,
     gap: float = 1e-4,
     time_limit: float | None = 60.0,
+    node_limit: int | None = None,
+    threads: int = 1,
     callback: Callback | None = None,
     start: ArrayLike | None = None,
     spectrum: Spectrum | None = None,
+    resume: Solution | None = None,
+    proof_memory: float = PROOF_MEMORY,
 ) -> Solution:
     """Find a good sparse point and prove how good it is.
 
@@ -97,12 +106,23 @@ def solve(
     time_limit : float or None
         Seconds, not counting compilation in the first call; the best answer so far is
         returned with its bound.  A decomposition of ``Q`` is not cut short.
+    node_limit : int or None
+        The most branches that a search may process.
+    threads : int
+        How many branches are looked into at the same time.  The answer and the proof
+        do not depend on it.
     callback : callable, optional
         Called with a :class:`cardqp.Progress` between iterations; True stops.
     start : (n,) array, optional
         A point whose support is a good guess; it need not be feasible.
     spectrum : Spectrum, optional
         The decomposition of ``Q``, if it is at hand.
+    resume : Solution, optional
+        An earlier solution of the problem, with its certificate: the search goes on
+        where it stopped, after replaying what it has proved.
+    proof_memory : float
+        Bytes for the certificate.  A proof that needs more is not kept, and 0 keeps
+        none: the bound is then the search's word.
 
     Returns
     -------
@@ -118,13 +138,67 @@ def solve(
     ('OPTIMAL', [0], -2.0)
     """
     _check_settings(problem, method, level, gap)
+    check.at_least("proof_memory", proof_memory, 0.0)
+    check.count("threads", threads)
+    if node_limit is not None:
+        check.count("node_limit", node_limit)
+    if resume is not None:
+        _check_resume(resume, method)
     load_kernels()
-    with Watch(time_limit, callback) as watch:
-        run = Run(problem, gap, watch)
+    with Watch(time_limit, callback) as watch, _executor(threads) as executor:
+        search = BranchAndBound(
+            gap,
+            is_over=lambda: watch.is_over,
+            executor=executor,
+            node_limit=node_limit,
+            proof_memory=proof_memory,
+            with_estimate=callback is not None,
+        )
+        run = Run(problem, gap, watch, search)
+        if resume is not None:
+            return _resume(run, resume)
         if start is not None:
             guess = np.flatnonzero(check.vector("start", start, problem.n))
             run.offer(fit_support(problem, guess[: problem.rule.limit]).x)
         return _solve(run, method, level, spectrum)
+
+
+def _executor(threads: int) -> AbstractContextManager[Executor | None]:
+    return nullcontext() if threads == 1 else ThreadPoolExecutor(threads)
+
+
+def _check_resume(solution: Solution, method: str) -> None:
+    check.instance("resume", solution, Solution)
+    if method != "exact":
+        raise ParameterError('`resume` is for method "exact".')
+    if solution.certificate is None:
+        raise ParameterError(
+            "`resume` must be a solution with a certificate: raise `proof_memory`."
+        )
+
+
+def _resume(run: Run, solution: Solution) -> Solution:
+    """Replay what was proved, and go on from there."""
+    problem, certificate = run.problem, solution.certificate or Certificate()
+    x = solution.x
+    if x is not None:
+        x = check.vector("resume.x", x, problem.n)
+        if not problem.feasibility(x).holds():
+            raise ParameterError("`resume` must be a solution of this problem.")
+    try:
+        tree = replant(problem, certificate, solution.n_nodes, x)
+    except ProblemError as err:
+        raise ParameterError(
+            f"`resume` must be a solution of this problem: {err}"
+        ) from err
+    run.stages += solution.stages
+    tree, stop = run.stage(
+        "search",
+        lambda: iterate(run.search, tree, run.watch),
+        problem.n,
+        lambda done: (_undecided(done[0]), f"{done[0].n_nodes} nodes"),
+    )
+    return _conclude(run, tree, stop)
 
 
 def _solve(
@@ -215,7 +289,7 @@ def _search(
     root_only: bool = False,
 ) -> tuple[Tree, Stop]:
     """Branch and bound as one stage, from a feasible point if there is one."""
-    search = BranchAndBound(run.gap, root_only, lambda: run.watch.is_over)
+    search = replace(run.search, root_only=root_only)
     return run.stage(
         name,
         lambda: iterate(search, search.plant(problem, start), run.watch),
@@ -270,4 +344,8 @@ def _claim_more(solution: Solution) -> Solution:
     else:
         better = replace(solution, status=Status.OPTIMAL, stop=Stop.GAP)
         is_proved = solution.gap <= solution.tolerance
-    return better if is_proved and better.verify().ok else solution
+    if not is_proved:
+        return solution
+    # Without a certificate the bound is the search's word.
+    is_checked = solution.certificate is None or better.verify().ok
+    return better if is_checked else solution

@@ -1,20 +1,35 @@
 """The answer, what is proved about it, and how to check it."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from cardqp import storage
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate import Certificate
-from cardqp.exceptions import NotSolvedError
+from cardqp.certificate.archive import from_arrays, to_arrays
+from cardqp.exceptions import NotSolvedError, ProblemError
 from cardqp.feasibility import Feasibility
 from cardqp.gap import relative_gap
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
+
+_NUMBERS = (
+    "x",
+    "support",
+    "objective",
+    "lower_bound",
+    "gap",
+    "n_nodes",
+    "tolerance",
+)
+_STAGE = ("name", "seconds", "size_before", "size_after", "detail")
 
 SLACK = 1e-12
 """A recomputed number may differ this much, relatively, on another machine."""
@@ -147,9 +162,10 @@ class Solution:
 
     def verify(self) -> Verification:
         """Recompute feasibility, cardinality, objective and bound from the data."""
+        certificate = self.certificate
         lower = -np.inf
-        if self.certificate is not None:
-            lower = self.certificate.lower_bound(self.problem)
+        if certificate is not None:
+            lower = certificate.lower_bound(self.problem)
         if self.x is None:
             feasibility, objective = None, np.inf
         elif self.x.shape != (self.problem.n,) or not np.isfinite(self.x).all():
@@ -179,14 +195,60 @@ class Solution:
     def _complaints_about_bound(self, lower: float, gap: float) -> Iterator[str]:
         slack = SLACK * abs(lower) if np.isfinite(lower) else 0.0
         if not self.lower_bound <= lower + slack:
-            yield f"the certificate proves {lower}, not {self.lower_bound}"
+            if self.certificate is None:
+                yield "no certificate was kept, so the bound cannot be checked"
+            else:
+                yield f"the certificate proves {lower}, not {self.lower_bound}"
         claimed = relative_gap(self.problem, self.x, self.objective, self.lower_bound)
         if not np.isclose(self.gap, claimed, rtol=1e-6, atol=SLACK):
             yield f"the gap is {claimed}, not {self.gap}"
+        if self.certificate is None:
+            return
         if self.status is Status.OPTIMAL and not gap <= self.tolerance < 1.0:
             yield f"the gap is {gap:.2e}, not within {self.tolerance:.2e}"
         if self.status is Status.INFEASIBLE and lower != np.inf:
             yield "the certificate does not prove infeasibility"
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the solution and its certificate to a ``.npz`` archive.
+
+        The problem is not part of it: see :meth:`cardqp.SparseQP.save`.
+        """
+        arrays = {name: getattr(self, name) for name in _NUMBERS}
+        arrays |= {"status": self.status.name, "stop": self.stop.name}
+        stages = [[getattr(stage, name) for name in _STAGE] for stage in self.stages]
+        arrays["stages"] = json.dumps(stages)
+        if self.certificate is not None:
+            arrays |= to_arrays(self.certificate)
+        storage.write_arrays(path, arrays)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], problem: SparseQP) -> "Solution":
+        """Read a solution of a problem; nothing in it is believed before ``verify``.
+
+        Raises
+        ------
+        ProblemError
+            When the file is not a solution.
+        """
+        data = storage.read_arrays(path)
+        try:
+            numbers = {name: data[name] for name in _NUMBERS if name != "x"}
+            status, stop = Status[data["status"]], Stop[data["stop"]]
+            stages = tuple(Stage(*parts) for parts in json.loads(data["stages"]))
+        except (KeyError, TypeError, ValueError) as err:
+            raise ProblemError(
+                f"`path` must be a solution: {path} has no {err}."
+            ) from None
+        return cls(
+            x=data.get("x"),
+            status=status,
+            stop=stop,
+            stages=stages,
+            certificate=from_arrays(data) if "root.count" in data else None,
+            problem=problem,
+            **numbers,
+        )
 
     def raise_for_status(self) -> None:
         """Raise unless the solution is proved optimal.

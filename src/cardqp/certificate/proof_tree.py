@@ -41,9 +41,9 @@ class ProofTree:
         Row multipliers, or rays, of each record.
     point_end, fixed_end : (R,) int64 arrays
         Where the entries of each record end.
-    index, value : int32 and float64 arrays
+    index, value : arrays
         The nonzeros of the tangent points, one record after the other.
-    fixed : int32 array
+    fixed : int array
         Variables decided by Theorem 2 at each record: ``j + 1`` if j is switched on,
         ``-j - 1`` if it is switched off.
     """
@@ -101,6 +101,8 @@ _TYPES: dict[str, Any] = {
     "fixed": np.int32,
 }
 
+_SHORT = np.iinfo(np.int16).max
+
 
 class _Growing:
     """An array that grows at its end."""
@@ -113,8 +115,8 @@ class _Growing:
         """Append some values, or one value several times."""
         end = self.size + count
         if end > len(self.data):
-            larger = np.zeros((max(2 * len(self.data), end), *self.data.shape[1:]))
-            larger = larger.astype(self.data.dtype)
+            shape = (max(2 * len(self.data), end), *self.data.shape[1:])
+            larger = np.zeros(shape, self.data.dtype)
             larger[: self.size] = self.data[: self.size]
             self.data = larger
         self.data[self.size : end] = values
@@ -122,12 +124,30 @@ class _Growing:
 
 
 class ProofLog:
-    """A proof while it is being written."""
+    """A proof while it is being written.
 
-    def __init__(self, n_rows: int) -> None:
+    Parameters
+    ----------
+    n_rows : int
+        How many rows the problem has.
+    n : int, optional
+        How many variables it has; if few, they are stored as short integers.
+    single : bool
+        Whether dual points are stored in single precision.  Any dual point will do, so
+        this is a matter of memory only, if points are rounded before they are used.
+    """
+
+    def __init__(
+        self, n_rows: int, n: int | None = None, *, single: bool = False
+    ) -> None:
+        types = dict(_TYPES)
+        if n is not None and n < _SHORT:
+            types |= {"index": np.int16, "fixed": np.int16}
+        if single:
+            types["value"] = np.float32
         self._parts = {
             name: _Growing(dtype, n_rows if name == "beta" else None)
-            for name, dtype in _TYPES.items()
+            for name, dtype in types.items()
         }
 
     @classmethod
@@ -135,6 +155,8 @@ class ProofLog:
         """Go on writing a proof."""
         log = cls(tree.beta.shape[1])
         for name, array in tree.arrays().items():
+            width = array.shape[1] if name == "beta" else None
+            log._parts[name] = _Growing(array.dtype, width)
             log._parts[name].extend(array, len(array))
         return log
 
@@ -187,6 +209,10 @@ class ProofLog:
     def nbytes(self) -> int:
         """Memory in use."""
         return sum(part.data.nbytes for part in self._parts.values())
+
+    def stored(self, value: FloatArray) -> FloatArray:
+        """Numbers as they will be read from the proof."""
+        return value.astype(self._parts["value"].data.dtype).astype(np.float64)
 
     def tree(self) -> ProofTree:
         """The proof so far."""

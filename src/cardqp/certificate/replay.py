@@ -35,12 +35,15 @@ class OpenBranch:
         What its ancestors prove about it.
     record : int
         Where the nearest dual point on the way to the root is; -1 if nowhere.
+    depth : int
+        How many splits lead to it.
     """
 
     position: int
     status: IntArray
     floor: float
     record: int = -1
+    depth: int = 0
 
 
 @dataclass(slots=True)
@@ -165,7 +168,7 @@ class Replay:
         status[index] = sign
         variable = int(self.tree.branch[branch.position])
         if variable < 0:
-            return [OpenBranch(child, status, floor, record)]
+            return [OpenBranch(child, status, floor, record, branch.depth)]
         if status[variable] != 0:
             raise ProblemError("A branch decides a variable twice.")
         pair = []
@@ -173,7 +176,8 @@ class Replay:
             side = status.copy()
             side[variable] = value
             own = float(bounds.opposite(row, variable, -value))
-            pair.append(OpenBranch(position, side, max(floor, own), record))
+            best = max(floor, own)
+            pair.append(OpenBranch(position, side, best, record, branch.depth + 1))
         return pair
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
-from cardqp.certificate import ProofLog
 from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import SupportFit, fit_support
+from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import grow_greedily
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exact.root import RootPhase
@@ -29,6 +29,12 @@ RELAXATION_SHARE = 0.01
 ROOT_SLACK, NODE_SLACK = 0.01, 0.1
 """How well the relaxation of a branch that must be split is solved: the root's bound
 and fixings serve the whole tree, a node's only itself."""
+
+PROOF_MEMORY = 2e9
+"""Bytes for the record of the branches, unless something else is asked for."""
+
+LONG = 3000
+"""After this many branches a run counts as long."""
 
 BATCH = 4
 """Branches that are looked into before any of them is committed."""
@@ -56,8 +62,11 @@ class BranchAndBound:
         Looks into several branches at the same time.  The tree is the same without.
     node_limit : int or None
         The most branches to be processed.
-    keep_proof : bool
-        Whether to record the branches, for a certificate.
+    proof_memory : float
+        Bytes for the record of the branches.  When they are used up the record is
+        dropped; 0 keeps none.
+    with_estimate : bool
+        Whether to estimate the number of branches before a long run.
     """
 
     gap: float = 1e-4
@@ -65,7 +74,8 @@ class BranchAndBound:
     is_over: Callable[[], bool] = lambda: False
     executor: Executor | None = None
     node_limit: int | None = None
-    keep_proof: bool = True
+    proof_memory: float = PROOF_MEMORY
+    with_estimate: bool = False
 
     def plant(self, problem: SparseQP, incumbent: FloatArray | None = None) -> Tree:
         """The tree before its root is processed.
@@ -81,7 +91,7 @@ class BranchAndBound:
         x, nu = relaxation.start()
         nobody = SupportFit.nothing(problem)
         tree = Tree(problem, View.start(problem), relaxation, x, nu, nobody)
-        tree.log = ProofLog(len(problem.rows)) if self.keep_proof else None
+        tree.keep_proof = self.proof_memory > 0
         start = _NONE if incumbent is None else np.flatnonzero(incumbent)
         tree.offer(fit_support(problem, start))
         tree.offer(fit_support(problem, grow_greedily(problem, start)))
@@ -118,6 +128,11 @@ class BranchAndBound:
             raise
         for visit in visits:
             visit.commit(tree)
+        if tree.log is not None and tree.log.nbytes > self.proof_memory:
+            tree.keep_proof, tree.log = False, None
+        is_long = tree.n_nodes >= LONG and tree.n_open > 0
+        if self.with_estimate and is_long and np.isnan(tree.estimate):
+            tree.estimate = estimate_nodes(visitor, tree.root())
         return tree
 
     def done(self, tree: Tree) -> Stop | None:
@@ -141,6 +156,7 @@ class BranchAndBound:
             lower_bound=min(tree.lower_bound, tree.best.objective),
             n_open=tree.n_open,
             closed_share=tree.closed_share,
+            estimate=tree.estimate,
         )
 
     def cutoff(self, tree: Tree) -> float:

@@ -60,7 +60,7 @@ class RootPhase:
             np.isfinite(relaxed.anchor).all() and np.isfinite(relaxed.beta).all()
         )
         if not relaxed.rows_met or not is_finite:
-            tree.begin()
+            tree.begin(self.effort.tolerance)
             return
         support = round_switches(view.problem, view.choice, relaxed.switches)
         tree.offer(fit_support(view.exact, support))
@@ -77,7 +77,7 @@ class RootPhase:
         found = self._narrowing(decided)
         if found is None:
             tree.step_root(step, decided)
-            tree.begin()
+            tree.begin(self.effort.tolerance)
             return
         narrowing, problem = found
         tree.step_root(

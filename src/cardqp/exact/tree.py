@@ -2,6 +2,7 @@
 
 import heapq
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,21 +20,32 @@ MOST_OPEN = 100_000
 """The search goes depth first while more branches than this are open."""
 
 
-@dataclass(frozen=True, order=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """An open branch; the least bound is processed first, deeper ones before others.
 
-    ``index`` and ``value`` are the nonzeros of the point to start from, in scaled
-    units; ``nu`` are the multipliers of the rows.
+    Attributes
+    ----------
+    bound : float
+        What is known of the branch.
+    height : int
+        Minus its depth.
+    position : int
+        Its number, which no other branch has.
+    status : (n,) int8 array
+        1 for variables switched on, -1 for those switched off, 0 for the free.
+    entries, values : arrays
+        The nonzeros of the point to start from, in scaled units.
+    nu : array
+        Multipliers of the rows.
     """
 
     bound: float
     height: int
     position: int
-    status: IntArray = field(compare=False)
-    index: IntArray = field(compare=False)
-    value: FloatArray = field(compare=False)
-    nu: FloatArray = field(compare=False)
+    status: IntArray
+    entries: IntArray
+    values: FloatArray
+    nu: FloatArray
 
 
 @dataclass(slots=True)
@@ -53,7 +65,9 @@ class Tree:
     steps : list of RootStep
         The steps at the root.
     log : ProofLog or None
-        The branches so far; None if no record is kept.
+        The branches so far; None before the first, and if no record is kept.
+    keep_proof : bool
+        Whether to keep a record.
     heap, stack : lists of Node
         Open branches; those on the stack come first.
     best : SupportFit
@@ -64,6 +78,8 @@ class Tree:
         The least bound among closed branches.
     closed_share : float
         The share of the tree that is closed, a branch at depth d counting 2^-d.
+    estimate : float
+        How many branches there will be, if that was estimated.
     gap_unit : float
         What a gap is relative to, given the best point.
     n_nodes, n_created : int
@@ -82,12 +98,14 @@ class Tree:
     best: SupportFit
     steps: list[RootStep] = field(default_factory=list)
     log: ProofLog | None = None
+    keep_proof: bool = True
     heap: list[Node] = field(default_factory=list)
     stack: list[Node] = field(default_factory=list)
     supports: Supports | None = None
     is_rooted: bool = False
     closed_bound: float = np.inf
     closed_share: float = 0.0
+    estimate: float = np.nan
     gap_unit: float = np.inf
     n_nodes: int = 0
     n_created: int = 0
@@ -102,27 +120,45 @@ class Tree:
         if fit.x is None:
             return
         x = lift(fit.x, self.view.indices, self.problem.n)
-        objective = self.problem.objective(x)
-        if objective < self.best.objective:
-            self.best = SupportFit(x, fit.beta, objective)
-            self.gap_unit = gap_unit(self.problem, x, objective)
+        self.keep(SupportFit(x, fit.beta, self.problem.objective(x)))
+
+    def keep(self, fit: SupportFit) -> None:
+        """Keep a feasible point of the problem if it is the best."""
+        if fit.x is not None and fit.objective < self.best.objective:
+            self.best = fit
+            self.gap_unit = gap_unit(self.problem, fit.x, fit.objective)
 
     def step_root(self, step: RootStep, view: View) -> None:
         """Take a step at the root."""
         self.steps.append(step)
         self.view = view
 
-    def begin(self) -> None:
-        """Begin the tree with what the steps at the root have left."""
+    def begin(self, accuracy: float) -> None:
+        """Begin the tree with what the steps at the root have left.
+
+        Dual points are kept in single precision if that costs less than the accuracy.
+        """
         self.is_rooted = True
         self.supports = Supports.of(self.view.exact)
         self.n_created = 1
-        if self.log is not None:
+        if self.keep_proof:
+            self.log = self._new_log(accuracy)
             self.log.open(1)
+        self.push(self.root())
+
+    def root(self) -> Node:
+        """The branch that the tree begins with."""
         index = np.flatnonzero(self.x)
-        status = self.view.choice.status
-        floor = self.view.floor
-        self.push(Node(floor, 0, 0, status, index, self.x[index], self.nu))
+        status, floor = self.view.choice.status, self.view.floor
+        return Node(floor, 0, 0, status, index, self.x[index], self.nu)
+
+    def _new_log(self, accuracy: float) -> ProofLog:
+        x, problem = self.best.x, self.view.problem
+        single = False
+        if x is not None:
+            size, loss = np.abs(x).max(initial=0.0), self.problem.magnitude(x)
+            single = 1e-25 < size < 1e25 and 2.0**-24 * loss <= accuracy
+        return ProofLog(len(problem.rows), problem.n, single=bool(single))
 
     def push(self, node: Node) -> None:
         """Add an open branch."""
@@ -153,8 +189,10 @@ class Tree:
     @property
     def certificate(self) -> Certificate | None:
         """The proof so far."""
-        if self.log is None:
+        if not self.keep_proof:
             return None
+        if self.log is None:
+            return Certificate(tuple(self.steps))
         return Certificate(tuple(self.steps), self.log.tree())
 
 

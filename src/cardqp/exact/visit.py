@@ -19,6 +19,10 @@ from cardqp.sparsity import Choice
 
 _NONE = np.zeros(0, dtype=np.intp)
 
+ROUND_EVERY = 8
+"""One in so many relaxations of free problems is rounded to a support: swaps have
+usually found the best one before the first."""
+
 
 @dataclass(slots=True)
 class Visit:
@@ -66,9 +70,10 @@ class Visit:
         """Write what was found into the tree."""
         if tree.log is not None:
             self._record(tree.log)
-        if self.children:
-            self._push(tree)
-        else:
+        for child in self.open(tree.n_created):
+            tree.push(child)
+        tree.n_created += len(self.children)
+        if not self.children:
             tree.closed_share += 2.0**self.node.height
         tree.closed_bound = min(tree.closed_bound, self.closed)
         tree.n_nodes += 1
@@ -94,18 +99,23 @@ class Visit:
         if self.children:
             log.split(self.node.position, self.branch)
 
-    def _push(self, tree: Tree) -> None:
+    def open(self, first: int) -> list[Node]:
+        """The children, numbered from ``first`` on."""
+        if not self.children:
+            return []
         index = np.flatnonzero(self.x).astype(np.int32)
         value = self.x[index]
         height = self.node.height - (self.branch >= 0)
+        nodes = []
         for child, bound in enumerate(self.children):
             status = self.status
             if self.branch >= 0:
                 status = status.copy()
                 status[self.branch] = 1 - 2 * child
-            position = tree.n_created
-            tree.n_created += 1
-            tree.push(Node(bound, height, position, status, index, value, self.nu))
+            nodes.append(
+                Node(bound, height, first + child, status, index, value, self.nu)
+            )
+        return nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +215,11 @@ class Visitor:
     ) -> tuple[Visit, float, float, FloatArray, FloatArray, FloatArray]:
         """What a dual point, with the anchor in scaled units, proves about a branch."""
         relaxation = self.tree.relaxation
+        index = np.flatnonzero(anchor)
+        point = anchor[index] * relaxation.unit[index]
+        if self.tree.log is not None:
+            point = self.tree.log.stored(point)
+            anchor[index] = point / relaxation.unit[index]
         value, least, decided, on, off, costs = assess(
             relaxation.data,
             relaxation.margins,
@@ -214,12 +229,11 @@ class Visitor:
             beta * relaxation.row_scale,
             self.cutoff,
         )
-        index = np.flatnonzero(anchor)
         visit = Visit(
             node,
             Kind.POINT,
             index=index,
-            value=anchor[index] * relaxation.unit[index],
+            value=point,
             beta=beta,
             status=decided,
             closed=value,
@@ -229,7 +243,7 @@ class Visitor:
     def _relax(self, node: Node, slots: int) -> Visit:
         tree, data = self.tree, self.tree.relaxation.data
         x, nu = np.zeros(self.problem.n), node.nu.copy()
-        x[node.index] = node.value
+        x[node.entries] = node.values
         _, anchor, beta, z, worst, _ = kernels.relax_branch(
             data,
             node.status,
@@ -251,7 +265,8 @@ class Visitor:
             return visit
         value = max(value, node.bound)
         visit.x, visit.nu, visit.closed = x, nu, least
-        visit.support = self._round(node, z)
+        if self.tree.supports is None or node.position % ROUND_EVERY == 0:
+            visit.support = self._round(node, z)
         self._split(visit, value, z, on, off, costs)
         return visit
 

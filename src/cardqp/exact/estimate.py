@@ -1,0 +1,29 @@
+"""How large the tree will be, by Knuth's method."""
+
+import numpy as np
+
+from cardqp.exact.tree import Node
+from cardqp.exact.visit import Visitor
+
+DIVES = 20
+
+
+def estimate_nodes(visitor: Visitor, root: Node, dives: int = DIVES) -> float:
+    """The number of branches below the root, as random dives to the bottom suggest.
+
+    A dive goes down to one child at random; what it meets at depth d stands for ``2^d``
+    branches.  The mean is right, but it varies a lot.
+    """
+    rng = np.random.default_rng(0)
+    return float(np.mean([_dive(visitor, root, rng) for _ in range(dives)]))
+
+
+def _dive(visitor: Visitor, node: Node, rng: np.random.Generator) -> float:
+    total, weight = 0.0, 1.0
+    while True:
+        total += weight
+        children = visitor.visit(node).open(0)
+        if not children:
+            return total
+        weight *= len(children)
+        node = children[int(rng.integers(len(children)))]

@@ -1,0 +1,72 @@
+"""Take up a search where its certificate ends."""
+
+import heapq
+
+import numpy as np
+
+from cardqp._typing import FloatArray
+from cardqp.certificate import Certificate, ProofLog
+from cardqp.certificate.replay import OpenBranch
+from cardqp.convex.support_qp import SupportFit
+from cardqp.exact.relaxation import Relaxation
+from cardqp.exact.supports import Supports
+from cardqp.exact.tree import Node, Tree
+from cardqp.problem import SparseQP
+
+
+def replant(
+    problem: SparseQP, certificate: Certificate, n_nodes: int, x: FloatArray | None
+) -> Tree:
+    """The tree that a certificate describes, after replaying it.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    certificate : Certificate
+        The proof so far.
+    n_nodes : int
+        How many branches were processed.
+    x : (n,) array or None
+        The best point so far.
+
+    Raises
+    ------
+    ProblemError
+        When the certificate does not fit the problem.
+    """
+    view, closed, branches = certificate.resume(problem)
+    relaxation = Relaxation.prepare(view.problem)
+    start, nu = relaxation.start()
+    best = SupportFit.nothing(problem)
+    tree = Tree(problem, view, relaxation, start, nu, best, list(certificate.root))
+    tree.n_nodes, tree.closed_bound = n_nodes, closed
+    if x is not None:
+        beta = np.zeros(len(problem.rows))
+        tree.keep(SupportFit(x, beta, problem.objective(x)))
+    if len(certificate.tree):
+        tree.is_rooted = True
+        tree.supports = Supports.of(view.exact)
+        tree.log = ProofLog.resumed(certificate.tree)
+        tree.n_created = len(certificate.tree)
+        tree.closed_share = 1.0 - sum(2.0**-branch.depth for branch in branches)
+        for branch in branches:
+            heapq.heappush(tree.heap, _node(tree, certificate, branch))
+    return tree
+
+
+def _node(tree: Tree, certificate: Certificate, branch: OpenBranch) -> Node:
+    """An open branch, which starts from the nearest dual point."""
+    index, value = np.zeros(0, dtype=np.intp), np.zeros(0)
+    if branch.record >= 0:
+        index, value = certificate.tree.point(branch.record)
+        value = value.astype(np.float64) / tree.relaxation.unit[index]
+    return Node(
+        branch.floor,
+        -branch.depth,
+        branch.position,
+        branch.status,
+        index,
+        value,
+        tree.nu,
+    )
