@@ -301,9 +301,12 @@ class SparseQP:
             names=None if self.names is None else tuple(self.names[j] for j in indices),
         )
 
-    def with_quadratic(self, form: QuadraticForm) -> "SparseQP":
-        """The same problem with another quadratic form."""
-        return self._with(quadratic=form)
+    def with_quadratic(
+        self, form: QuadraticForm, ridge: FloatArray | None = None
+    ) -> "SparseQP":
+        """The same problem with another quadratic form, and another ridge if given."""
+        eta = self.eta if ridge is None else 1.0 / ridge
+        return self._with(quadratic=form, eta=eta)
 
     def move_to_ridge(self, diagonal: ArrayLike) -> "SparseQP":
         """The same problem with a diagonal taken out of ``Q`` and put into the ridge.

@@ -26,8 +26,11 @@ def to_arrays(certificate: Certificate) -> dict[str, Any]:
         }
         if step.narrowing is not None:
             parts["kept"] = step.narrowing.kept
-            if step.narrowing.moved is not None:
-                parts["moved"] = step.narrowing.moved
+            changes = {
+                "moved": step.narrowing.moved,
+                "minorant": step.narrowing.minorant,
+            }
+            parts |= {name: a for name, a in changes.items() if a is not None}
         arrays |= {f"root.{number}.{name}": part for name, part in parts.items()}
     return arrays
 
@@ -54,6 +57,7 @@ def _step(arrays: Mapping[str, Any], prefix: str) -> RootStep:
     narrowing = None
     if prefix + "kept" in arrays:
         kept = np.asarray(arrays[prefix + "kept"])
-        narrowing = Narrowing(kept, arrays.get(prefix + "moved"))
+        moved, minorant = (arrays.get(prefix + name) for name in ("moved", "minorant"))
+        narrowing = Narrowing(kept, moved, minorant)
     fixed_in, fixed_out = arrays[prefix + "fixed_in"], arrays[prefix + "fixed_out"]
     return RootStep(proof, fixed_in, fixed_out, narrowing)

@@ -6,6 +6,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.dual.bound import SeparableBound, tangent_bound
+from cardqp.minorant import sparse_minorant
 from cardqp.problem import SparseQP
 
 _NONE = np.zeros(0, dtype=np.intp)
@@ -45,7 +46,7 @@ class DualProof:
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """From here on only some variables count, and a diagonal of Q joins the ridge.
+    """From here on only some variables count, and Q is split in another way.
 
     Attributes
     ----------
@@ -53,13 +54,20 @@ class Narrowing:
         The variables that are not switched off; from here on they are numbered in this
         order.
     moved : (len(kept),) array or None
-        The diagonal; None leaves the form as it is.
+        A diagonal of Q that joins the ridge.
+    minorant : (len(kept), len(kept)) array or None
+        A matrix that takes the place of Q: see :mod:`cardqp.minorant`.
     """
 
     kept: IntArray
     moved: FloatArray | None = None
+    minorant: FloatArray | None = None
 
     def apply(self, problem: SparseQP) -> SparseQP:
         """The problem as seen from here on."""
         fewer = problem.restrict(self.kept)
-        return fewer if self.moved is None else fewer.move_to_ridge(self.moved)
+        if self.moved is not None:
+            fewer = fewer.move_to_ridge(self.moved)
+        if self.minorant is not None:
+            fewer = sparse_minorant(fewer, self.minorant)
+        return fewer

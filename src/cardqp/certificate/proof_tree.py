@@ -210,9 +210,10 @@ class ProofLog:
         """Memory in use."""
         return sum(part.data.nbytes for part in self._parts.values())
 
-    def stored(self, value: FloatArray) -> FloatArray:
-        """Numbers as they will be read from the proof."""
-        return value.astype(self._parts["value"].data.dtype).astype(np.float64)
+    @property
+    def is_single(self) -> bool:
+        """Whether dual points are stored in single precision."""
+        return bool(self._parts["value"].data.dtype == np.float32)
 
     def tree(self) -> ProofTree:
         """The proof so far."""

@@ -200,3 +200,63 @@ def assess(
             decided[j] = 1
             least = min(least, off[j])
     return value, least, decided, on, off, costs
+
+
+@compiled
+def round_anchor(
+    anchor: FloatArray, unit: FloatArray, single: bool
+) -> tuple[IntArray, FloatArray]:
+    """The nonzeros of an anchor as a certificate stores them, in the problem's units.
+
+    The anchor, which is in scaled units, is changed accordingly.
+    """
+    count = 0
+    index, point = np.empty(len(anchor), dtype=np.int32), np.empty(len(anchor))
+    for j in range(len(anchor)):
+        if anchor[j] != 0:
+            value = anchor[j] * unit[j]
+            if single:
+                value = float(np.float32(value))
+            anchor[j] = value / unit[j]
+            index[count], point[count] = j, value
+            count += 1
+    return index[:count].copy(), point[:count].copy()
+
+
+@compiled
+def most_undecided(
+    data: Data,
+    decided: IntArray,
+    x: FloatArray,
+    z: FloatArray,
+    costs: FloatArray,
+    by_share: bool,
+) -> int:
+    """The variable to split on; -1 if none is free.
+
+    Either the one with the largest share in the relaxed point, or the one whose switch
+    is least decided.  Where nothing is undecided, the one that the dual point would
+    switch on first.
+    """
+    best, cheapest, most = -1, -1, 0.0
+    for j in range(len(x)):
+        if decided[j] != 0:
+            continue
+        score = np.sqrt(data.w[j]) * abs(x[j]) if by_share else min(z[j], 1.0 - z[j])
+        if score > most and (by_share or score > 1e-6):
+            best, most = j, score
+        if cheapest < 0 or costs[j] < costs[cheapest]:
+            cheapest = j
+    return best if best >= 0 else cheapest
+
+
+@compiled
+def signed_changes(before: IntArray, after: IntArray) -> IntArray:
+    """Variables whose status changed, counted from one, with the sign of the new."""
+    count = 0
+    changes = np.empty(len(before), dtype=np.int32)
+    for j in range(len(before)):
+        if before[j] != after[j]:
+            changes[count] = after[j] * (j + 1)
+            count += 1
+    return changes[:count].copy()

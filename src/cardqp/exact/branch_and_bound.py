@@ -15,7 +15,7 @@ from cardqp.exact.incumbent import grow_greedily
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exact.root import RootPhase
 from cardqp.exact.tree import Tree, first_step
-from cardqp.exact.visit import Visitor
+from cardqp.exact.visit import NODE_SLACK, Visitor
 from cardqp.problem import SparseQP
 
 _NONE = np.zeros(0, dtype=np.intp)
@@ -26,9 +26,9 @@ CLOSING_SHARE = 0.99
 RELAXATION_SHARE = 0.01
 """Accuracy of a node's relaxation as a share of the gap."""
 
-ROOT_SLACK, NODE_SLACK = 0.01, 0.1
-"""How well the relaxation of a branch that must be split is solved: the root's bound
-and fixings serve the whole tree, a node's only itself."""
+ROOT_SLACK = 0.01
+"""How well the relaxation of the root is solved: its bound and fixings serve the whole
+tree, those of a node only itself."""
 
 PROOF_MEMORY = 2e9
 """Bytes for the record of the branches, unless something else is asked for."""

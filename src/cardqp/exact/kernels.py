@@ -140,6 +140,15 @@ def find_r(data: Data, step: Step, v: FloatArray, guess: float) -> float:
     return low if low > 0 else r
 
 
+@compiled
+def guess_r(step: Step, x: FloatArray) -> float:
+    """About the r at which x is the result of a prox; 0 if x does not tell."""
+    total = 0.0
+    for j in step.free:
+        total += abs(x[j]) * step.root[j]
+    return step.slots / total if total > 0 else 0.0
+
+
 @compiled_fast
 def fill_open(
     step: Step, status: IntArray, v: FloatArray, r: float, x: FloatArray, z: FloatArray
@@ -674,7 +683,7 @@ def relax(
     y, Qy = x.copy(), Qx.copy()
     x_new, z, v, slope = np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
     best, anchor, beta = -np.inf, x.copy(), nu / step.size
-    worst, r, tilt, momentum, is_done = 0.0, 0.0, 0.0, 1.0, False
+    worst, r, tilt, momentum, is_done = 0.0, guess_r(step, x), 0.0, 1.0, False
     for n_iter in range(1, max_iter + 1):
         for j in range(n):
             slope[j] = data.c[j] + 2.0 * Qy[j]

@@ -19,6 +19,9 @@ CHUNK, MAX_CHUNKS = 200, 10
 """Iterations between two looks at the clock, and how often; a bound is valid after any
 number of them."""
 
+ROUGH = 0.01
+"""Relative accuracy of these eigenvalues."""
+
 DOMINANCE = 1.5
 """How far the first eigenvalue must be above the second to be treated apart."""
 
@@ -212,7 +215,8 @@ def _leading_pair(matrix: FloatArray, is_gram: bool) -> tuple[float, float, Floa
     if not is_gram and columns <= rows:
         direction = matrix @ direction
         direction /= max(float(np.linalg.norm(direction)), 1e-300)
-    return 1.01 * float(values[-1]), 1.01 * float(values[0]), direction
+    above = 1.0 + 2.0 * ROUGH
+    return above * float(values[-1]), above * float(values[0]), direction
 
 
 def _top_two(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -220,9 +224,11 @@ def _top_two(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     if len(matrix) > 32:
         start = np.random.default_rng(0).standard_normal(len(matrix))
         try:
-            values, vectors = scipy.sparse.linalg.eigsh(matrix, k=2, v0=start, tol=1e-6)
+            values, vectors = scipy.sparse.linalg.eigsh(
+                matrix, k=2, v0=start, tol=ROUGH, ncv=12
+            )
             return values, vectors
-        except scipy.sparse.linalg.ArpackNoConvergence:
+        except scipy.sparse.linalg.ArpackError:
             pass  # a full decomposition does it
     values, vectors = np.linalg.eigh(matrix)
     keep = [-2, -1] if len(matrix) > 1 else [-1, -1]

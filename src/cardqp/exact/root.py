@@ -8,12 +8,18 @@ from cardqp._typing import IntArray
 from cardqp.certificate import DualProof, Narrowing, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import fit_support
+from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import round_switches
 from cardqp.exact.relaxation import Effort, Relaxation
+from cardqp.exact.sparse_split import Split
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
+from cardqp.exact.split_ascent import tightest_split
+from cardqp.exact.supports import Supports
 from cardqp.exact.tree import Tree
+from cardqp.exact.visit import NODE_SLACK, Visitor
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
+from cardqp.quadratic import Factor
 
 _NONE = np.zeros(0, dtype=np.intp)
 
@@ -27,6 +33,16 @@ more than the second of the gap at the best point."""
 
 LOOSE = 5.0
 """A diagonal is optimised if the root leaves this many times the gap asked for."""
+
+WIDEST = 1500
+"""The most variables for which the matrix is formed where a factor was given."""
+
+VERY_LOOSE = 0.1
+"""A sparse minorant is optimised if the root leaves this gap."""
+
+EASY, EASY_DIVES, EASY_GAP = 300, 4, 0.08
+"""A sparse minorant is good enough if so many dives expect fewer branches than this.
+Dives are not tried with a larger gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +125,65 @@ class RootPhase:
             return found or self._apply(view, Narrowing(kept, moved)) or plain
         if found is None and self._is_loose(view):
             self.tree.tightened = len(kept)
-            moved = tightest_diagonal(
-                problem.restrict(kept), view.choice.narrow(kept), self.tree.gap_unit
-            )
-            if moved is not None:
-                found = self._apply(view, Narrowing(kept, moved))
+            found = self._tighten(view, kept)
+        if found is None and isinstance(problem.quadratic, Factor):
+            found = self._form(view, kept)
         return found
+
+    def _form(self, view: View, kept: IntArray) -> tuple[Narrowing, SparseQP] | None:
+        """The problem with its matrix formed.
+
+        Relaxed points are sparse: a product with the matrix costs less than one with
+        the factor.
+        """
+        if len(kept) > WIDEST:
+            return None
+        return self._apply(view, Narrowing(kept, np.zeros(len(kept))))
+
+    def _tighten(self, view: View, kept: IntArray) -> tuple[Narrowing, SparseQP] | None:
+        """A better split of what is left, which takes longer to find."""
+        problem, choice = view.problem.restrict(kept), view.choice.narrow(kept)
+        size = self.tree.gap_unit
+        moved = tightest_diagonal(problem, choice, size)
+        if moved is not None:
+            return self._apply(view, Narrowing(kept, moved))
+        if self.tree.best.objective - view.floor < VERY_LOOSE * size:
+            return None
+        supports = Supports.of(view.exact.restrict(kept))
+        if supports is None or not supports.is_fine(view.floor, self.effort.tolerance):
+            return None  # what a split loses at leaves must be made up for there
+        split = tightest_split(
+            problem,
+            choice,
+            self.tree.best.objective,
+            size,
+            self.effort.is_over,
+            lambda split: self._is_easy(view, kept, split, supports),
+        )
+        if split is None or split.bound < view.floor:
+            return None
+        return Narrowing(kept, minorant=split.P), split.minorant
+
+    def _is_easy(
+        self, view: View, kept: IntArray, split: Split, supports: Supports
+    ) -> bool:
+        """Whether the tree will be small with a split, as a few dives suggest."""
+        tree = self.tree
+        if tree.best.objective - split.bound > EASY_GAP * tree.gap_unit:
+            return False
+        relaxation = Relaxation.prepare(split.minorant)
+        trial = Tree(
+            tree.problem,
+            view.narrowed(Narrowing(kept, minorant=split.P), split.minorant),
+            relaxation,
+            split.anchor / relaxation.unit,
+            tree.nu,
+            tree.best,
+            supports=supports,
+        )
+        effort = replace(self.effort, slack=NODE_SLACK)
+        visitor = Visitor(trial, self.cutoff, effort)
+        return estimate_nodes(visitor, trial.root(), EASY_DIVES) < EASY
 
     def _apply(
         self, view: View, narrowing: Narrowing

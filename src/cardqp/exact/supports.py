@@ -68,6 +68,11 @@ class Supports:
         bound = self.constant - gain * (1.0 + 2.0 * self.error)
         return bound, np.sort(np.concatenate([inside, chosen]))
 
+    def is_fine(self, bound: float, tolerance: float) -> bool:
+        """Whether the error in a bound is small."""
+        loss = 2.0 * self.error * abs(bound - self.constant)
+        return bool(np.isfinite(bound) and loss <= tolerance)
+
     def estimate(self, support: IntArray) -> float:
         """The objective of the best point on a support, about."""
         gain, _ = best_completion(self.G, self.c, support, _NONE, 0)

@@ -10,7 +10,12 @@ from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.convex.violation import least_violation
 from cardqp.dual.ray import proves_empty
 from cardqp.exact import kernels
-from cardqp.exact.assessment import assess
+from cardqp.exact.assessment import (
+    assess,
+    most_undecided,
+    round_anchor,
+    signed_changes,
+)
 from cardqp.exact.incumbent import round_switches
 from cardqp.exact.relaxation import CHUNK, Effort
 from cardqp.exact.tree import Node, Tree
@@ -18,6 +23,9 @@ from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
 
 _NONE = np.zeros(0, dtype=np.intp)
+
+NODE_SLACK = 0.1
+"""How well the relaxation of a branch that must be split is solved."""
 
 ROUND_EVERY = 8
 """One in so many relaxations of free problems is rounded to a support: swaps have
@@ -40,6 +48,8 @@ class Visit:
         What is decided after Theorem 2.
     closed : float
         The least bound among what was closed.
+    bound : float
+        The bound of what was not closed.
     branch : int
         The variable to split on; -1 to go on with one child.
     children : tuple of float
@@ -59,6 +69,7 @@ class Visit:
     beta: FloatArray = field(default_factory=lambda: np.zeros(0))
     status: IntArray = field(default_factory=lambda: _NONE)
     closed: float = np.inf
+    bound: float = -np.inf
     branch: int = -1
     children: tuple[float, ...] = ()
     x: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -86,8 +97,7 @@ class Visit:
     def _record(self, log: ProofLog) -> None:
         fixed = None
         if self.children:
-            decided = np.flatnonzero(self.status != self.node.status)
-            fixed = self.status[decided] * (decided + 1)
+            fixed = signed_changes(self.node.status, self.status)
         log.settle(
             self.node.position,
             self.kind,
@@ -169,19 +179,12 @@ class Visitor:
         free = np.flatnonzero(node.status == 0)
         bound, support = supports.best(np.flatnonzero(node.status > 0), free, slots)
         objective = self.tree.best.objective
-        if not bound >= min(self.cutoff, objective) and not self._is_fine(bound):
+        is_fine = supports.is_fine(bound, self.effort.tolerance)
+        if not bound >= min(self.cutoff, objective) and not is_fine:
             return None
         visit = Visit(node, Kind.COMPLETED, closed=max(bound, node.bound))
         visit.support = support if bound < objective else None
         return visit
-
-    def _is_fine(self, bound: float) -> bool:
-        """Whether the error in the gain of a support is small against the gap."""
-        supports = self.tree.supports
-        if supports is None or not np.isfinite(bound):
-            return False
-        loss = 2.0 * supports.error * abs(bound - supports.constant)
-        return bool(loss <= self.effort.tolerance)
 
     def _is_leaf(self, n_free: int, slots: int) -> bool:
         """Whether the branch is a quadratic program on one support."""
@@ -197,7 +200,7 @@ class Visitor:
             return self._empty(node) or Visit(node, closed=node.bound)
         scaled, beta = fit.x / self.tree.relaxation.unit, fit.beta
         visit, *_ = self._assess(node, slots, scaled, beta)
-        visit.closed, visit.fit = max(visit.closed, node.bound), fit
+        visit.closed, visit.fit = visit.bound, fit
         return visit
 
     def _empty(self, node: Node) -> Visit | None:
@@ -212,14 +215,14 @@ class Visitor:
 
     def _assess(
         self, node: Node, slots: int, anchor: FloatArray, beta: FloatArray
-    ) -> tuple[Visit, float, float, FloatArray, FloatArray, FloatArray]:
-        """What a dual point, with the anchor in scaled units, proves about a branch."""
-        relaxation = self.tree.relaxation
-        index = np.flatnonzero(anchor)
-        point = anchor[index] * relaxation.unit[index]
-        if self.tree.log is not None:
-            point = self.tree.log.stored(point)
-            anchor[index] = point / relaxation.unit[index]
+    ) -> tuple[Visit, FloatArray, FloatArray, FloatArray]:
+        """What a dual point, with the anchor in scaled units, proves about a branch.
+
+        Also the bounds with each variable switched on and off, and their costs.
+        """
+        relaxation, log = self.tree.relaxation, self.tree.log
+        single = log is not None and log.is_single
+        index, point = round_anchor(anchor, relaxation.unit, single)
         value, least, decided, on, off, costs = assess(
             relaxation.data,
             relaxation.margins,
@@ -229,23 +232,17 @@ class Visitor:
             beta * relaxation.row_scale,
             self.cutoff,
         )
-        visit = Visit(
-            node,
-            Kind.POINT,
-            index=index,
-            value=point,
-            beta=beta,
-            status=decided,
-            closed=value,
-        )
-        return visit, value, least, on, off, costs
+        visit = Visit(node, Kind.POINT, index, point, beta, decided, least)
+        visit.bound = max(value, node.bound)
+        return visit, on, off, costs
 
     def _relax(self, node: Node, slots: int) -> Visit:
-        tree, data = self.tree, self.tree.relaxation.data
+        """Relax a branch; close it or split it."""
+        relaxation = self.tree.relaxation
         x, nu = np.zeros(self.problem.n), node.nu.copy()
         x[node.entries] = node.values
         _, anchor, beta, z, worst, _ = kernels.relax_branch(
-            data,
+            relaxation.data,
             node.status,
             slots,
             self.cutoff - self.problem.constant,
@@ -259,54 +256,29 @@ class Visitor:
             return empty
         if not (np.isfinite(anchor).all() and np.isfinite(beta).all()):
             anchor, beta = np.zeros(len(x)), np.zeros(len(nu))
-        beta = beta / tree.relaxation.row_scale
-        visit, value, least, on, off, costs = self._assess(node, slots, anchor, beta)
-        if value >= self.cutoff:
+        visit, on, off, costs = self._assess(
+            node, slots, anchor, beta / relaxation.row_scale
+        )
+        if visit.bound >= self.cutoff:
+            visit.closed = visit.bound
             return visit
-        value = max(value, node.bound)
-        visit.x, visit.nu, visit.closed = x, nu, least
+        visit.x, visit.nu = x, nu
         if self.tree.supports is None or node.position % ROUND_EVERY == 0:
             visit.support = self._round(node, z)
-        self._split(visit, value, z, on, off, costs)
+        by_share = self.tree.supports is not None
+        branch = most_undecided(relaxation.data, visit.status, x, z, costs, by_share)
+        self._split(visit, branch, on[branch], off[branch])
         return visit
 
-    def _split(
-        self,
-        visit: Visit,
-        value: float,
-        z: FloatArray,
-        on: FloatArray,
-        off: FloatArray,
-        costs: FloatArray,
-    ) -> None:
-        """Choose the variable to split on, unless the branch is a leaf now."""
-        status = visit.status
-        slots = self.problem.rule.limit - int(np.count_nonzero(status > 0))
-        free = np.flatnonzero(status == 0)
-        if slots < 0 or self._is_leaf(len(free), slots):
-            visit.children = (value,)
+    def _split(self, visit: Visit, branch: int, on: float, off: float) -> None:
+        """Split a branch on a variable, unless it is a leaf now."""
+        slots = self.problem.rule.limit - int(np.count_nonzero(visit.status > 0))
+        n_free = len(visit.status) - int(np.count_nonzero(visit.status))
+        if slots < 0 or self._is_leaf(n_free, slots):
+            visit.children = (visit.bound,)
             return
-        branch = self._choose(free, visit.x, z, costs)
         visit.branch = branch
-        visit.children = (max(value, on[branch]), max(value, off[branch]))
-
-    def _choose(
-        self, free: IntArray, x: FloatArray, z: FloatArray, costs: FloatArray
-    ) -> int:
-        """The free variable with the largest share in the relaxed point.
-
-        With bounds, rows or a penalty, the one whose switch is least decided; where
-        nothing is undecided, the one that the dual point would switch on first.
-        """
-        data = self.tree.relaxation.data
-        if self.tree.supports is not None:
-            score = np.sqrt(data.w[free]) * np.abs(x[free])
-        else:
-            score = np.minimum(z[free], 1.0 - z[free])
-        best = int(score.argmax())
-        if not score[best] > 1e-6 * max(1.0, float(score.max())):
-            best = int(costs[free].argmin())
-        return int(free[best])
+        visit.children = (max(visit.bound, on), max(visit.bound, off))
 
     def _round(self, node: Node, z: FloatArray) -> IntArray | None:
         """The support that the switches point to, if it is worth fitting."""

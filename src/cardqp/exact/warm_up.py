@@ -5,7 +5,12 @@ from functools import cache
 import numpy as np
 
 from cardqp.certificate.completions import completion_bound
-from cardqp.exact.assessment import assess
+from cardqp.exact.assessment import (
+    assess,
+    most_undecided,
+    round_anchor,
+    signed_changes,
+)
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exact.supports import Supports
 from cardqp.problem import SparseQP
@@ -19,7 +24,10 @@ def load_kernels() -> None:
     relaxation, root = Relaxation.prepare(problem), Choice.root(2, 1)
     x, nu = relaxation.start()
     relaxation.solve(root, x, nu, Effort(1.0))
+    round_anchor(x, relaxation.unit, False)
     assess(relaxation.data, relaxation.margins, root.status, 1, x, nu, 0.0)
+    most_undecided(relaxation.data, root.status, x, x, x, True)
+    signed_changes(root.status, root.status)
     inside, free = np.arange(0), np.arange(2)
     if (supports := Supports.of(problem)) is not None:
         supports.best(inside, free, 1)

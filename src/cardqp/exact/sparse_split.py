@@ -1,0 +1,196 @@
+"""Sparse minorants to choose from: what is above a level in each eigenvalue."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from cardqp._typing import FloatArray
+from cardqp.dual.bound import tangent_bound
+from cardqp.exact.relaxation import Effort, Relaxation
+from cardqp.exceptions import ProblemError
+from cardqp.minorant import ridge_left, ridge_unit, sparse_minorant
+from cardqp.problem import SparseQP
+from cardqp.quadratic import Factor
+from cardqp.sparsity import Choice
+
+MOST_VARIABLES = 2000
+"""The most variables for which dense splits are looked for."""
+
+ENOUGH = 0.75
+"""The share of every ridge that the start of an ascent must leave."""
+
+LEAST_LEVEL = 1e-3
+"""A level, in units of the ridge, that comes close to no split at all."""
+
+ACCURACY = 1e-5
+"""How well the relaxation of a split is solved, as a share of the objective."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """A sparse minorant and the bound it gives on a branch.
+
+    Attributes
+    ----------
+    P : (n, n) array
+        The part of ``Q`` that stays quadratic.
+    minorant : SparseQP
+        The problem with ``P`` in place of ``Q``.
+    anchor : (n,) array
+        The point whose tangent gives the bound (Theorem 1 for the minorant).
+    bound : float
+        A lower bound on the problem's objective over the branch, constant included.
+    """
+
+    P: FloatArray
+    minorant: SparseQP
+    anchor: FloatArray
+    bound: float
+
+    @classmethod
+    def relax(
+        cls,
+        problem: SparseQP,
+        choice: Choice,
+        P: FloatArray,
+        x: FloatArray,
+        effort: Effort,
+    ) -> "Split | None":
+        """Split and solve the relaxation from ``x``; None if ``P`` does not do."""
+        try:
+            minorant = sparse_minorant(problem, P)
+            relaxation = Relaxation.prepare(minorant)
+        except ProblemError:
+            return None
+        start = x / relaxation.unit
+        relaxed = relaxation.solve(choice, start, relaxation.start()[1], effort)
+        bound = tangent_bound(minorant, relaxed.anchor, relaxed.beta).value(choice)
+        return cls(P, minorant, relaxed.anchor, bound)
+
+
+def is_splittable(problem: SparseQP, choice: Choice) -> bool:
+    """Whether splits are looked for: no rows, bounds or penalty, and not too large."""
+    is_plain = problem.is_free and problem.rule.penalty == 0
+    return is_plain and choice.slots >= 1 and problem.n <= MOST_VARIABLES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """The eigenvalues of ``Q`` and its eigenvectors in the units where the ridge is 1.
+
+    Attributes
+    ----------
+    values : (k,) array
+        The eigenvalues, decreasing.
+    vectors : (n, k) array
+        The eigenvectors.
+    unit : (n,) array
+        The units.
+    """
+
+    values: FloatArray
+    vectors: FloatArray
+    unit: FloatArray
+
+    @classmethod
+    def of(cls, problem: SparseQP) -> "Levels":
+        """Decompose once for all levels."""
+        form, unit = problem.quadratic, ridge_unit(problem)
+        if isinstance(form, Factor) and len(form.array) < problem.n:
+            _, roots, rows = scipy.linalg.svd(
+                form.array * unit, full_matrices=False, check_finite=False
+            )
+            return cls(roots**2, rows.T, unit)
+        scaled = unit[:, None] * form.dense() * unit
+        values, vectors = scipy.linalg.eigh(scaled, driver="evd", check_finite=False)
+        return cls(values[::-1], vectors[:, ::-1], unit)
+
+    def above(self, level: float) -> FloatArray:
+        """``P``: what is above a level in each eigenvalue, in the problem's units."""
+        keep = int(np.count_nonzero(self.values > level))
+        roots = self.vectors[:, :keep] * np.sqrt(self.values[:keep] - level)
+        roots /= self.unit[:, None]
+        return np.asarray(roots @ roots.T)
+
+
+def highest_level(problem: SparseQP, levels: Levels) -> float:
+    """About the highest level that leaves enough of every ridge, to start an ascent at.
+
+    Searched for by factors of 2, up or down from 1, and then of the root of 2.
+    """
+
+    def leaves_enough(level: float) -> bool:
+        ridge = ridge_left(problem, levels.above(level))
+        return bool((ridge >= ENOUGH * problem.ridge).all())
+
+    level = 1.0
+    while level > LEAST_LEVEL and not leaves_enough(level):
+        level *= 0.5
+    if level == 1.0:
+        while level < levels.values[0] and leaves_enough(2.0 * level):
+            level *= 2.0
+    between = level * 2.0**0.5
+    return between if leaves_enough(between) else level
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scan:
+    """The best level and its split.
+
+    Attributes
+    ----------
+    level : float
+        The level, in units of the ridge.
+    split : Split
+        The split there.
+    levels : Levels
+        The decomposition, for other levels.
+    """
+
+    level: float
+    split: Split
+    levels: Levels
+
+
+def scan_levels(
+    problem: SparseQP,
+    choice: Choice,
+    x: FloatArray,
+    size: float,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Scan | None:
+    """Try 1, 2, 4, ... times the ridge as level until the bound drops.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    choice : Choice
+        The branch whose bound counts.
+    x : (n,) array
+        Where the relaxation starts.
+    size : float
+        The size of the objective, the unit of gaps.
+    is_over : callable
+        Whether time is up.
+
+    Returns
+    -------
+    Scan or None
+        None for problems with rows, bounds or a penalty, for large ones, and where no
+        level leaves the ridge positive.
+    """
+    if not is_splittable(problem, choice):
+        return None
+    levels = Levels.of(problem)
+    effort = Effort(ACCURACY * size, is_over=is_over)
+    best, level = None, 1.0
+    while level < levels.values[0] and not is_over():
+        split = Split.relax(problem, choice, levels.above(level), x, effort)
+        if split is None or (best is not None and split.bound < best.split.bound):
+            break
+        best, x = Scan(level, split, levels), split.anchor
+        level *= 2.0
+    return best

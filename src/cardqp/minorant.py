@@ -1,0 +1,108 @@
+r"""Splits of Q that hold for sparse points only, and are the better for it.
+
+Let ``P`` be any positive semidefinite matrix and ``R = Q - P``.  A point with at most
+``K`` nonzeros sees at most ``K - 1`` off-diagonal entries in each row of ``R``, so
+
+.. math::
+    x^\top Q x \ge x^\top P x + \sum_j d_j x_j^2, \qquad
+    d_j = R_{jj} - \text{the sum of the } K - 1 \text{ largest } |R_{ij}|,\; i \ne j .
+
+The problem with ``P`` in place of ``Q`` and the ridge raised by ``d`` is a *sparse
+minorant*: no larger than the original at every point that the original allows.  All
+this is done in the units in which the ridge is 1.
+"""
+
+import numpy as np
+
+from cardqp import _validation as check
+from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray
+from cardqp.exceptions import ProblemError
+from cardqp.problem import SparseQP
+from cardqp.quadratic import Factor, Gram
+
+
+def sparse_minorant(problem: SparseQP, P: ArrayLike) -> SparseQP:
+    """The problem with ``P`` in place of ``Q``, and in the ridge what that leaves over.
+
+    Its objective is at most the problem's at every point with no more nonzeros than
+    the problem allows.  The ridge is rounded down by all the errors made here and by
+    what the problem's own form may be off; what ``P`` itself lacks to be positive
+    semidefinite is paid for by the new form's defect.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem; its constraints, if any, are kept.
+    P : (n, n) array
+        A matrix; its symmetric part counts.
+
+    Raises
+    ------
+    ProblemError
+        When ``P`` is not positive semidefinite, or a ridge would not stay positive.
+
+    Examples
+    --------
+    >>> problem = SparseQP([[2.0, 1.0], [1.0, 2.0]], [1.0, 1.0], eta=1.0, sparsity=1)
+    >>> sparse_minorant(problem, np.zeros((2, 2))).ridge.round(6)
+    array([3., 3.])
+    """
+    given = check.real_array("P", P, 2)
+    if given.shape != (problem.n, problem.n):
+        raise ProblemError(
+            f"`P` must have the shape of `Q`, {(problem.n, problem.n)}: "
+            f"its shape is {given.shape}."
+        )
+    symmetric = 0.5 * (given + given.T)
+    try:
+        defect = check.convexity_defect(symmetric)
+    except ProblemError as error:
+        raise ProblemError("`P` must be positive semidefinite.") from error
+    ridge = ridge_left(problem, symmetric)
+    if not (ridge > 2.0 * defect).all():
+        raise ProblemError("`P` must leave every ridge positive.")
+    return problem.with_quadratic(Gram(symmetric, defect), ridge)
+
+
+def ridge_left(problem: SparseQP, P: FloatArray) -> FloatArray:
+    """The ridge of the sparse minorant, rounded down."""
+    form, unit = problem.quadratic, ridge_unit(problem)
+    Q, terms = form.dense(), problem.rule.limit + 32
+    if isinstance(form, Factor):
+        # Each entry of F'F is off by (rows + 3) u |F_i| |F_j| at most, and a point
+        # with K nonzeros sees at most K times the diagonal of such a matrix.
+        terms += (len(form.array) + 4) * (problem.rule.limit + 1)
+        Q = 0.5 * (Q + Q.T)
+    diagonal, reach, _ = sparse_reach(
+        unit[:, None] * (Q - P) * unit, problem.rule.limit
+    )
+    size = np.abs(diagonal) + reach + 1.0 + form.diagonal * unit**2
+    loss = form.defect * unit**2 + terms * UNIT_ROUNDOFF * size
+    return np.asarray(problem.ridge * (1.0 + (diagonal - reach - loss)))
+
+
+def ridge_unit(problem: SparseQP) -> FloatArray:
+    """The units of the variables in which every ridge is 1."""
+    return np.asarray(1.0 / np.sqrt(problem.ridge))
+
+
+def sparse_reach(
+    R: FloatArray, limit: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What a point with few nonzeros sees of each row of a symmetric matrix.
+
+    Returns
+    -------
+    diagonal, reach, cut : (n,) arrays
+        The diagonal; the sum of the ``limit - 1`` largest other entries in magnitude;
+        and the smallest of these (infinite if there are none).
+    """
+    n = len(R)
+    count = min(limit, n) - 1
+    if count <= 0:
+        return R.diagonal().copy(), np.zeros(n), np.full(n, np.inf)
+    magnitudes = np.abs(R)
+    np.fill_diagonal(magnitudes, 0.0)
+    magnitudes.partition(n - count, axis=1)
+    largest = magnitudes[:, n - count :]
+    return R.diagonal().copy(), largest.sum(axis=1), largest[:, 0].copy()
