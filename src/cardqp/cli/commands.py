@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from cardqp.cli.main import INFEASIBLE, SOLVED, STOPPED_EARLY, UNKNOWN
+from cardqp.cli.main import INFEASIBLE, REFUTED, SOLVED, STOPPED_EARLY, UNKNOWN
 from cardqp.cli.progress import ProgressLine
 from cardqp.cli.report import solution_table
 from cardqp.cli.tables import read_regression
@@ -21,22 +21,44 @@ PICTURES = (".png", ".pdf", ".svg")
 
 def run(options: argparse.Namespace) -> int:
     """Run the chosen command."""
-    return demo(options) if options.command == "demo" else solve_file(options)
+    commands = {"demo": demo, "solve": solve_file, "verify": verify_file}
+    return commands[options.command](options)
 
 
 def solve_file(options: argparse.Namespace) -> int:
     """``cardqp solve FILE``."""
+    if options.save is not None:
+        _check_folder("--save", options.save)
     problem = _load(options)
-    solution = _solve(problem, options)
+    resume = options.resume and Solution.load(options.resume, problem)
+    solution = _solve(problem, options, resume)
+    if options.save is not None:
+        solution.save(options.save)
     _show(solution, options)
     return exit_code(solution)
+
+
+def verify_file(options: argparse.Namespace) -> int:
+    """``cardqp verify PROBLEM SOLUTION``."""
+    solution = Solution.load(options.solution, SparseQP.load(options.file))
+    found = solution.verify()
+    print(f"claimed: {solution!r}")
+    print(
+        f"found: objective {found.objective:.10g}, "
+        f"lower bound {found.lower_bound:.10g}, gap {found.gap:.2e}"
+    )
+    for complaint in found.complaints:
+        print(f"refused: {complaint}")
+    if found.ok:
+        print("Every claim is confirmed.")
+    return SOLVED if found.ok else REFUTED
 
 
 def demo(options: argparse.Namespace) -> int:
     """``cardqp demo``: the main job on data that comes with scikit-learn."""
     _check_picture(options.output)
     problem = diabetes_problem()
-    solution = _solve(problem, options)
+    solution = _solve(problem, options, None)
     _show(solution, options)
     with ProgressLine(sys.stderr, quiet=options.json) as progress:
         steps = hierarchy(problem, time_limit=options.time_limit, callback=progress)
@@ -80,8 +102,12 @@ def _check_picture(path: str) -> None:
         raise ParameterError(
             f"`--output` must end in one of {', '.join(PICTURES)}: it is {path}."
         )
+    _check_folder("--output", path)
+
+
+def _check_folder(option: str, path: str) -> None:
     if not Path(path).resolve().parent.is_dir():
-        raise ParameterError(f"`--output` must be in an existing folder: {path}.")
+        raise ParameterError(f"`{option}` must be in an existing folder: {path}.")
 
 
 def _load(options: argparse.Namespace) -> SparseQP:
@@ -105,7 +131,9 @@ def _load(options: argparse.Namespace) -> SparseQP:
     raise ProblemError(f"`file` must end in .npz or .csv: it is {options.file}.")
 
 
-def _solve(problem: SparseQP, options: argparse.Namespace) -> Solution:
+def _solve(
+    problem: SparseQP, options: argparse.Namespace, resume: Solution | None
+) -> Solution:
     with ProgressLine(sys.stderr, quiet=options.json) as progress:
         return solve(
             problem,
@@ -113,7 +141,10 @@ def _solve(problem: SparseQP, options: argparse.Namespace) -> Solution:
             level=options.level,
             gap=options.gap,
             time_limit=options.time_limit,
-            callback=progress,
+            node_limit=options.node_limit,
+            threads=options.threads,
+            callback=progress if progress.active else None,
+            resume=resume,
         )
 
 

@@ -8,11 +8,11 @@ from typing import NoReturn, TypeAlias
 
 from cardqp import __version__
 
-SOLVED, BAD_INPUT, STOPPED_EARLY, INFEASIBLE, UNKNOWN = 0, 2, 3, 4, 5
+SOLVED, REFUTED, BAD_INPUT, STOPPED_EARLY, INFEASIBLE, UNKNOWN = 0, 1, 2, 3, 4, 5
 
 EXIT_CODES = """\
-exit codes: 0 solved; 2 bad input; 3 stopped early with a feasible point;
-4 infeasible (proved); 5 stopped without a feasible point"""
+exit codes: 0 solved, or verified; 1 not verified; 2 bad input; 3 stopped early with a
+feasible point; 4 infeasible (proved); 5 stopped without a feasible point"""
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[OneLineParser]"
@@ -38,6 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_demo(commands)
     _add_solve(commands)
+    _add_verify(commands)
     return parser
 
 
@@ -71,7 +72,21 @@ def _add_solve(commands: Commands) -> None:
     solve.add_argument(
         "--penalty", type=float, metavar="THETA", help="the price of each nonzero"
     )
+    solve.add_argument(
+        "--save", metavar="NPZ", help="where to store the solution and its certificate"
+    )
+    solve.add_argument(
+        "--resume", metavar="NPZ", help="go on with a solution stored by --save"
+    )
     _add_solver_options(solve)
+
+
+def _add_verify(commands: Commands) -> None:
+    verify = commands.add_parser(
+        "verify", help="replay the certificate of a stored solution"
+    )
+    verify.add_argument("file", help=".npz problem")
+    verify.add_argument("solution", help=".npz solution, written by solve --save")
 
 
 def _add_solver_options(parser: argparse.ArgumentParser) -> None:
@@ -91,6 +106,12 @@ def _add_solver_options(parser: argparse.ArgumentParser) -> None:
         default=60.0,
         metavar="SECONDS",
         help="default: %(default)s",
+    )
+    parser.add_argument(
+        "--node-limit", type=int, metavar="N", help="the most branches to look into"
+    )
+    parser.add_argument(
+        "--threads", type=int, default=1, metavar="T", help="default: %(default)s"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, nothing else")
 

@@ -8,13 +8,12 @@ import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
-from cardqp.certificate.certificate import View
-from cardqp.convex.support_qp import SupportFit, fit_support
+from cardqp.convex.support_qp import fit_support
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import grow_greedily
-from cardqp.exact.relaxation import Effort, Relaxation
+from cardqp.exact.relaxation import Effort
 from cardqp.exact.root import RootPhase
-from cardqp.exact.tree import Tree, first_step
+from cardqp.exact.tree import Tree
 from cardqp.exact.visit import NODE_SLACK, Visitor
 from cardqp.problem import SparseQP
 
@@ -87,18 +86,14 @@ class BranchAndBound:
         incumbent : (n,) array, optional
             A feasible point to start from.
         """
-        relaxation = Relaxation.prepare(problem)
-        x, nu = relaxation.start()
-        nobody = SupportFit.nothing(problem)
-        tree = Tree(problem, View.start(problem), relaxation, x, nu, nobody)
+        tree = Tree.plant(problem)
         tree.keep_proof = self.proof_memory > 0
         start = _NONE if incumbent is None else np.flatnonzero(incumbent)
         tree.offer(fit_support(problem, start))
         tree.offer(fit_support(problem, grow_greedily(problem, start)))
         if tree.best.x is not None:
-            tree.x = tree.best.x / relaxation.unit
-        step = first_step(problem, tree.best)
-        tree.step_root(step, tree.view.after(step))
+            tree.x = tree.best.x
+        self._root_phase(tree).start()
         return tree
 
     def init(self, tree: Tree) -> Tree:
@@ -110,11 +105,10 @@ class BranchAndBound:
 
         Branches are lost to no interruption: those that are not committed stay open.
         """
-        cutoff = self.cutoff(tree)
         if not tree.is_rooted:
-            effort = Effort(self.tolerance(tree), cutoff, ROOT_SLACK, self.is_over)
-            RootPhase(tree, self.gap, cutoff, effort).step()
+            self._root_phase(tree).step()
             return tree
+        cutoff = self.cutoff(tree)
         nodes = [tree.pop() for _ in range(min(BATCH, tree.n_open))]
         visitor = Visitor(tree, cutoff, Effort(self.tolerance(tree), slack=NODE_SLACK))
         try:
@@ -134,6 +128,11 @@ class BranchAndBound:
         if self.with_estimate and is_long and np.isnan(tree.estimate):
             tree.estimate = estimate_nodes(visitor, tree.root())
         return tree
+
+    def _root_phase(self, tree: Tree) -> RootPhase:
+        cutoff = self.cutoff(tree)
+        effort = Effort(self.tolerance(tree), cutoff, ROOT_SLACK, self.is_over)
+        return RootPhase(tree, self.gap, cutoff, effort)
 
     def done(self, tree: Tree) -> Stop | None:
         """Every branch closed, or the limit reached."""

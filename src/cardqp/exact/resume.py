@@ -8,7 +8,6 @@ from cardqp._typing import FloatArray
 from cardqp.certificate import Certificate, ProofLog
 from cardqp.certificate.replay import OpenBranch
 from cardqp.convex.support_qp import SupportFit
-from cardqp.exact.relaxation import Relaxation
 from cardqp.exact.supports import Supports
 from cardqp.exact.tree import Node, Tree
 from cardqp.problem import SparseQP
@@ -36,10 +35,8 @@ def replant(
         When the certificate does not fit the problem.
     """
     view, closed, branches = certificate.resume(problem)
-    relaxation = Relaxation.prepare(view.problem)
-    start, nu = relaxation.start()
-    best = SupportFit.nothing(problem)
-    tree = Tree(problem, view, relaxation, start, nu, best, list(certificate.root))
+    tree = Tree.plant(problem, view)
+    tree.steps = list(certificate.root)
     tree.n_nodes, tree.closed_bound = n_nodes, closed
     if x is not None:
         beta = np.zeros(len(problem.rows))

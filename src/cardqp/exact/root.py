@@ -10,7 +10,7 @@ from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import fit_support
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import round_switches
-from cardqp.exact.relaxation import Effort, Relaxation
+from cardqp.exact.relaxation import Effort
 from cardqp.exact.sparse_split import Split
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.exact.split_ascent import tightest_split
@@ -66,12 +66,36 @@ class RootPhase:
     cutoff: float
     effort: Effort
 
+    def start(self) -> None:
+        """What the best point, or zero, proves as a dual point: that costs little."""
+        tree, view = self.tree, self.tree.view
+        proof = DualProof.at(tree.x, tree.best.beta)
+        step = RootStep(proof, *self._fix(proof))
+        decided = view.after(step)
+        kept = np.flatnonzero(~decided.choice.outside)
+        if 0 < len(kept) <= NARROWING_SHARE * view.problem.n:
+            narrowing = Narrowing(kept)
+            step, decided = (
+                replace(step, narrowing=narrowing),
+                decided.narrowed(narrowing),
+            )
+            tree.x = tree.x[kept]
+        tree.step_root(step, decided)
+        if decided.floor >= self.cutoff:
+            self._close()
+
+    def _close(self) -> None:
+        """Nothing is left to be done."""
+        self.tree.is_rooted = True
+        self.tree.closed_bound = self.tree.view.floor
+
     def step(self) -> None:
         """Relax the root; end the steps when the problem does not change any more."""
         tree, view = self.tree, self.tree.view
         tree.n_nodes += 1
-        relaxed = tree.relaxation.solve(view.choice, tree.x, tree.nu, self.effort)
-        tree.x, tree.nu = relaxed.x, relaxed.nu
+        start = tree.x / tree.relaxation.unit
+        relaxed = tree.relaxation.solve(view.choice, start, tree.nu, self.effort)
+        tree.x, tree.nu = relaxed.x * tree.relaxation.unit, relaxed.nu
         is_finite = (
             np.isfinite(relaxed.anchor).all() and np.isfinite(relaxed.beta).all()
         )
@@ -85,8 +109,7 @@ class RootPhase:
         if value >= self.cutoff:
             step = RootStep(proof)
             tree.step_root(step, view.after(step))
-            tree.is_rooted = True
-            tree.closed_bound = tree.view.floor
+            self._close()
             return
         step = RootStep(proof, *self._fix(proof))
         decided = view.after(step)
@@ -99,9 +122,7 @@ class RootPhase:
         tree.step_root(
             replace(step, narrowing=narrowing), decided.narrowed(narrowing, problem)
         )
-        x = (relaxed.x * tree.relaxation.unit)[narrowing.kept]
-        tree.relaxation = Relaxation.prepare(problem)
-        tree.x, tree.nu = x / tree.relaxation.unit, tree.relaxation.start()[1]
+        tree.x, tree.nu = tree.x[narrowing.kept], np.zeros(len(tree.nu))
 
     def _fix(self, proof: DualProof) -> tuple[IntArray, IntArray]:
         """Theorem 2: variables whose other value costs too much."""
@@ -171,16 +192,9 @@ class RootPhase:
         tree = self.tree
         if tree.best.objective - split.bound > EASY_GAP * tree.gap_unit:
             return False
-        relaxation = Relaxation.prepare(split.minorant)
-        trial = Tree(
-            tree.problem,
-            view.narrowed(Narrowing(kept, minorant=split.P), split.minorant),
-            relaxation,
-            split.anchor / relaxation.unit,
-            tree.nu,
-            tree.best,
-            supports=supports,
-        )
+        narrowing = Narrowing(kept, minorant=split.P)
+        trial = Tree.plant(tree.problem, view.narrowed(narrowing, split.minorant))
+        trial.best, trial.x, trial.supports = tree.best, split.anchor, supports
         effort = replace(self.effort, slack=NODE_SLACK)
         visitor = Visitor(trial, self.cutoff, effort)
         return estimate_nodes(visitor, trial.root(), EASY_DIVES) < EASY

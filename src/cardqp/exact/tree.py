@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.certificate import Certificate, DualProof, ProofLog, RootStep
+from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import SupportFit
 from cardqp.exact.incumbent import improve_by_swaps
@@ -58,10 +58,11 @@ class Tree:
         The problem to be solved.
     view : View
         The problem as the steps at the root have left it.
-    relaxation : Relaxation
-        Its relaxation.
+    best : SupportFit
+        The best feasible point, with all variables of the problem.
     x, nu : arrays
-        Where the relaxation of the root starts.
+        Where the relaxation of the root starts, in the problem's units, and the
+        multipliers of its rows, scaled.
     steps : list of RootStep
         The steps at the root.
     log : ProofLog or None
@@ -70,8 +71,6 @@ class Tree:
         Whether to keep a record.
     heap, stack : lists of Node
         Open branches; those on the stack come first.
-    best : SupportFit
-        The best feasible point, with all variables of the problem.
     is_rooted : bool
         Whether the steps at the root are over.
     closed_bound : float
@@ -92,10 +91,9 @@ class Tree:
 
     problem: SparseQP
     view: View
-    relaxation: Relaxation
+    best: SupportFit
     x: FloatArray
     nu: FloatArray
-    best: SupportFit
     steps: list[RootStep] = field(default_factory=list)
     log: ProofLog | None = None
     keep_proof: bool = True
@@ -111,6 +109,21 @@ class Tree:
     n_created: int = 0
     tightened: float = np.inf
     tried: set[bytes] = field(default_factory=set)
+    _relaxation: Relaxation | None = None
+
+    @classmethod
+    def plant(cls, problem: SparseQP, view: View | None = None) -> "Tree":
+        """A tree before anything is known about it."""
+        view = View.start(problem) if view is None else view
+        x, nu = np.zeros(view.problem.n), np.zeros(len(problem.rows))
+        return cls(problem, view, SupportFit.nothing(problem), x, nu)
+
+    @property
+    def relaxation(self) -> Relaxation:
+        """The relaxation of the problem as it is seen, prepared when first needed."""
+        if self._relaxation is None:
+            self._relaxation = Relaxation.prepare(self.view.problem)
+        return self._relaxation
 
     def offer(self, fit: SupportFit) -> None:
         """Keep a feasible point of the view if it is the best."""
@@ -131,6 +144,8 @@ class Tree:
     def step_root(self, step: RootStep, view: View) -> None:
         """Take a step at the root."""
         self.steps.append(step)
+        if view.problem is not self.view.problem:
+            self._relaxation = None
         self.view = view
 
     def begin(self, accuracy: float) -> None:
@@ -148,9 +163,10 @@ class Tree:
 
     def root(self) -> Node:
         """The branch that the tree begins with."""
-        index = np.flatnonzero(self.x)
+        entries = np.flatnonzero(self.x)
+        values = self.x[entries] / self.relaxation.unit[entries]
         status, floor = self.view.choice.status, self.view.floor
-        return Node(floor, 0, 0, status, index, self.x[index], self.nu)
+        return Node(floor, 0, 0, status, entries, values, self.nu)
 
     def _new_log(self, accuracy: float) -> ProofLog:
         x, problem = self.best.x, self.view.problem
@@ -194,9 +210,3 @@ class Tree:
         if self.log is None:
             return Certificate(tuple(self.steps))
         return Certificate(tuple(self.steps), self.log.tree())
-
-
-def first_step(problem: SparseQP, best: SupportFit) -> RootStep:
-    """The bound that comes with a feasible point, or with zero."""
-    anchor = np.zeros(problem.n) if best.x is None else best.x
-    return RootStep(DualProof.at(anchor, best.beta))
