@@ -181,11 +181,9 @@ def _resume(run: Run, solution: Solution) -> Solution:
     """Replay what was proved, and go on from there."""
     problem, certificate = run.problem, solution.certificate or Certificate()
     x = solution.x
-    if x is not None:
-        x = check.vector("resume.x", x, problem.n)
-        if not problem.feasibility(x).holds():
-            raise ParameterError("`resume` must be a solution of this problem.")
     try:
+        if x is not None and not problem.feasibility(x).holds():
+            raise ProblemError("its point is not feasible.")
         tree = replant(problem, certificate, solution.n_nodes, x)
     except ProblemError as err:
         raise ParameterError(

@@ -32,7 +32,8 @@ _NUMBERS = (
 _STAGE = ("name", "seconds", "size_before", "size_after", "detail")
 
 SLACK = 1e-12
-"""A recomputed number may differ this much, relatively, on another machine."""
+"""A recomputed number may differ this much, relative to its terms, when sums are taken
+in another order."""
 
 
 class Status(Enum):
@@ -193,7 +194,8 @@ class Solution:
             yield f"the support is {support.tolist()}, not {list(self.support)}"
 
     def _complaints_about_bound(self, lower: float, gap: float) -> Iterator[str]:
-        slack = SLACK * abs(lower) if np.isfinite(lower) else 0.0
+        terms = abs(lower) + abs(self.problem.constant)
+        slack = SLACK * terms if np.isfinite(lower) else 0.0
         if not self.lower_bound <= lower + slack:
             if self.certificate is None:
                 yield "no certificate was kept, so the bound cannot be checked"

@@ -6,9 +6,9 @@ import signal
 import numpy as np
 import pytest
 
-from cardqp import Progress, SparseQP
+from cardqp import Progress, Solution, SparseQP
 from cardqp.cli.main import main
-from cardqp.cli.progress import ProgressLine
+from cardqp.cli.progress import ProgressLine, describe
 from tests.problems import random_problem
 
 
@@ -172,21 +172,52 @@ def test_help_is_quick_and_lists_exit_codes(capsys):
     assert "4 infeasible" in capsys.readouterr().out
 
 
-def test_ctrl_c_prints_the_best_answer(hard_archive, capsys, monkeypatch):
-    def press_ctrl_c(_, progress):
-        if progress.n_iter == 3:
-            signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(ProgressLine, "__call__", press_ctrl_c)
-    assert run("solve", hard_archive, "--method", "exact", "--json") == 3
-    captured = capsys.readouterr()
-    assert json.loads(captured.out)["stop"] == "INTERRUPTED"
-    assert captured.err == ""
-
-
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+
+def test_ctrl_c_prints_the_best_answer(hard_archive, capsys, monkeypatch):
+    def press_ctrl_c(_, progress):
+        if progress.n_iter >= 3:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(ProgressLine, "__call__", press_ctrl_c)
+    monkeypatch.setattr("sys.stderr", Terminal())
+    assert run("solve", hard_archive) == 3
+    assert "interrupted from the keyboard" in capsys.readouterr().out
+
+
+def test_a_long_run_is_described_in_full():
+    event = Progress("search", 3000, 2.0, 1.5, 1.25, 40, 0.25, 12345.0)
+    line = ", ".join(describe(event))
+    for part in ("gap 16.67%", "3000 branches (1500/s)", "40 open", "25.00% closed"):
+        assert part in line
+    assert "about 1e+04 in all" in line
+
+
+def test_solutions_are_stored_resumed_and_verified(hard_archive, tmp_path, capsys):
+    path = tmp_path / "s.npz"
+    arguments = ("solve", hard_archive, "--save", path, "--node-limit")
+    assert run(*arguments, 20) == 3
+    assert run("verify", hard_archive, path) == 0
+    assert "confirmed" in capsys.readouterr().out
+    before = Solution.load(path, SparseQP.load(hard_archive))
+    assert run(*arguments, 60, "--resume", path, "--threads", 2) == 3
+    after = Solution.load(path, SparseQP.load(hard_archive))
+    assert after.n_nodes > before.n_nodes
+    assert after.lower_bound >= before.lower_bound - 1e-12
+    other = tmp_path / "other.npz"
+    SparseQP.load(hard_archive).with_limits(sparsity=13).save(other)
+    capsys.readouterr()
+    assert run("verify", other, path) == 1
+    assert "refused" in capsys.readouterr().out
+
+
+def test_a_solution_is_not_written_nowhere(hard_archive, tmp_path, capsys):
+    path = tmp_path / "missing" / "s.npz"
+    assert run("solve", hard_archive, "--save", path) == 2
+    assert "`--save` must be in an existing folder" in capsys.readouterr().err
 
 
 def test_progress_only_on_terminals():

@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+
+from cardqp.dual.bound import tangent_bound
+from cardqp.exact.assessment import (
+    assess,
+    most_undecided,
+    round_anchor,
+    signed_changes,
+)
+from cardqp.exact.relaxation import Relaxation
+from cardqp.sparsity import Choice
+from tests.problems import KINDS, random_problem
+
+
+def random_branch(problem, rng):
+    """Some variables switched on, some off, at least one free."""
+    status = rng.choice([0, 0, 0, 1, -1], problem.n).astype(np.int8)
+    inside = np.flatnonzero(status > 0)
+    status[inside[problem.rule.limit :]] = 0
+    status[int(rng.integers(problem.n))] = 0
+    return status
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_compiled_theorems_agree_with_the_plain_ones(kind, seed):
+    problem = random_problem(kind, seed)
+    rng = np.random.default_rng(seed)
+    relaxation = Relaxation.prepare(problem)
+    for _ in range(5):
+        status = random_branch(problem, rng)
+        choice = Choice.of_status(status, problem.rule.limit)
+        anchor = rng.standard_normal(problem.n) * (rng.random(problem.n) < 0.6)
+        anchor *= relaxation.unit
+        beta = np.abs(rng.standard_normal(len(problem.rows)))
+        bound = tangent_bound(problem, anchor, beta)
+        cutoff = bound.value(choice) + 0.1 * abs(bound.value(choice))
+        value, least, decided, on, off, costs = assess(
+            relaxation.data,
+            relaxation.margins,
+            status,
+            choice.slots,
+            anchor / relaxation.unit,
+            beta * relaxation.row_scale,
+            cutoff,
+        )
+        free = choice.free
+        plain_on, plain_off = bound.fixing_bounds(choice)
+        close = {"rtol": 1e-9, "atol": 1e-12 * abs(bound.base)}
+        np.testing.assert_allclose(value, bound.value(choice), **close)
+        np.testing.assert_allclose(on[free], plain_on[free], **close)
+        np.testing.assert_allclose(off[free], plain_off[free], **close)
+        kept = status >= 0
+        np.testing.assert_allclose(costs[kept], bound.costs[kept], **close)
+        assert (decided[~free] == status[~free]).all()
+        assert (on[decided < status] >= cutoff).all()
+        assert (off[decided > status] >= cutoff).all()
+        closed = np.concatenate([on[decided < status], off[decided > status]])
+        assert least == closed.min(initial=np.inf)
+
+
+def test_no_bound_from_a_point_that_is_not_finite():
+    problem = random_problem("free", 0)
+    relaxation = Relaxation.prepare(problem)
+    status = np.zeros(problem.n, dtype=np.int8)
+    anchor = np.full(problem.n, np.nan)
+    value, least, decided, *_ = assess(
+        relaxation.data, relaxation.margins, status, 2, anchor, np.zeros(0), 0.0
+    )
+    assert value == -np.inf
+    assert least == np.inf
+    assert (decided == 0).all()
+
+
+def test_anchors_are_rounded_as_they_are_stored():
+    anchor, unit = np.array([0.0, 0.1, -3.0]), np.array([1.0, 0.5, 2.0])
+    index, point = round_anchor(anchor, unit, True)
+    assert index.tolist() == [1, 2]
+    np.testing.assert_array_equal(point, np.float32([0.05, -6.0]).astype(float))
+    np.testing.assert_array_equal(anchor[1:] * unit[1:], point)
+    exact = np.array([0.0, 0.1, -3.0])
+    round_anchor(exact, unit, False)
+    assert exact.tolist() == [0.0, 0.1, -3.0]
+
+
+def test_changes_carry_the_sign_of_the_new_status():
+    before = np.array([0, 1, 0, 0], dtype=np.int8)
+    after = np.array([-1, 1, 0, 1], dtype=np.int8)
+    assert signed_changes(before, after).tolist() == [-1, 4]
+
+
+def test_where_to_split():
+    problem = random_problem("free", 1)
+    data = Relaxation.prepare(problem).data
+    n = problem.n
+    status, costs = np.zeros(n, dtype=np.int8), -np.arange(n, dtype=float)
+    x, z = np.zeros(n), np.zeros(n)
+    assert most_undecided(data, status, x, z, costs, True) == n - 1
+    x[2], z[1] = 5.0, 0.5
+    assert most_undecided(data, status, x, z, costs, True) == 2
+    assert most_undecided(data, status, x, z, costs, False) == 1
+    assert most_undecided(data, status + np.int8(1), x, z, costs, True) == -1

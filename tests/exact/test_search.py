@@ -1,0 +1,236 @@
+"""The search as a whole: limits, threads, order, and going on later."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cardqp import ParameterError, ProblemError, Solution, SparseQP, Status, solve
+from cardqp._iterate import Stop, Watch, iterate
+from cardqp.certificate import Kind
+from cardqp.datasets import make_regression
+from cardqp.exact import branch_and_bound, root, tree
+from cardqp.exact.branch_and_bound import BranchAndBound
+from cardqp.exact.estimate import estimate_nodes
+from cardqp.exact.relaxation import Effort
+from cardqp.exact.visit import Visitor
+from tests.problems import enumerate_optimum, random_problem
+
+
+@pytest.fixture(scope="module")
+def problem():
+    data = make_regression(60, 40, sparsity=6, correlation=0.9, snr=0.5, seed=3)
+    return SparseQP.from_regression(data.X, data.y, eta=100.0, sparsity=6)
+
+
+@pytest.fixture(scope="module")
+def solution(problem):
+    found = solve(problem)
+    assert found.status is Status.OPTIMAL
+    assert found.n_nodes > 150
+    return found
+
+
+def proofs_equal(first, second):
+    pairs = zip(
+        first.certificate.tree.arrays().values(),
+        second.certificate.tree.arrays().values(),
+        strict=True,
+    )
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_tree_does_not_depend_on_threads_or_run(problem, solution, threads):
+    again = solve(problem, threads=threads)
+    assert again.n_nodes == solution.n_nodes
+    assert again.lower_bound == solution.lower_bound
+    np.testing.assert_array_equal(again.x, solution.x)
+    assert proofs_equal(again, solution)
+
+
+def test_a_node_limit_ends_the_search(problem, solution):
+    stopped = solve(problem, node_limit=40)
+    assert stopped.stop is Stop.NODE_LIMIT
+    assert 40 <= stopped.n_nodes < 40 + branch_and_bound.BATCH
+    assert stopped.status is Status.FEASIBLE
+    assert stopped.lower_bound <= solution.objective
+    assert stopped.verify().ok
+
+
+@pytest.mark.parametrize("node_limit", [1, 2, 40, 100])
+def test_a_resumed_search_ends_as_if_it_had_not_stopped(
+    problem, solution, node_limit, tmp_path
+):
+    stopped = solve(problem, node_limit=node_limit)
+    stopped.save(tmp_path / "run.npz")
+    loaded = Solution.load(tmp_path / "run.npz", problem)
+    assert loaded.verify().ok
+    resumed = solve(problem, resume=loaded)
+    assert resumed.status is Status.OPTIMAL
+    assert resumed.verify().ok
+    assert resumed.objective == solution.objective
+    assert len(resumed.stages) == len(stopped.stages) + 1
+    assert resumed.n_nodes == pytest.approx(solution.n_nodes, rel=0.1)
+
+
+def test_a_finished_search_has_nothing_to_resume(problem, solution):
+    again = solve(problem, resume=solution)
+    assert again.status is Status.OPTIMAL
+    assert again.n_nodes == solution.n_nodes
+
+
+def test_a_proof_of_infeasibility_can_be_stored(tmp_path):
+    problem = random_problem("infeasible", 0)
+    found = solve(problem)
+    found.save(tmp_path / "s.npz")
+    loaded = Solution.load(tmp_path / "s.npz", problem)
+    assert loaded.status is Status.INFEASIBLE
+    assert loaded.x is None
+    assert loaded.verify().ok
+    assert solve(problem, resume=loaded).status is Status.INFEASIBLE
+
+
+def test_what_cannot_be_resumed_is_refused(problem, solution):
+    with pytest.raises(ParameterError, match=r"`resume` must be a Solution"):
+        solve(problem, resume=3)
+    with pytest.raises(ParameterError, match=r'`resume` is for method "exact"'):
+        solve(problem, method="best-response", resume=solution)
+    with pytest.raises(ParameterError, match=r"with a certificate"):
+        solve(problem, resume=replace(solution, certificate=None))
+    with pytest.raises(ParameterError, match=r"a solution of this problem"):
+        solve(random_problem("free", 0), resume=solution)
+    with pytest.raises(ParameterError, match=r"a solution of this problem"):
+        solve(problem.with_limits(sparsity=3), resume=solution)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"threads": 0}, "`threads` must be an integer"),
+        ({"threads": 1.5}, "`threads` must be an integer"),
+        ({"node_limit": 0}, "`node_limit` must be an integer"),
+        ({"proof_memory": -1}, "`proof_memory` must be a number"),
+    ],
+)
+def test_settings_are_checked(problem, settings, message):
+    with pytest.raises(ParameterError, match=message):
+        solve(problem, **settings)
+
+
+def test_a_file_that_is_no_solution_is_refused(problem, solution, tmp_path):
+    path = tmp_path / "s.npz"
+    problem.save(path)
+    with pytest.raises(ProblemError, match="must be a solution"):
+        Solution.load(path, problem)
+    solution.save(path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    del arrays["tree.kind"]
+    np.savez(path, **arrays)
+    with pytest.raises(ProblemError, match="lacks the array"):
+        Solution.load(path, problem)
+
+
+def test_no_proof_is_kept_if_none_is_wanted(problem, solution):
+    found = solve(problem, proof_memory=0)
+    assert found.certificate is None
+    assert found.status is Status.OPTIMAL
+    assert found.n_nodes == solution.n_nodes
+    assert "no certificate was kept" in found.verify().complaints[0]
+
+
+def test_a_proof_that_gets_too_large_is_dropped(problem, solution):
+    found = solve(problem, proof_memory=20_000)
+    assert solution.certificate.tree.nbytes > 20_000
+    assert found.certificate is None
+    assert found.objective == solution.objective
+
+
+def test_a_full_memory_makes_the_search_go_deep(problem, solution, monkeypatch):
+    monkeypatch.setattr(tree, "MOST_OPEN", 5)
+    deep = solve(problem)
+    assert deep.status is Status.OPTIMAL
+    assert deep.objective == solution.objective
+    assert deep.verify().ok
+
+
+def test_an_error_in_a_branch_loses_no_branch(problem, monkeypatch):
+    search = BranchAndBound()
+    planted = search.plant(problem)
+    while planted.n_nodes < 30:
+        search.step(planted, planted)
+    n_open, bound = planted.n_open, planted.lower_bound
+
+    def fail(*_):
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Visitor, "visit", fail)
+        with pytest.raises(RuntimeError):
+            search.step(planted, planted)
+    assert (planted.n_open, planted.lower_bound) == (n_open, bound)
+    _, stop = iterate(search, planted, Watch())
+    assert stop is Stop.GAP
+
+
+def test_dives_estimate_the_size_of_the_tree(problem, solution):
+    search = BranchAndBound()
+    planted = search.plant(problem)
+    while not planted.is_rooted:
+        search.step(planted, planted)
+    effort = Effort(search.tolerance(planted), slack=0.1)
+    visitor = Visitor(planted, search.cutoff(planted), effort)
+    found = estimate_nodes(visitor, planted.root(), 60)
+    assert solution.n_nodes / 4 < found < 4 * solution.n_nodes
+    assert planted.n_nodes < solution.n_nodes
+
+
+def test_progress_tells_how_far_the_search_has_come(problem, monkeypatch):
+    monkeypatch.setattr(branch_and_bound, "LONG", 50)
+    seen = []
+    solve(problem, callback=lambda progress: seen.append(progress) and None)
+    shares = [progress.closed_share for progress in seen]
+    assert shares == sorted(shares)
+    assert shares[-1] > 0.5
+    assert np.isnan(seen[0].estimate)
+    assert seen[-1].estimate > 50
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_split_for_sparse_points_proves_the_same_optimum(seed, monkeypatch):
+    """With the split forced on small problems, against enumeration."""
+    monkeypatch.setattr(root, "VERY_LOOSE", 0.0)
+    monkeypatch.setattr(root, "tightest_diagonal", lambda *_: None)
+    monkeypatch.setattr(root, "EASY", 0)
+    data = make_regression(14, 12, sparsity=5, correlation=0.8, snr=0.5, seed=seed)
+    problem = SparseQP.from_regression(data.X, data.y, eta=300.0, sparsity=5)
+    optimum, _ = enumerate_optimum(problem)
+    found = solve(problem, gap=1e-6)
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(optimum, rel=1e-5)
+    assert found.lower_bound <= optimum
+    steps = found.certificate.root
+    splits = [
+        step.narrowing.minorant
+        for step in steps
+        if step.narrowing is not None and step.narrowing.minorant is not None
+    ]
+    if seed == 0:
+        assert splits
+    for P in splits:
+        wrong = [
+            replace(step, narrowing=_tampered(step.narrowing, P)) for step in steps
+        ]
+        forged = replace(found.certificate, root=tuple(wrong))
+        assert forged.lower_bound(problem) == -np.inf
+
+
+def _tampered(narrowing, P):
+    if narrowing is None or narrowing.minorant is not P:
+        return narrowing
+    return replace(narrowing, minorant=P + 100.0 * np.eye(len(P)))
+
+
+def test_leaves_are_tried_out(solution):
+    assert (solution.certificate.tree.kind == Kind.COMPLETED).any()
