@@ -1,0 +1,1 @@
+"""Other solvers on the instances of the exact benchmark."""

@@ -1,0 +1,84 @@
+"""The peers, and a virtual environment for each, created on first use."""
+
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+ADAPTERS = Path(__file__).parent / "adapters"
+
+
+class NotInstallableError(RuntimeError):
+    """A peer's environment could not be made; the message is pip's last line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A foreign solver.
+
+    Attributes
+    ----------
+    name : str
+        Its name in tables; its adapter is ``adapters/with_NAME.py``.
+    requirements : tuple of str
+        What pip installs.  Peers with the same requirements share an environment.
+    is_penalised : bool
+        Whether it knows a price per nonzero only, not a number of nonzeros.
+    """
+
+    name: str
+    requirements: tuple[str, ...]
+    is_penalised: bool = False
+
+    @property
+    def adapter(self) -> Path:
+        """The script that runs in the peer's environment."""
+        return ADAPTERS / f"with_{self.name}.py"
+
+
+_SCIP = ("pyscipopt==6.3.0",)
+
+PEERS: dict[str, Peer] = {
+    peer.name: peer
+    for peer in (
+        # OKRidge imports requests without asking for it.
+        Peer("okridge", ("okridge==0.1.1", "requests")),
+        # L0BnB uses names that NumPy 2 dropped.
+        Peer("l0bnb", ("l0bnb==1.0.0", "numpy<2"), is_penalised=True),
+        # El0ps asks for mpi4py, which asks for an MPI library.
+        Peer("el0ps", ("el0ps==0.0.4", "mpich"), is_penalised=True),
+        Peer("abess", ("abess==0.4.11",)),
+        Peer("scip_perspective", _SCIP),
+        Peer("scip_big_m", _SCIP),
+    )
+}
+
+
+def interpreter(peer: Peer, folder: Path) -> Path:
+    """The Python of the peer's environment, which is made if it is not there.
+
+    Raises
+    ------
+    NotInstallableError
+        When pip fails.
+    """
+    home = folder.resolve() / peer.requirements[0].replace("==", "-")
+    python = home / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    ready = home / "requirements.txt"
+    wanted = "\n".join(peer.requirements)
+    if not (ready.exists() and ready.read_text() == wanted):
+        venv.create(home, with_pip=True, clear=True, symlinks=sys.platform != "win32")
+        command = [str(python), "-m", "pip", "install", "--quiet", *peer.requirements]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise NotInstallableError(last_line(result.stderr))
+        ready.write_text(wanted)
+    return python
+
+
+def last_line(message: str) -> str:
+    """The last line of a program's complaint; errors come before warnings."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR")]
+    return (errors or lines or ["no message"])[-1]
