@@ -31,6 +31,9 @@ KINDS = (
     "infeasible",
     "infeasible at this sparsity",
     "everything at once",
+    "forced in",
+    "forced in, penalty",
+    "forced in, rows",
 )
 
 
@@ -81,12 +84,17 @@ def _settings(kind, rng, n, s):
     A, b = rows(int(rng.integers(1, 4)))
     A_eq = rng.standard_normal((min(2, s), n))
     b_eq = A_eq @ sparse_point()
+    other = np.random.default_rng([n, s, int(1e6 * penalty)])
+    forced = other.choice(n, int(other.integers(0, s + 1)), replace=False)
     everything = {"penalty": penalty, "A": A, "b": b, "A_eq": A_eq[:1]}
     return {
         "penalty": {"penalty": penalty, "sparsity": None},
         "both": {"penalty": penalty},
         "bounds": box(),
         "positive": {"lower": np.zeros(n)},
+        "forced in": {"forced_in": forced},
+        "forced in, penalty": {"forced_in": forced, "penalty": penalty},
+        "forced in, rows": {"forced_in": forced, "A": A, "b": b},
         "rows": {"A": A, "b": b},
         "equality": {"A_eq": A_eq, "b_eq": b_eq},
         "rows+bounds": {"A": A, "b": b, **box()},
@@ -118,6 +126,8 @@ def enumerate_optimum(problem):
     sizes = range(most + 1) if penalty > 0 else [most]
     for size in sizes:
         for support in itertools.combinations(range(problem.n), size):
+            if not set(problem.forced_in) <= set(support):
+                continue
             value = support_optimum(problem, list(support))
             if value + penalty * size < best:
                 best, best_support = value + penalty * size, support

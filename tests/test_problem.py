@@ -309,3 +309,35 @@ def test_moving_a_diagonal_changes_nothing_but_the_split(is_factor):
     for bad in (np.full(4, 100.0), np.full(4, -0.5), np.zeros(3)):
         with pytest.raises(ProblemError):
             problem.move_to_ridge(bad)
+
+
+@pytest.mark.parametrize(
+    ("forced_in", "message"),
+    [
+        ([0.5], "`forced_in` must be a list of indices"),
+        (["a"], "`forced_in` must be a list of indices"),
+        ([[0]], "`forced_in` must be a list of indices"),
+        ([3], "`forced_in` must hold indices between 0 and 2"),
+        ([-1], "`forced_in` must hold indices between 0 and 2"),
+        ([1, 1], "`forced_in` must name no variable twice"),
+        ([0, 1, 2], "`forced_in` must leave room"),
+    ],
+)
+def test_what_cannot_be_forced_in(forced_in, message):
+    with pytest.raises(ProblemError, match=message):
+        SparseQP(np.eye(3), np.ones(3), eta=1.0, sparsity=2, forced_in=forced_in)
+
+
+def test_what_is_forced_in_counts_and_stays(tmp_path):
+    problem = SparseQP(
+        np.eye(3), np.ones(3), eta=1.0, sparsity=2, penalty=5.0, forced_in=[2]
+    )
+    assert problem.objective([0.0, 0.0, 0.0]) == 5.0
+    assert problem.feasibility([1.0, 1.0, 0.0]).cardinality == 1
+    assert problem.restrict(np.array([1, 2])).forced_in.tolist() == [1]
+    with pytest.raises(ProblemError, match="must hold all that is forced in"):
+        problem.restrict(np.array([0, 1]))
+    with pytest.raises(ProblemError, match="must leave room"):
+        problem.with_limits(sparsity=0)
+    problem.save(tmp_path / "p.npz")
+    assert SparseQP.load(tmp_path / "p.npz").forced_in.tolist() == [2]

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
-from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, BoolArray, FloatArray
+from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.quadratic import Factor, Gram
 
@@ -178,6 +178,28 @@ def sparsity(value: Any, n: int) -> int | None:
     if not 0 <= value <= n:
         raise ProblemError(f"`sparsity` must lie between 0 and n = {n}: it is {value}.")
     return int(value)
+
+
+def forced(value: ArrayLike | None, n: int, limit: int | None) -> IntArray:
+    """Distinct indices of variables, no more than may be nonzero, in order."""
+    indices = np.atleast_1d(np.asarray([] if value is None else value))
+    if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
+        raise ProblemError(
+            f"`forced_in` must be a list of indices, counted from 0: it is {value!r}."
+        )
+    if ((indices < 0) | (indices >= n)).any():
+        raise ProblemError(
+            f"`forced_in` must hold indices between 0 and {n - 1}: it is {value!r}."
+        )
+    unique = np.unique(indices.astype(np.intp))
+    if len(unique) < len(indices):
+        raise ProblemError(f"`forced_in` must name no variable twice: it is {value!r}.")
+    if limit is not None and len(unique) > limit:
+        raise ProblemError(
+            f"`forced_in` must leave room: it names {len(unique)} variables, and "
+            f"`sparsity` is {limit}."
+        )
+    return unique
 
 
 def penalty(value: Any) -> float | None:

@@ -159,7 +159,10 @@ def solve(
             return _resume(run, resume)
         if start is not None:
             guess = np.flatnonzero(check.vector("start", start, problem.n))
-            run.offer(fit_support(problem, guess[: problem.rule.limit]).x)
+            others = np.setdiff1d(guess, problem.forced_in)
+            room = problem.rule.limit - len(problem.forced_in)
+            support = np.union1d(problem.forced_in, others[:room])
+            run.offer(fit_support(problem, support).x)
         return _solve(run, method, level, spectrum)
 
 

@@ -16,11 +16,11 @@ from cardqp.exceptions import ProblemError
 from cardqp.feasibility import Feasibility
 from cardqp.quadratic import Factor, Gram, QuadraticForm
 from cardqp.rows import Rows
-from cardqp.sparsity import SupportRule
+from cardqp.sparsity import Choice, SupportRule
 
 _STORED = (
     *("c", "eta", "sparsity", "penalty", "A", "b", "A_eq", "b_eq"),
-    *("lower", "upper", "constant", "names"),
+    *("lower", "upper", "forced_in", "constant", "names"),
 )
 
 
@@ -50,6 +50,9 @@ class SparseQP:
         Linear rows.
     lower, upper : float or (n,) arrays, optional
         Bounds with 0 between them; infinite entries mean no bound.
+    forced_in : sequence of int, optional
+        Variables that are in the support in any case: each takes one of the ``s``
+        places and pays its price, whatever its value.
     constant : float
         Added to every objective value and bound; relative gaps refer to the sum.
     names : sequence of str, optional
@@ -77,6 +80,7 @@ class SparseQP:
     rows: Rows
     lower: FloatArray
     upper: FloatArray
+    forced_in: IntArray
     constant: float
     names: tuple[str, ...] | None
 
@@ -94,6 +98,7 @@ class SparseQP:
         b_eq: ArrayLike | None = None,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
+        forced_in: ArrayLike | None = None,
         constant: float = 0.0,
         names: Sequence[str] | None = None,
     ) -> None:
@@ -105,17 +110,19 @@ class SparseQP:
                 "nonzeros, the price of each nonzero, or both."
             )
         low, high = check.bounds(lower, upper, n)
+        limit = check.sparsity(sparsity, n)
         self._fill(
             quadratic=form,
             c=check.vector("c", c, n),
             eta=check.inverse_ridge(eta, n),
-            sparsity=check.sparsity(sparsity, n),
+            sparsity=limit,
             penalty=check.penalty(penalty),
             rows=Rows.stack(
                 *check.rows("", A, b, n), *check.rows("_eq", A_eq, b_eq, n)
             ),
             lower=low,
             upper=high,
+            forced_in=check.forced(forced_in, n, limit),
             constant=check.scalar("constant", constant),
             names=check.names(names, n),
         )
@@ -241,7 +248,17 @@ class SparseQP:
     def rule(self) -> SupportRule:
         """The support rule: how many nonzeros, at what price."""
         limit = self.n if self.sparsity is None else self.sparsity
-        return SupportRule(limit, self.penalty or 0.0)
+        return SupportRule(limit, self.penalty or 0.0, self.forced_in)
+
+    @property
+    def root(self) -> Choice:
+        """The branch with all supports: what is forced in is switched on."""
+        nothing = Choice.root(self.n, self.rule.limit)
+        return nothing.decide(self.forced_in, self.forced_in[:0])
+
+    def support_of(self, x: FloatArray) -> IntArray:
+        """The support of a point: its nonzeros and what is forced in."""
+        return np.union1d(np.flatnonzero(x), self.forced_in)
 
     @cached_property
     def is_free(self) -> bool:
@@ -257,7 +274,7 @@ class SparseQP:
         """The objective at ``x``, constant and penalty included."""
         x = check.vector("x", x, self.n)
         smooth = self.c @ x + x @ self.quadratic.apply(x) + self.ridge @ (x * x)
-        price = self.rule.penalty * np.count_nonzero(x)
+        price = self.rule.penalty * len(self.support_of(x))
         return float(self.constant + smooth + price)
 
     def magnitude(self, x: FloatArray) -> float:
@@ -284,11 +301,17 @@ class SparseQP:
             rows=float(relative[~is_equality].max(initial=0.0)),
             equalities=float(relative[is_equality].max(initial=0.0)),
             bounds=float(outside.max(initial=0.0)),
-            cardinality=max(int(np.count_nonzero(x)) - self.rule.limit, 0),
+            cardinality=max(len(self.support_of(x)) - self.rule.limit, 0),
         )
 
     def restrict(self, indices: IntArray) -> "SparseQP":
-        """The problem on some variables, all others being zero."""
+        """The problem on some variables, all others being zero.
+
+        Those that are forced in must be among them.
+        """
+        forced_in = np.flatnonzero(np.isin(indices, self.forced_in))
+        if len(forced_in) < len(self.forced_in):
+            raise ProblemError("`indices` must hold all that is forced in.")
         fewer = None if self.sparsity is None else min(self.sparsity, len(indices))
         return self._with(
             quadratic=self.quadratic.restrict(indices),
@@ -298,6 +321,7 @@ class SparseQP:
             rows=self.rows.restrict(indices),
             lower=self.lower[indices],
             upper=self.upper[indices],
+            forced_in=forced_in,
             names=None if self.names is None else tuple(self.names[j] for j in indices),
         )
 
@@ -342,6 +366,7 @@ class SparseQP:
         changes: dict[str, Any] = {}
         if sparsity is not None:
             changes["sparsity"] = check.sparsity(sparsity, self.n)
+            check.forced(self.forced_in, self.n, sparsity)
         if penalty is not None:
             changes["penalty"] = check.penalty(penalty)
         return self._with(**changes)

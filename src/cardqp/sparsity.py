@@ -1,7 +1,7 @@
 """The support rule: which variables a dual point would switch on."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class SupportRule:
-    """At most ``limit`` nonzeros, each at the price ``penalty``.
+    """At most ``limit`` nonzeros, each at the price ``penalty``; some are forced in.
 
     The cardinality form has ``penalty = 0``, the penalised form ``limit = n``; both
     may bind at once.  Everything below works on *costs*: ``cost_j`` is what variable
@@ -19,6 +19,7 @@ class SupportRule:
 
     limit: int
     penalty: float = 0.0
+    forced: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
     def select(self, costs: FloatArray) -> IntArray:
         """Indices, in increasing order, of the cheapest support.
@@ -31,6 +32,9 @@ class SupportRule:
         >>> SupportRule(limit=2).select(np.array([-1.0, -3.0, 4.0, -1.0]))
         array([0, 1])
         """
+        if len(self.forced):
+            costs = costs.copy()
+            costs[self.forced] = -np.inf
         if np.count_nonzero(costs < 0) <= self.limit:
             return np.flatnonzero(costs < 0)
         if self.limit == 0:

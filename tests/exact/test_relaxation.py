@@ -20,7 +20,7 @@ def test_value_and_bound_of_the_relaxation_meet_below_the_optimum(kind, seed):
     if np.isinf(optimum):
         pytest.skip("this seed of a random constrained problem is infeasible")
     relaxation = Relaxation.prepare(problem)
-    root = Choice.root(problem.n, problem.rule.limit)
+    root = problem.root
     start = relaxation.start()
     relaxed = relaxation.solve(root, *start, Effort(1e-8 * abs(optimum)))
     proved = tangent_bound(problem, relaxed.anchor, relaxed.beta).value(root)

@@ -166,7 +166,7 @@ def test_an_error_in_a_branch_loses_no_branch(problem, monkeypatch):
         raise RuntimeError
 
     with monkeypatch.context() as patch:
-        patch.setattr(Visitor, "visit", fail)
+        patch.setattr(BranchAndBound, "_look", fail)
         with pytest.raises(RuntimeError):
             search.step(planted, planted)
     assert (planted.n_open, planted.lower_bound) == (n_open, bound)

@@ -61,7 +61,7 @@ def test_tightest_diagonal_beats_the_plain_and_the_uniform_one(inside):
 @pytest.mark.parametrize("kind", ["rows", "bounds", "both"])
 def test_no_diagonal_is_optimised_for_other_problems(kind):
     problem = random_problem(kind, 0)
-    root = Choice.root(problem.n, problem.rule.limit)
+    root = problem.root
     assert tightest_diagonal(problem, root, 1.0) is None
 
 

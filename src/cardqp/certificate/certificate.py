@@ -73,8 +73,7 @@ class View:
     @classmethod
     def start(cls, problem: SparseQP) -> "View":
         """Nothing done yet."""
-        choice = Choice.root(problem.n, problem.rule.limit)
-        return cls(problem, problem, np.arange(problem.n), choice)
+        return cls(problem, problem, np.arange(problem.n), problem.root)
 
     def after(self, step: RootStep) -> "View":
         """The problem after one more step.

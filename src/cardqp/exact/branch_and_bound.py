@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -10,14 +11,13 @@ from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
 from cardqp.convex.support_qp import fit_support
 from cardqp.exact.estimate import estimate_nodes
+from cardqp.exact.excursion import Excursion
 from cardqp.exact.incumbent import grow_greedily
 from cardqp.exact.relaxation import Effort
 from cardqp.exact.root import RootPhase
-from cardqp.exact.tree import Tree
-from cardqp.exact.visit import NODE_SLACK, Visitor
+from cardqp.exact.tree import Node, Tree
+from cardqp.exact.visit import NODE_SLACK, Visit, Visitor
 from cardqp.problem import SparseQP
-
-_NONE = np.zeros(0, dtype=np.intp)
 
 CLOSING_SHARE = 0.99
 """Share of the gap at which branches are closed; the rest is left to rounding."""
@@ -34,6 +34,10 @@ PROOF_MEMORY = 2e9
 
 LONG = 3000
 """After this many branches a run counts as long."""
+
+SMALL, SHALLOW, DEEP = 200, 16, 128
+"""Branches that are processed in one go: the second number, if there are no more
+variables than the first, and the third when memory is full."""
 
 BATCH = 4
 """Branches that are looked into before any of them is committed."""
@@ -88,7 +92,9 @@ class BranchAndBound:
         """
         tree = Tree.plant(problem)
         tree.keep_proof = self.proof_memory > 0
-        start = _NONE if incumbent is None else np.flatnonzero(incumbent)
+        start = problem.forced_in
+        if incumbent is not None:
+            start = problem.support_of(incumbent)
         tree.offer(fit_support(problem, start))
         tree.offer(fit_support(problem, grow_greedily(problem, start)))
         if tree.best.x is not None:
@@ -111,11 +117,12 @@ class BranchAndBound:
         cutoff = self.cutoff(tree)
         nodes = [tree.pop() for _ in range(min(BATCH, tree.n_open))]
         visitor = Visitor(tree, cutoff, Effort(self.tolerance(tree), slack=NODE_SLACK))
+        look = partial(self._look, visitor)
         try:
             if self.executor is None or len(nodes) == 1:
-                visits = [visitor.visit(node) for node in nodes]
+                visits = [look(node) for node in nodes]
             else:
-                visits = list(self.executor.map(visitor.visit, nodes))
+                visits = list(self.executor.map(look, nodes))
         except BaseException:
             for node in nodes:
                 tree.push(node)
@@ -128,6 +135,33 @@ class BranchAndBound:
         if self.with_estimate and is_long and np.isnan(tree.estimate):
             tree.estimate = estimate_nodes(visitor, tree.root())
         return tree
+
+    def _look(self, visitor: Visitor, node: Node) -> Visit | Excursion:
+        """Look into a branch, or explore what is below it."""
+        tree, effort = visitor.tree, visitor.effort
+        budget = self.budget(tree)
+        if budget > 1 and node.bound < visitor.cutoff:
+            found = Excursion.below(
+                tree, node, visitor.cutoff, effort.tolerance, effort.slack, budget
+            )
+            if found is not None:
+                return found
+        return visitor.visit(node)
+
+    def budget(self, tree: Tree) -> int:
+        """How many branches to process in one go.
+
+        One keeps to the best bound; more are processed depth first, which saves time
+        where a branch costs little, and memory where many are open.
+        """
+        budget = 1
+        if tree.heap_is_full:
+            budget = DEEP
+        elif tree.view.problem.n <= SMALL:
+            budget = SHALLOW
+        if self.node_limit is not None:
+            budget = min(budget, -(-(self.node_limit - tree.n_nodes) // BATCH))
+        return max(budget, 1)
 
     def _root_phase(self, tree: Tree) -> RootPhase:
         cutoff = self.cutoff(tree)

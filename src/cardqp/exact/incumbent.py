@@ -76,14 +76,16 @@ def swap_changes(problem: SparseQP, support: IntArray) -> FloatArray:
     room = view.schur + view.B**2 / weight
     change = (view.x**2)[:, None] / weight - seen**2 / (4.0 * room)
     change[:, support] = np.inf
+    change[np.isin(support, problem.forced_in)] = np.inf
     return np.asarray(change)
 
 
 def grow_greedily(problem: SparseQP, support: IntArray) -> IntArray:
-    """Add the variable that helps most until no more are allowed or worth it.
+    """Add what is forced in, then what helps most, while it is allowed and worth it.
 
     With rows or bounds, variables are ranked by what they gain on their own.
     """
+    support = np.union1d(support, problem.forced_in)
     if not problem.is_free:
         return support if len(support) else first_support(problem)
     while len(support) < problem.rule.limit:
@@ -102,8 +104,10 @@ def grow_greedily(problem: SparseQP, support: IntArray) -> IntArray:
 def improve_by_swaps(problem: SparseQP, fit: SupportFit) -> SupportFit:
     """Swap until no exchange of two variables improves a free problem's fit."""
     for _ in range(MAX_SWAPS if problem.is_free else 0):
-        support = np.flatnonzero(np.zeros(0) if fit.x is None else fit.x)
-        if len(support) in (0, problem.n):
+        if fit.x is None:
+            break
+        support = problem.support_of(fit.x)
+        if len(support) in (len(problem.forced_in), problem.n):
             break
         try:
             change = swap_changes(problem, support)

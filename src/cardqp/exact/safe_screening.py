@@ -81,7 +81,7 @@ def safe_screen(
     array([2])
     """
     check.instance("problem", problem, SparseQP)
-    root = Choice.root(problem.n, problem.rule.limit)
+    root = problem.root
     relaxed, bound, dual = _relax(problem, root, level, spectrum)
     fit = _round(problem, root, relaxed)
     if upper_bound is None:
@@ -95,7 +95,7 @@ def safe_screen(
             f"below the proved bound {lower}."
         )
     on, off = bound.fixing_bounds(root)
-    is_zero, is_one = on > upper, off > upper
+    is_zero, is_one = on > upper, (off > upper) | root.inside
     return SafeScreening(
         zeros=np.flatnonzero(is_zero),
         ones=np.flatnonzero(is_one),
@@ -128,6 +128,6 @@ def _round(problem: SparseQP, root: Choice, relaxed: Relaxed) -> SupportFit:
     """A good feasible point, if rounding finds one."""
     supports = (
         round_switches(problem, root, relaxed.switches),
-        grow_greedily(problem, np.zeros(0, dtype=np.intp)),
+        grow_greedily(problem, problem.forced_in),
     )
     return improve_by_swaps(problem, best_fit(problem, supports))

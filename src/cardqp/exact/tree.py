@@ -178,7 +178,7 @@ class Tree:
 
     def push(self, node: Node) -> None:
         """Add an open branch."""
-        if len(self.heap) < MOST_OPEN:
+        if not self.heap_is_full:
             heapq.heappush(self.heap, node)
         else:
             self.stack.append(node)
@@ -186,6 +186,11 @@ class Tree:
     def pop(self) -> Node:
         """Take the branch to be processed next."""
         return self.stack.pop() if self.stack else heapq.heappop(self.heap)
+
+    @property
+    def heap_is_full(self) -> bool:
+        """Whether the search goes depth first."""
+        return len(self.heap) >= MOST_OPEN
 
     @property
     def n_open(self) -> int:

@@ -11,7 +11,6 @@ from cardqp.dual.ray import proves_empty
 from cardqp.problem import SparseQP
 from cardqp.screening.reply import farkas_ray, reply_to_dual, reply_to_support
 from cardqp.screening.result import Screening, Trace, conclude
-from cardqp.sparsity import Choice
 from cardqp.spectral.choose import choose_level
 from cardqp.spectral.level import DualPoint, Level
 from cardqp.spectral.spectrum import Spectrum
@@ -184,5 +183,5 @@ def _position(supports: tuple[IntArray, ...], support: IntArray) -> int | None:
 
 def _is_empty(level: Level, support: IntArray) -> bool:
     """Whether the rows contradict each other on every support."""
-    root = Choice.root(level.problem.n, level.problem.rule.limit)
-    return proves_empty(level.problem, farkas_ray(level, support), root)
+    problem = level.problem
+    return proves_empty(problem, farkas_ray(level, support), problem.root)

@@ -10,7 +10,6 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.gap import gap_unit
 from cardqp.problem import SparseQP
-from cardqp.sparsity import Choice
 from cardqp.spectral.level import DualPoint, Level
 
 ROUNDING = 1e-9
@@ -92,13 +91,13 @@ def conclude(
     """Form candidates from recent supports and proofs from the best dual point."""
     fit = best_fit(level.problem, recent)
     bound = level.bound(dual)
-    root = Choice.root(level.problem.n, level.problem.rule.limit)
+    root = level.problem.root
     on, off = bound.fixing_bounds(root)
     upper = attainable(level.problem, fit)
     return Screening(
         candidates=np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *recent])),
         zeros=np.flatnonzero(on > upper),
-        ones=np.flatnonzero(off > upper),
+        ones=np.flatnonzero((off > upper) | root.inside),
         lower_bound=bound.value(root),
         upper_bound=fit.objective,
         x=fit.x,
