@@ -17,6 +17,8 @@ from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
 
+_POINT, _RAY, _COMPLETED = int(Kind.POINT), int(Kind.RAY), int(Kind.COMPLETED)
+
 BATCH = 256
 """How many branches are evaluated together."""
 
@@ -91,18 +93,19 @@ class Replay:
         stack = [OpenBranch(0, choice.status, floor)]
         n_seen = 0
         while stack:
-            batch, stack = stack[-BATCH:], stack[:-BATCH]
+            batch = stack[-BATCH:]
+            del stack[-BATCH:]
             n_seen += len(batch)
             if n_seen > len(self.tree):
                 raise ProblemError("A branch of a proof has two parents.")
             points = []
             for branch in batch:
                 kind = self.tree.kind[branch.position]
-                if kind == Kind.POINT:
+                if kind == _POINT:
                     points.append(branch)
-                elif kind == Kind.COMPLETED:
+                elif kind == _COMPLETED:
                     self._close(max(branch.floor, self._complete(branch)))
-                elif kind == Kind.RAY:
+                elif kind == _RAY:
                     self._close(np.inf if self._is_empty(branch) else branch.floor)
                 elif self.tree.child[branch.position] > 0:
                     raise ProblemError("A branch was split without a dual point.")
@@ -159,10 +162,11 @@ class Replay:
             return []
         fixed = self.tree.decided(record)
         index, sign = np.abs(fixed) - 1, np.sign(fixed)
-        if (branch.status[index] != 0).any() or len(np.unique(index)) < len(index):
-            raise ProblemError("A branch decides a variable twice.")
         if len(index):
-            closed = bounds.opposite(row, index, sign)
+            is_taken = branch.status[index].any()
+            if is_taken or len(np.unique(index)) < len(index):
+                raise ProblemError("A branch decides a variable twice.")
+            closed = np.where(sign > 0, bounds.off[row, index], bounds.on[row, index])
             self._close(max(floor, float(closed.min())))
         status = branch.status.copy()
         status[index] = sign
@@ -172,30 +176,34 @@ class Replay:
         if status[variable] != 0:
             raise ProblemError("A branch decides a variable twice.")
         pair = []
-        for position, value in ((child, 1), (child + 1, -1)):
+        for position, value, own in (
+            (child, 1, bounds.on[row, variable]),
+            (child + 1, -1, bounds.off[row, variable]),
+        ):
             side = status.copy()
             side[variable] = value
-            own = float(bounds.opposite(row, variable, -value))
-            best = max(floor, own)
+            best = max(floor, float(own))
             pair.append(OpenBranch(position, side, best, record, branch.depth + 1))
         return pair
 
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """Theorems 1 and 2 at one dual point for each of several branches."""
+    """Theorems 1 and 2 at one dual point for each of several branches.
+
+    ``value`` has the bounds of the branches; ``on`` and ``off`` those with a free
+    variable switched on, or off, one branch in each row.
+    """
 
     value: FloatArray
-    costs: FloatArray
-    last: FloatArray
-    following: FloatArray
-    has_slot: FloatArray
+    on: FloatArray
+    off: FloatArray
 
     @classmethod
     def of(
         cls, base: Float, costs: FloatArray, status: IntArray, limit: int
     ) -> "_Bounds":
-        """The bounds from base, costs and what is decided, one branch in each row."""
+        """The bounds from base, costs and what is decided."""
         n = status.shape[1]
         inside = np.where(status > 0, costs, 0.0)
         gains = np.where(status == 0, np.maximum(-costs, 0.0), 0.0)
@@ -209,23 +217,17 @@ class _Bounds:
         size = np.abs(base) + np.abs(inside).sum(axis=1) + gained
         value = base + total - (n + 8) * UNIT_ROUNDOFF * size
         value = np.where(np.isnan(value), -np.inf, value)
-        value = np.where(slots < 0, np.inf, value)
-        last = np.where(slots > 0, padded[row, count], 0.0)
-        return cls(value, costs, last, padded[row, count + 1], slots > 0)
-
-    def opposite(
-        self, row: int, index: IntArray | int, sign: IntArray | int
-    ) -> FloatArray:
-        """Bounds of a branch with free variables switched against their sign."""
-        value = self.value[row]
-        if not np.isfinite(value):
-            return np.full(np.shape(index), value)
-        cost = self.costs[row, index]
-        on = cost + self.last[row] if self.has_slot[row] else np.inf
-        extra = np.where(np.asarray(sign) > 0, -cost - self.following[row], on)
+        last, following = padded[row, count], padded[row, count + 1]
+        start = (value - 4 * UNIT_ROUNDOFF * np.abs(value))[:, None]
         shrink = 1.0 - 8 * UNIT_ROUNDOFF
-        bound = value - 4 * UNIT_ROUNDOFF * abs(value) + shrink * np.maximum(extra, 0.0)
-        return np.where(np.isnan(bound), -np.inf, bound)
+        on = start + shrink * np.maximum(costs + last[:, None], 0.0)
+        off = start + shrink * np.maximum(-costs - following[:, None], 0.0)
+        # What is not a number proves nothing; what is beyond the limit is empty.
+        on, off = (np.where(np.isnan(side), -np.inf, side) for side in (on, off))
+        on[slots <= 0] = np.inf
+        is_empty = slots < 0
+        value[is_empty], off[is_empty] = np.inf, np.inf
+        return cls(value, on, off)
 
 
 def _check_arrays(tree: ProofTree, problem: SparseQP) -> None:

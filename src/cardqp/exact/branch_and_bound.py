@@ -35,9 +35,8 @@ PROOF_MEMORY = 2e9
 LONG = 3000
 """After this many branches a run counts as long."""
 
-SMALL, SHALLOW, DEEP = 200, 16, 128
-"""Branches that are processed in one go: the second number, if there are no more
-variables than the first, and the third when memory is full."""
+DEEP = 128
+"""Branches that are processed in one go when the search goes depth first."""
 
 BATCH = 4
 """Branches that are looked into before any of them is committed."""
@@ -151,14 +150,10 @@ class BranchAndBound:
     def budget(self, tree: Tree) -> int:
         """How many branches to process in one go.
 
-        One keeps to the best bound; more are processed depth first, which saves time
-        where a branch costs little, and memory where many are open.
+        One keeps to the best bound.  Many are processed depth first, in compiled code:
+        that saves memory where many are open.
         """
-        budget = 1
-        if tree.heap_is_full:
-            budget = DEEP
-        elif tree.view.problem.n <= SMALL:
-            budget = SHALLOW
+        budget = DEEP if tree.heap_is_full else 1
         if self.node_limit is not None:
             budget = min(budget, -(-(self.node_limit - tree.n_nodes) // BATCH))
         return max(budget, 1)
