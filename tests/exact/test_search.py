@@ -155,6 +155,27 @@ def test_a_full_memory_makes_the_search_go_deep(problem, solution, monkeypatch):
     assert deep.verify().ok
 
 
+@pytest.mark.parametrize("kind", ["free", "tied", "rank-deficient", "forced in"])
+@pytest.mark.parametrize("seed", range(10))
+def test_excursions_find_the_same_optimum(kind, seed, monkeypatch):
+    monkeypatch.setattr(tree, "MOST_OPEN", 0)
+    problem = random_problem(kind, seed)
+    optimum, _ = enumerate_optimum(problem)
+    found = solve(problem, gap=1e-6)
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(optimum, rel=1e-5)
+    assert found.verify().ok
+
+
+def test_excursions_keep_to_the_node_limit(problem, monkeypatch):
+    monkeypatch.setattr(tree, "MOST_OPEN", 0)
+    stopped = solve(problem, node_limit=50)
+    assert 50 <= stopped.n_nodes < 50 + branch_and_bound.BATCH
+    assert stopped.verify().ok
+    resumed = solve(problem, resume=stopped, threads=2)
+    assert resumed.status is Status.OPTIMAL
+
+
 def test_an_error_in_a_branch_loses_no_branch(problem, monkeypatch):
     search = BranchAndBound()
     planted = search.plant(problem)
