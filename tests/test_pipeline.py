@@ -1,5 +1,6 @@
 import itertools
 import signal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -300,6 +301,47 @@ def test_a_ridge_lost_in_rounding_is_said_to_be(eta):
     assert solution.verify().ok
     if solution.lower_bound == -np.inf:
         assert "from_factor" in solution.advice
+
+
+@pytest.mark.parametrize("eta", [1e10, 1e14, 1e16, 1e18])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_ridge_near_rounding_proves_nothing_false(seed, eta):
+    rng = np.random.default_rng(seed)
+    F, c = rng.standard_normal((1, 3)), rng.standard_normal(3)
+    problem = SparseQP.from_factor(F, c, eta=eta, sparsity=2)
+    optimum = min(exact_value(problem, pair) for pair in ((0, 1), (0, 2), (1, 2)))
+    for memory in (0, 2e9):
+        solution = solve(problem, proof_memory=memory, time_limit=2.0)
+        assert Fraction(solution.lower_bound) <= optimum
+        assert memory == 0 or solution.verify().ok
+
+
+def exact_value(problem, pair):
+    """The optimum on two variables of a problem given by one row, exactly."""
+    f = [Fraction(float(problem.quadratic.array[0, j])) for j in pair]
+    c = [Fraction(float(problem.c[j])) for j in pair]
+    w = [1 / Fraction(float(problem.eta[j])) for j in pair]
+    g = [[f[0] * f[0] + w[0], f[0] * f[1]], [f[0] * f[1], f[1] * f[1] + w[1]]]
+    det = g[0][0] * g[1][1] - g[0][1] ** 2
+    top = c[0] ** 2 * g[1][1] - 2 * c[0] * c[1] * g[0][1] + c[1] ** 2 * g[0][0]
+    return -top / det / 4
+
+
+@pytest.mark.parametrize("eta", [1e5, 1e8])
+@pytest.mark.parametrize("seed", range(6))
+def test_nearly_noise_free_data_end_with_a_sound_solution(seed, eta):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((15, 20))
+    y = X[:, :4].sum(axis=1) + 1e-6 * rng.standard_normal(15)
+    problem = SparseQP.from_regression(X, y, eta=eta, sparsity=4)
+    assert solve(problem, time_limit=5.0).verify().ok
+
+
+def test_points_beyond_all_numbers_are_not_accepted():
+    problem = SparseQP(np.zeros((2, 2)), [1e50, 1.0], eta=1e90, sparsity=1)
+    solution = solve(problem, time_limit=2.0)
+    assert solution.status is Status.FEASIBLE
+    assert solution.verify().ok
 
 
 def test_zero_is_optimal_and_the_objective_zero():

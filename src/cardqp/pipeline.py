@@ -34,6 +34,10 @@ ScreeningName = Literal["best-response", "dual-program"]
 MethodName = ScreeningName | Literal["exact"]
 METHODS: tuple[MethodName, ...] = ("best-response", "dual-program", "exact")
 
+QUICK = 3000
+"""A certificate with no more branches is replayed before any bound is reported; a
+larger one only for a claim of optimality."""
+
 Result = TypeVar("Result")
 
 
@@ -317,6 +321,7 @@ def _conclude(run: Run, tree: Tree, stop: Stop) -> Solution:
     run.offer(tree.best.x)
     problem, x = run.problem, run.x
     objective = np.inf if x is None else problem.objective(x)
+    certificate = tree.certificate
     lower = min(tree.lower_bound, objective)
     gap = relative_gap(problem, x, objective, lower)
     status = Status.UNKNOWN if x is None else Status.FEASIBLE
@@ -329,7 +334,7 @@ def _conclude(run: Run, tree: Tree, stop: Stop) -> Solution:
         status=status,
         stop=run.watch.stopped or stop,
         stages=tuple(run.stages),
-        certificate=tree.certificate,
+        certificate=certificate,
         n_nodes=tree.n_nodes,
         tolerance=run.gap,
         problem=problem,
@@ -345,8 +350,18 @@ def _claim_more(solution: Solution) -> Solution:
     else:
         better = replace(solution, status=Status.OPTIMAL, stop=Stop.GAP)
         is_proved = solution.gap <= solution.tolerance
-    if not is_proved:
-        return solution
-    # Without a certificate the bound is the search's word.
-    is_checked = solution.certificate is None or better.verify().ok
-    return better if is_checked else solution
+    certificate = solution.certificate
+    if certificate is None:
+        return better if is_proved else solution  # the bound is the search's word
+    if is_proved and better.verify().ok:
+        return better
+    if is_proved or len(certificate) <= QUICK:
+        return _claim_less(solution, certificate.lower_bound(solution.problem))
+    return solution
+
+
+def _claim_less(solution: Solution, proved: float) -> Solution:
+    """The solution with no more of a bound than its certificate proves."""
+    lower = min(solution.lower_bound, proved)
+    gap = relative_gap(solution.problem, solution.x, solution.objective, lower)
+    return replace(solution, lower_bound=lower, gap=gap)

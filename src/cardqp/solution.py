@@ -1,7 +1,7 @@
 """The answer, what is proved about it, and how to check it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from os import PathLike
@@ -20,15 +20,14 @@ from cardqp.gap import relative_gap
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
 
-_NUMBERS = (
-    "x",
-    "support",
-    "objective",
-    "lower_bound",
-    "gap",
-    "n_nodes",
-    "tolerance",
-)
+_NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "support": lambda value: np.asarray(value).astype(np.intp, casting="safe"),
+    "objective": float,
+    "lower_bound": float,
+    "gap": float,
+    "n_nodes": int,
+    "tolerance": float,
+}
 _STAGE = ("name", "seconds", "size_before", "size_after", "detail")
 
 SLACK = 1e-12
@@ -173,8 +172,11 @@ class Solution:
             complaint = (f"x must be {self.problem.n} finite numbers",)
             return Verification(np.inf, lower, np.inf, None, complaint)
         else:
-            feasibility = self.problem.feasibility(self.x)
-            objective = self.problem.objective(self.x)
+            try:
+                feasibility = self.problem.feasibility(self.x)
+                objective = self.problem.objective(self.x)
+            except ProblemError as err:
+                return Verification(np.inf, lower, np.inf, None, (str(err),))
         gap = relative_gap(self.problem, self.x, objective, lower)
         complaints = (
             *self._complaints_about_x(objective, feasibility),
@@ -204,8 +206,6 @@ class Solution:
         claimed = relative_gap(self.problem, self.x, self.objective, self.lower_bound)
         if not np.isclose(self.gap, claimed, rtol=1e-6, atol=SLACK):
             yield f"the gap is {claimed}, not {self.gap}"
-        if self.certificate is None:
-            return
         if self.status is Status.OPTIMAL and not gap <= self.tolerance < 1.0:
             yield f"the gap is {gap:.2e}, not within {self.tolerance:.2e}"
         if self.status is Status.INFEASIBLE and lower != np.inf:
@@ -216,7 +216,7 @@ class Solution:
 
         The problem is not part of it: see :meth:`cardqp.SparseQP.save`.
         """
-        arrays = {name: getattr(self, name) for name in _NUMBERS}
+        arrays = {name: getattr(self, name) for name in ("x", *_NUMBERS)}
         arrays |= {"status": self.status.name, "stop": self.stop.name}
         stages = [[getattr(stage, name) for name in _STAGE] for stage in self.stages]
         arrays["stages"] = json.dumps(stages)
@@ -235,15 +235,16 @@ class Solution:
         """
         data = storage.read_arrays(path)
         try:
-            numbers = {name: data[name] for name in _NUMBERS if name != "x"}
+            numbers = {name: kind(data[name]) for name, kind in _NUMBERS.items()}
+            x = None if "x" not in data else np.asarray(data["x"], dtype=np.float64)
             status, stop = Status[data["status"]], Stop[data["stop"]]
             stages = tuple(Stage(*parts) for parts in json.loads(data["stages"]))
         except (KeyError, TypeError, ValueError) as err:
             raise ProblemError(
-                f"`path` must be a solution: {path} has no {err}."
+                f"`path` must be a solution: {path} is not, for {err}."
             ) from None
         return cls(
-            x=data.get("x"),
+            x=x,
             status=status,
             stop=stop,
             stages=stages,

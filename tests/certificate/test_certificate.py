@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cardqp import SparseQP, solve
+from cardqp import SparseQP, Status, solve
 from cardqp.certificate import (
     Certificate,
     DualProof,
@@ -179,6 +179,47 @@ def test_a_false_ray_proves_nothing():
     problem = random_problem("rows", 0)
     certificate = Certificate((), tree_of(Kind.RAY, np.ones(len(problem.rows))))
     assert certificate.lower_bound(problem) == -np.inf
+
+
+@pytest.mark.parametrize("size", [2.0**20, 2.0**50, 1e300])
+def test_rows_that_cancel_hide_nothing(size):
+    """The rows allow (1, 1); a ray in which they nearly cancel must not deny it."""
+    problem = SparseQP(
+        np.eye(2),
+        np.ones(2),
+        eta=1.0,
+        sparsity=2,
+        A=[[1.0, -1.0], [-1.0, 1.0], [-1.0, 0.0]],
+        b=[0.0, 0.0, -1.0],
+    )
+    ray = np.array([size, size, 1.0])
+    assert Certificate((), tree_of(Kind.RAY, ray)).lower_bound(problem) == -np.inf
+
+
+def test_arrays_of_another_kind_are_refused(solution):
+    tree = solution.certificate.tree
+    for name, array in tree.arrays().items():
+        for wrong in (array.astype(complex), array.astype(str), array[None], None, 3.0):
+            assert not tampered(solution, **{name: wrong}).verify().ok
+    for name in ("kind", "branch", "child", "record", "index", "fixed"):
+        as_floats = getattr(tree, name).astype(float)
+        assert not tampered(solution, **{name: as_floats}).verify().ok
+
+
+def test_complex_multipliers_prove_nothing():
+    problem = SparseQP(
+        np.eye(2), np.ones(2), eta=1.0, sparsity=2, A_eq=[[1.0, -1.0]], b_eq=[0.0]
+    )
+    proof = DualProof(np.zeros(0, dtype=int), np.zeros(0), np.array([1e3j]))
+    assert Certificate((RootStep(proof),)).lower_bound(problem) == -np.inf
+
+
+@pytest.mark.parametrize("status", [Status.OPTIMAL, Status.INFEASIBLE])
+def test_nothing_is_claimed_without_a_certificate(solution, status):
+    bare = replace(
+        solution, certificate=None, lower_bound=-np.inf, gap=np.inf, status=status
+    )
+    assert not bare.verify().ok
 
 
 def test_only_free_problems_can_be_completed():

@@ -1,5 +1,6 @@
 """The search as a whole: limits, threads, order, and going on later."""
 
+import contextlib
 from dataclasses import replace
 
 import numpy as np
@@ -72,6 +73,40 @@ def test_a_resumed_search_ends_as_if_it_had_not_stopped(
     assert resumed.objective == solution.objective
     assert len(resumed.stages) == len(stopped.stages) + 1
     assert resumed.n_nodes == pytest.approx(solution.n_nodes, rel=0.1)
+
+
+def test_a_search_in_small_steps_gets_on():
+    problem = random_problem("free", 5001)
+    found = solve(problem, node_limit=1)
+    for limit in range(2, 16):
+        found = solve(problem, node_limit=limit, resume=found)
+    assert found.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("root.count", np.array([1, 2])),
+        ("root.count", "many"),
+        ("objective", "low"),
+        ("support", np.array([0.5])),
+        ("x", np.array(["a"])),
+        ("status", "SPLENDID"),
+        ("stages", "3"),
+        ("root.0.fixed_in", np.array([0.5])),
+        ("tree.beta", np.zeros(3)),
+        ("x", np.full(40, 1e150)),
+    ],
+)
+def test_a_tampered_file_is_refused(problem, solution, tmp_path, name, value):
+    path = tmp_path / "s.npz"
+    solution.save(path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays[name] = value
+    np.savez(path, **arrays)
+    with contextlib.suppress(ProblemError):  # some are refused at once
+        assert not Solution.load(path, problem).verify().ok
 
 
 def test_a_finished_search_has_nothing_to_resume(problem, solution):

@@ -12,7 +12,6 @@ from cardqp.exact.sparse_split import (
     Levels,
     Split,
     highest_level,
-    scan_levels,
 )
 from cardqp.exact.split_ascent import (
     Bounded,
@@ -254,29 +253,42 @@ def unsplit_bound(problem, choice):
     return tangent_bound(problem, relaxed.anchor, relaxed.beta).value(choice)
 
 
-def test_scan_and_ascent_improve_the_bound():
+def test_the_ascent_improves_the_bound():
     problem = regression()
-    root = Choice.root(60, 5)
+    root = problem.root
     upper = problem.objective(good_point(problem))
-    scan = scan_levels(problem, root, np.zeros(60), upper)
-    assert scan.split.bound > unsplit_bound(problem, root)
-    start = scan.levels.above(2.0 * scan.level)
+    levels = Levels.of(problem)
+    start = levels.above(highest_level(problem, levels))
+    first = Split.relax(problem, root, start, np.zeros(60), Effort(1e-6 * upper))
     found = optimise_split(problem, root, start, upper, upper, seconds=60.0)
-    assert scan.split.bound < found.bound <= upper
+    assert max(first.bound, unsplit_bound(problem, root)) < found.bound <= upper
     again = tangent_bound(found.minorant, found.anchor, np.zeros(0)).value(root)
     assert again == found.bound
-    gap = upper - scan.split.bound
-    assert upper - found.bound < 0.7 * gap
+    assert upper - found.bound < 0.7 * (upper - first.bound)
 
 
 def test_ascent_from_a_wide_factor():
     problem = regression(N=40)
-    root = Choice.root(60, 5)
     upper = problem.objective(good_point(problem))
-    scan = scan_levels(problem, root, np.zeros(60), upper)
-    start = scan.levels.above(scan.level)
-    found = optimise_split(problem, root, start, upper, upper, seconds=60.0)
-    assert max(scan.split.bound, unsplit_bound(problem, root)) < found.bound <= upper
+    start = Levels.of(problem).above(1.0)
+    found = optimise_split(problem, problem.root, start, upper, upper, seconds=60.0)
+    assert unsplit_bound(problem, problem.root) < found.bound <= upper
+
+
+def test_the_ascent_ends_where_a_split_is_good_enough():
+    problem = regression()
+    upper = problem.objective(good_point(problem))
+    start = Levels.of(problem).above(1.0)
+    asked = []
+
+    def is_enough(split):
+        asked.append(split.bound)
+        return True
+
+    found = optimise_split(
+        problem, problem.root, start, upper, upper, is_enough=is_enough
+    )
+    assert asked == [found.bound]
 
 
 def good_point(problem):
@@ -307,7 +319,7 @@ def test_ascent_is_reproducible_and_respects_branches():
     problem = regression()
     root = Choice.root(60, 5)
     upper = problem.objective(good_point(problem))
-    start = scan_levels(problem, root, np.zeros(60), upper).levels.above(4.0)
+    start = Levels.of(problem).above(4.0)
     inside = np.array([3, 7])
     branch = root.decide(inside, np.array([0]))
     one, two = (
@@ -322,10 +334,9 @@ def test_ascent_is_reproducible_and_respects_branches():
 def test_time_limits_leave_a_valid_split():
     problem = regression()
     root = Choice.root(60, 5)
-    start = scan_levels(problem, root, np.zeros(60), 1.0).levels.above(4.0)
+    start = Levels.of(problem).above(4.0)
     found = optimise_split(problem, root, start, 1.0, 1.0, seconds=0.0)
     np.testing.assert_allclose(found.P, start, rtol=1e-12)
-    assert scan_levels(problem, root, np.zeros(60), 1.0, lambda: True) is None
 
 
 def test_supergradient_agrees_with_differences_of_the_bound():
@@ -334,7 +345,7 @@ def test_supergradient_agrees_with_differences_of_the_bound():
     root = Choice.root(60, 5)
     unit = 1.0 / np.sqrt(problem.ridge)
     function = Bounded(in_units(problem, unit), root, 1e-9)
-    start = scan_levels(problem, root, np.zeros(60), 1.0).levels.above(4.0)
+    start = Levels.of(problem).above(4.0)
     x = np.zeros(60)
     for _ in range(10):
         point = function.at(start * unit[:, None] * unit, x)
@@ -351,8 +362,6 @@ def test_supergradient_agrees_with_differences_of_the_bound():
 def test_no_split_for_other_problems(kind):
     problem = random_problem(kind, 0)
     root = Choice.root(problem.n, problem.rule.limit)
-    zero = np.zeros(problem.n)
-    assert scan_levels(problem, root, zero, 1.0) is None
     assert optimise_split(problem, root, problem.Q, 1.0, 1.0) is None
 
 
@@ -370,9 +379,7 @@ def test_nothing_to_gain():
 def test_no_split_where_it_makes_no_sense():
     problem = sparse_problem("plain", 0)
     nothing = Choice.root(problem.n, 0)
-    assert scan_levels(problem, nothing, np.zeros(problem.n), 1.0) is None
+    assert optimise_split(problem, nothing, problem.Q, 1.0, 1.0) is None
     huge = 100.0 * np.diag(problem.ridge) + problem.Q
     root = Choice.root(problem.n, problem.sparsity)
     assert optimise_split(problem, root, huge, 1.0, 1.0) is None
-    strong = SparseQP(np.eye(3), np.ones(3), eta=0.1, sparsity=1)
-    assert scan_levels(strong, Choice.root(3, 1), np.zeros(3), 1.0) is None

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-import numpy as np
-
 from cardqp.certificate.certificate import Certificate, RootStep
 from cardqp.certificate.dual_proof import DualProof, Narrowing
 from cardqp.certificate.proof_tree import ProofTree
@@ -49,6 +47,8 @@ def from_arrays(arrays: Mapping[str, Any]) -> Certificate:
         parts = {part.name: arrays[f"tree.{part.name}"] for part in fields(ProofTree)}
     except KeyError as err:
         raise ProblemError(f"The certificate lacks the array {err}.") from None
+    except (TypeError, ValueError) as err:
+        raise ProblemError(f"The certificate makes no sense: {err}.") from None
     return Certificate(steps, ProofTree(**parts))
 
 
@@ -56,7 +56,7 @@ def _step(arrays: Mapping[str, Any], prefix: str) -> RootStep:
     proof = DualProof(*(arrays[prefix + name] for name in ("index", "value", "beta")))
     narrowing = None
     if prefix + "kept" in arrays:
-        kept = np.asarray(arrays[prefix + "kept"])
+        kept = arrays[prefix + "kept"]
         moved, minorant = (arrays.get(prefix + name) for name in ("moved", "minorant"))
         narrowing = Narrowing(kept, moved, minorant)
     fixed_in, fixed_out = arrays[prefix + "fixed_in"], arrays[prefix + "fixed_out"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cardqp._typing import IntArray
-from cardqp.certificate.dual_proof import DualProof, Narrowing
+from cardqp.certificate.dual_proof import DualProof, Narrowing, is_array
 from cardqp.certificate.proof_tree import ProofTree
 from cardqp.certificate.replay import OpenBranch, Replay
 from cardqp.dual.bound import SeparableBound
@@ -83,9 +83,9 @@ class View:
         ProblemError
             When the step makes no sense.
         """
+        self._check(step)
         bound = step.proof.bound(self.problem)
         floor = max(self.floor, bound.value(self.choice))
-        self._check(step)
         closed = max(floor, _fixing_bound(step, bound, self.choice))
         seen = replace(
             self,
@@ -99,7 +99,8 @@ class View:
         """The problem looked at in another way; it is computed unless it is given."""
         kept = narrowing.kept
         if (
-            not ((kept >= 0) & (kept < self.problem.n)).all()
+            not narrowing.is_sound()
+            or not ((kept >= 0) & (kept < self.problem.n)).all()
             or len(np.unique(kept)) < len(kept)
             or not np.delete(self.choice.outside, kept).all()
         ):
@@ -113,6 +114,8 @@ class View:
         )
 
     def _check(self, step: RootStep) -> None:
+        if not (is_array(step.fixed_in, "i", 1) and is_array(step.fixed_out, "i", 1)):
+            raise ProblemError("A step must decide variables by their indices.")
         decided = np.concatenate([step.fixed_in, step.fixed_out])
         free = self.choice.free
         if (

@@ -18,6 +18,9 @@ from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
 
+MOST_FREE = {2: 2000, 3: 400}
+"""The most free variables for which two or three slots are filled in every way."""
+
 
 def gain_error(problem: SparseQP, size: int) -> float:
     """How much larger, relatively, the gain of a support of this size may be."""
@@ -114,6 +117,8 @@ def completion_bound(
         return np.inf
     if not problem.is_free or problem.rule.penalty != 0:
         return -np.inf
+    if len(free) > MOST_FREE.get(slots, len(free)) and len(free) > slots:
+        return -np.inf  # nobody would have tried them all
     index = np.concatenate([inside, free if slots > 0 else free[:0]])
     G = problem.quadratic.block(index)
     G[np.diag_indices(len(index))] += problem.ridge[index]

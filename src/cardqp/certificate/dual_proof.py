@@ -1,6 +1,7 @@
 """The steps of a proof at the root: dual points, and changes of view."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,14 @@ from cardqp.dual.bound import SeparableBound, tangent_bound
 from cardqp.minorant import sparse_minorant
 from cardqp.problem import SparseQP
 
-_NONE = np.zeros(0, dtype=np.intp)
+
+def is_array(value: Any, kind: str, ndim: int) -> bool:
+    """Whether something is an array of signed integers ("i") or floats ("f")."""
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype.kind == kind
+        and value.ndim == ndim
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +44,10 @@ class DualProof:
 
     def _fits(self, problem: SparseQP) -> bool:
         return (
-            len(self.index) == len(self.value)
-            and np.issubdtype(self.index.dtype, np.integer)
+            is_array(self.index, "i", 1)
+            and is_array(self.value, "f", 1)
+            and is_array(self.beta, "f", 1)
+            and len(self.index) == len(self.value)
             and bool(((self.index >= 0) & (self.index < problem.n)).all())
             and len(self.beta) == len(problem.rows)
             and bool(np.isfinite(self.value).all() and np.isfinite(self.beta).all())
@@ -62,6 +72,14 @@ class Narrowing:
     kept: IntArray
     moved: FloatArray | None = None
     minorant: FloatArray | None = None
+
+    def is_sound(self) -> bool:
+        """Whether the arrays are arrays of the right kind."""
+        return (
+            is_array(self.kept, "i", 1)
+            and (self.moved is None or is_array(self.moved, "f", 1))
+            and (self.minorant is None or is_array(self.minorant, "f", 2))
+        )
 
     def apply(self, problem: SparseQP) -> SparseQP:
         """The problem as seen from here on."""

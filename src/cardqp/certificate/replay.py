@@ -10,14 +10,13 @@ import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, Float, FloatArray, IntArray
 from cardqp.certificate.completions import completion_bound, gain_error
+from cardqp.certificate.dual_proof import is_array
 from cardqp.certificate.proof_tree import Kind, ProofTree
 from cardqp.dual.bound import evaluate
 from cardqp.dual.ray import proves_empty
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
-
-_POINT, _RAY, _COMPLETED = int(Kind.POINT), int(Kind.RAY), int(Kind.COMPLETED)
 
 BATCH = 256
 """How many branches are evaluated together."""
@@ -86,6 +85,8 @@ class Replay:
         ProblemError
             When the tree makes no sense.
         """
+        if not _have_kinds(self.tree):
+            raise ProblemError("The arrays of a proof are not of the right kind.")
         if len(self.tree) == 0:
             return
         _check_arrays(self.tree, self.problem)
@@ -98,21 +99,23 @@ class Replay:
             n_seen += len(batch)
             if n_seen > len(self.tree):
                 raise ProblemError("A branch of a proof has two parents.")
-            points = []
-            for branch in batch:
-                kind = self.tree.kind[branch.position]
-                if kind == _POINT:
-                    points.append(branch)
-                elif kind == _COMPLETED:
-                    self._close(max(branch.floor, self._complete(branch)))
-                elif kind == _RAY:
-                    self._close(np.inf if self._is_empty(branch) else branch.floor)
-                elif self.tree.child[branch.position] > 0:
-                    raise ProblemError("A branch was split without a dual point.")
-                else:
-                    self.open.append(branch)
+            kinds = self.tree.kind[[branch.position for branch in batch]]
+            points = [batch[i] for i in np.flatnonzero(kinds == Kind.POINT)]
+            for i in np.flatnonzero(kinds != Kind.POINT):
+                self._take(batch[i], int(kinds[i]))
             if points:
                 stack += self._evaluate(points)
+
+    def _take(self, branch: OpenBranch, kind: int) -> None:
+        """A branch that has no children."""
+        if kind == Kind.COMPLETED:
+            self._close(max(branch.floor, self._complete(branch)))
+        elif kind == Kind.RAY:
+            self._close(np.inf if self._is_empty(branch) else branch.floor)
+        elif self.tree.child[branch.position] > 0:
+            raise ProblemError("A branch was split without a dual point.")
+        else:
+            self.open.append(branch)
 
     def _close(self, bound: float) -> None:
         self.least_closed = min(self.least_closed, bound)
@@ -234,6 +237,14 @@ def _check_arrays(tree: ProofTree, problem: SparseQP) -> None:
     """Raise unless every number in the arrays is where it may be."""
     if not (_have_lengths(tree, problem) and _have_ranges(tree, problem)):
         raise ProblemError("The arrays of a proof do not fit together.")
+
+
+def _have_kinds(tree: ProofTree) -> bool:
+    kinds = {"value": ("f", 1), "beta": ("f", 2)}
+    return all(
+        is_array(array, *kinds.get(name, ("i", 1)))
+        for name, array in tree.arrays().items()
+    )
 
 
 def _have_lengths(tree: ProofTree, problem: SparseQP) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp._validation import LARGEST
 from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP
 from cardqp.rows import Rows, power_of_two
@@ -86,6 +87,8 @@ def fit_support(problem: SparseQP, support: IntArray) -> SupportFit:
 
 def _accept(problem: SparseQP, x: FloatArray, beta: FloatArray) -> SupportFit:
     """The point with its objective, unless it is infeasible after all."""
+    if not (np.abs(x) < LARGEST).all():
+        return SupportFit.nothing(problem)
     if len(problem.rows) and not problem.feasibility(x).holds():
         return SupportFit.nothing(problem)
     return SupportFit(x, beta, problem.objective(x))

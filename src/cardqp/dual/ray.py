@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray
+from cardqp._typing import UNIT_ROUNDOFF, FloatArray
 from cardqp.problem import SparseQP
 from cardqp.rows import Rows
 from cardqp.sparsity import Choice
 
-NOISE = 2.0**-46
-"""A combination of rows counts as zero on an unbounded variable when it is this small
-relative to its terms, a few units of rounding: only points some 1e13 times larger than
-the data could make use of it."""
+FAR = 2.0**42
+"""How far out a point may be, in units of the right-hand sides over the coefficients.
+A combination of rows is never quite zero on an unbounded variable: what rounding leaves
+of it must not amount to anything up to there."""
 
 CONTRADICTION = 1e-9
 """How much of its terms a contradiction must amount to."""
@@ -26,10 +26,14 @@ def proves_empty(problem: SparseQP, beta: FloatArray, choice: Choice) -> bool:
     beta = problem.rows.project(beta)
     if not np.isfinite(beta).all():
         return False
-    least = _linear_costs(problem, beta)
+    with np.errstate(over="ignore", invalid="ignore"):
+        least = _linear_costs(problem, beta)
+    least = np.where(choice.inside | (choice.free & (choice.slots > 0)), least, 0.0)
+    if not np.isfinite(least).all():
+        return False
     margin = choice.total(least) - float(problem.rows.rhs @ beta)
     size = float(np.abs(problem.rows.rhs) @ np.abs(beta))
-    used = np.abs(least[np.isfinite(least)]).max(initial=0.0)
+    used = np.abs(least).max(initial=0.0)
     return bool(margin > CONTRADICTION * max(size, float(used)))
 
 
@@ -44,12 +48,16 @@ def _linear_costs(problem: SparseQP, beta: FloatArray) -> FloatArray:
     """The least ``slope * x`` within each variable's bounds, rounding included."""
     slope, size = combine(problem.rows, beta)
     error = (len(beta) + 2) * UNIT_ROUNDOFF * size
-    is_noise = np.abs(slope) <= NOISE * size
+    reach = _reach(problem.rows, beta)
+    lower = np.where(np.isinf(problem.lower), -reach, problem.lower)
+    upper = np.where(np.isinf(problem.upper), reach, problem.upper)
     ends = (slope - error, slope + error)
-    return np.minimum(*(_least(end, is_noise, problem) for end in ends))
+    return np.minimum(*(np.minimum(end * lower, end * upper) for end in ends))
 
 
-def _least(slope: FloatArray, is_noise: BoolArray, problem: SparseQP) -> FloatArray:
-    active = np.where(slope > 0, problem.lower, problem.upper)
-    ignored = (slope == 0) | (is_noise & np.isinf(active))
-    return np.where(ignored, 0.0, slope * np.where(ignored, 0.0, active))
+def _reach(rows: Rows, beta: FloatArray) -> FloatArray:
+    """How far out each unbounded variable is looked at."""
+    used = beta != 0
+    coefficients = np.abs(rows.matrix[used]).max(axis=0, initial=0.0)
+    largest = np.abs(rows.rhs[used]).max(initial=0.0)
+    return np.asarray(FAR * largest / np.where(coefficients > 0, coefficients, np.inf))

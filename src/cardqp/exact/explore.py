@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._compiled import compiled
-from cardqp._typing import FloatArray, IntArray
+from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.exact.assessment import (
     Margins,
     assess,
@@ -193,6 +193,7 @@ def complete(
         inside, free, slots = np.flatnonzero(status >= 0), free[:0], 0
     gain, chosen = best_completion(exact.G, exact.c, inside, free, slots)
     bound = exact.constant - gain * (1.0 + 2.0 * exact.error)
+    bound -= 8.0 * UNIT_ROUNDOFF * (abs(exact.constant) + gain)
     if bound < tally.numbers[2]:
         tally.numbers[2] = bound
         tally.support[:] = -1

@@ -184,6 +184,8 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
 
 def _solve_scaled(H: FloatArray, rhs: FloatArray) -> FloatArray | None:
     """Solve with the Hessian scaled to unit diagonal, with what jitter it takes."""
+    if not np.isfinite(H).all():
+        return None
     scale = np.sqrt(np.diag(H))
     scaled = H / scale[:, None] / scale
     for jitter in (1e-13, 1e-11, 1e-9, 1e-7, 1e-5):

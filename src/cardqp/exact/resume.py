@@ -5,7 +5,7 @@ import heapq
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.certificate import Certificate, ProofLog
+from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.replay import OpenBranch
 from cardqp.convex.support_qp import SupportFit
 from cardqp.exact.supports import Supports
@@ -38,6 +38,8 @@ def replant(
     tree = Tree.plant(problem, view)
     tree.steps = list(certificate.root)
     tree.n_nodes, tree.closed_bound = n_nodes, closed
+    if any(_is_tightened(step) for step in tree.steps):
+        tree.tightened = view.problem.n
     if x is not None:
         beta = np.zeros(len(problem.rows))
         tree.keep(SupportFit(x, beta, problem.objective(x)))
@@ -50,6 +52,15 @@ def replant(
         for branch in branches:
             heapq.heappush(tree.heap, _node(tree, certificate, branch))
     return tree
+
+
+def _is_tightened(step: RootStep) -> bool:
+    """Whether a split was optimised in a step."""
+    narrowing = step.narrowing
+    if narrowing is None:
+        return False
+    is_optimal = narrowing.moved is not None and bool((narrowing.moved < 0).any())
+    return is_optimal or narrowing.minorant is not None
 
 
 def _node(tree: Tree, certificate: Certificate, branch: OpenBranch) -> Node:

@@ -1,6 +1,5 @@
 """Sparse minorants to choose from: what is above a level in each eigenvalue."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -133,64 +132,3 @@ def highest_level(problem: SparseQP, levels: Levels) -> float:
             level *= 2.0
     between = level * 2.0**0.5
     return between if leaves_enough(between) else level
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scan:
-    """The best level and its split.
-
-    Attributes
-    ----------
-    level : float
-        The level, in units of the ridge.
-    split : Split
-        The split there.
-    levels : Levels
-        The decomposition, for other levels.
-    """
-
-    level: float
-    split: Split
-    levels: Levels
-
-
-def scan_levels(
-    problem: SparseQP,
-    choice: Choice,
-    x: FloatArray,
-    size: float,
-    is_over: Callable[[], bool] = lambda: False,
-) -> Scan | None:
-    """Try 1, 2, 4, ... times the ridge as level until the bound drops.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    choice : Choice
-        The branch whose bound counts.
-    x : (n,) array
-        Where the relaxation starts.
-    size : float
-        The size of the objective, the unit of gaps.
-    is_over : callable
-        Whether time is up.
-
-    Returns
-    -------
-    Scan or None
-        None for problems with rows, bounds or a penalty, for large ones, and where no
-        level leaves the ridge positive.
-    """
-    if not is_splittable(problem, choice):
-        return None
-    levels = Levels.of(problem)
-    effort = Effort(ACCURACY * size, is_over=is_over)
-    best, level = None, 1.0
-    while level < levels.values[0] and not is_over():
-        split = Split.relax(problem, choice, levels.above(level), x, effort)
-        if split is None or (best is not None and split.bound < best.split.bound):
-            break
-        best, x = Scan(level, split, levels), split.anchor
-        level *= 2.0
-    return best

@@ -4,12 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp._typing import FloatArray, IntArray
+from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.certificate.completions import gain_error
 from cardqp.exact.completion import MOST_PAIRED, MOST_TRIPLED, best_completion
 from cardqp.problem import SparseQP
 
 _NONE = np.zeros(0, dtype=np.intp)
+
+WORST = 0.1
+"""The largest error of a gain, relatively, with which it is of any use."""
 
 LARGEST = 4000
 """The most variables for which ``Q`` is formed to this end."""
@@ -38,13 +41,19 @@ class Supports:
 
     @classmethod
     def of(cls, problem: SparseQP) -> "Supports | None":
-        """The supports of a problem; None if it has rows, bounds or a penalty."""
+        """The supports of a problem.
+
+        None if it has rows, bounds or a penalty, or is too large or too badly
+        conditioned.
+        """
         is_plain = problem.is_free and problem.rule.penalty == 0
         if not is_plain or problem.n > LARGEST:
             return None
         G = problem.quadratic.dense().copy()
         G[np.diag_indices(problem.n)] += problem.ridge
         error = gain_error(problem, problem.rule.limit)
+        if not error < WORST:
+            return None
         return cls(G, problem.c.copy(), problem.constant, error)
 
     def is_countable(self, n_free: int, slots: int) -> bool:
@@ -66,6 +75,7 @@ class Supports:
             inside, free, slots = np.concatenate([inside, free]), _NONE, 0
         gain, chosen = best_completion(self.G, self.c, inside, free, max(slots, 0))
         bound = self.constant - gain * (1.0 + 2.0 * self.error)
+        bound -= 8 * UNIT_ROUNDOFF * (abs(self.constant) + gain)
         return bound, np.sort(np.concatenate([inside, chosen]))
 
     def is_fine(self, bound: float, tolerance: float) -> bool:

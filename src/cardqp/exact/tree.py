@@ -173,7 +173,9 @@ class Tree:
         single = False
         if x is not None:
             size, loss = np.abs(x).max(initial=0.0), self.problem.magnitude(x)
-            single = 1e-25 < size < 1e25 and 2.0**-24 * loss <= accuracy
+            reach = (np.abs(problem.c) / problem.ridge).max()
+            fits = size > 1e-25 and reach < 1e25
+            single = fits and 2.0**-24 * loss <= accuracy
         return ProofLog(len(problem.rows), problem.n, single=bool(single))
 
     def push(self, node: Node) -> None:
