@@ -173,28 +173,35 @@ class RootPhase:
         supports = Supports.of(view.exact.restrict(kept))
         if supports is None or not supports.is_fine(view.floor, self.effort.tolerance):
             return None  # what a split loses at leaves must be made up for there
+        if self._is_easy(view.narrowed(Narrowing(kept), problem), supports, kept):
+            return None
         split = tightest_split(
             problem,
             choice,
             self.tree.best.objective,
             size,
             self.effort.is_over,
-            lambda split: self._is_easy(view, kept, split, supports),
+            lambda split: self._is_enough(view, kept, split, supports),
         )
         if split is None or split.bound < view.floor:
             return None
         return Narrowing(kept, minorant=split.P), split.minorant
 
-    def _is_easy(
+    def _is_enough(
         self, view: View, kept: IntArray, split: Split, supports: Supports
     ) -> bool:
-        """Whether the tree will be small with a split, as a few dives suggest."""
+        """Whether a split need not be improved."""
         tree = self.tree
         if tree.best.objective - split.bound > EASY_GAP * tree.gap_unit:
             return False
         narrowing = Narrowing(kept, minorant=split.P)
-        trial = Tree.plant(tree.problem, view.narrowed(narrowing, split.minorant))
-        trial.best, trial.x, trial.supports = tree.best, split.anchor, supports
+        return self._is_easy(view.narrowed(narrowing, split.minorant), supports, kept)
+
+    def _is_easy(self, view: View, supports: Supports, kept: IntArray) -> bool:
+        """Whether the tree will be small, as a few dives suggest."""
+        tree = self.tree
+        trial = Tree.plant(tree.problem, view)
+        trial.best, trial.x, trial.supports = tree.best, tree.x[kept], supports
         effort = replace(self.effort, slack=NODE_SLACK)
         visitor = Visitor(trial, self.cutoff, effort)
         return estimate_nodes(visitor, trial.root(), EASY_DIVES) < EASY
