@@ -12,6 +12,7 @@ import numpy as np
 from cardqp._compiled import compiled
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.exact.data import Data
+from cardqp.exact.kernels import largest_sum
 
 
 class Margins(NamedTuple):
@@ -146,13 +147,18 @@ def total_cost(
         elif status[j] == 0:
             gains[count] = max(-costs[j], 0.0)
             count += 1
-    ranked = np.sort(gains[:count])[::-1]
-    for i in range(min(slots, count)):
-        total -= ranked[i]
-        size += ranked[i]
-    last = ranked[slots - 1] if 0 < slots <= count else 0.0
-    following = ranked[slots] if slots < count else 0.0
-    return total, size, last, following
+    # Selection leaves the largest gains in front, in no particular order.
+    ranked = gains[:count].copy()
+    kept = min(max(slots, 0), count)
+    gained = largest_sum(ranked, kept)
+    last, following = np.inf, 0.0
+    for i in range(kept):
+        last = min(last, ranked[i])
+    for i in range(kept, count):
+        following = max(following, ranked[i])
+    if not 0 < slots <= count:
+        last = 0.0
+    return total - gained, size + gained, last, following
 
 
 @compiled
