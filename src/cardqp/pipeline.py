@@ -142,10 +142,7 @@ def solve(
     ('OPTIMAL', [0], -2.0)
     """
     _check_settings(problem, method, level, gap)
-    check.at_least("proof_memory", proof_memory, 0.0)
-    check.count("threads", threads)
-    if node_limit is not None:
-        check.count("node_limit", node_limit)
+    _check_limits(node_limit, threads, proof_memory)
     if resume is not None:
         _check_resume(resume, method)
     load_kernels()
@@ -162,16 +159,28 @@ def solve(
         if resume is not None:
             return _resume(run, resume)
         if start is not None:
-            guess = np.flatnonzero(check.vector("start", start, problem.n))
-            others = np.setdiff1d(guess, problem.forced_in)
-            room = problem.rule.limit - len(problem.forced_in)
-            support = np.union1d(problem.forced_in, others[:room])
-            run.offer(fit_support(problem, support).x)
+            _offer_start(run, check.vector("start", start, problem.n))
         return _solve(run, method, level, spectrum)
+
+
+def _offer_start(run: Run, start: FloatArray) -> None:
+    """Fit the support of a guess, as much of it as is allowed."""
+    problem = run.problem
+    others = np.setdiff1d(np.flatnonzero(start), problem.forced_in)
+    room = problem.rule.limit - len(problem.forced_in)
+    support = np.union1d(problem.forced_in, others[:room])
+    run.offer(fit_support(problem, support).x)
 
 
 def _executor(threads: int) -> AbstractContextManager[Executor | None]:
     return nullcontext() if threads == 1 else ThreadPoolExecutor(threads)
+
+
+def _check_limits(node_limit: int | None, threads: int, proof_memory: float) -> None:
+    check.at_least("proof_memory", proof_memory, 0.0)
+    check.count("threads", threads)
+    if node_limit is not None:
+        check.count("node_limit", node_limit)
 
 
 def _check_resume(solution: Solution, method: str) -> None:
@@ -197,13 +206,7 @@ def _resume(run: Run, solution: Solution) -> Solution:
             f"`resume` must be a solution of this problem: {err}"
         ) from err
     run.stages += solution.stages
-    tree, stop = run.stage(
-        "search",
-        lambda: iterate(run.search, tree, run.watch),
-        problem.n,
-        lambda done: (_undecided(done[0]), f"{done[0].n_nodes} nodes"),
-    )
-    return _conclude(run, tree, stop)
+    return _conclude(run, *_explore(run, run.search, "search", lambda: tree))
 
 
 def _solve(
@@ -295,10 +298,21 @@ def _search(
 ) -> tuple[Tree, Stop]:
     """Branch and bound as one stage, from a feasible point if there is one."""
     search = replace(run.search, root_only=root_only)
+    return _explore(run, search, name, lambda: search.plant(problem, start), problem.n)
+
+
+def _explore(
+    run: Run,
+    search: BranchAndBound,
+    name: str,
+    plant: Callable[[], Tree],
+    size: int | None = None,
+) -> tuple[Tree, Stop]:
+    """Search a tree as one stage."""
     return run.stage(
         name,
-        lambda: iterate(search, search.plant(problem, start), run.watch),
-        problem.n,
+        lambda: iterate(search, plant(), run.watch),
+        run.problem.n if size is None else size,
         lambda done: (_undecided(done[0]), f"{done[0].n_nodes} nodes"),
     )
 

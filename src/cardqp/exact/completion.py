@@ -15,6 +15,17 @@ MOST_PAIRED, MOST_TRIPLED = 400, 80
 """The most free variables for which pairs, or triples, are tried."""
 
 
+@compiled
+def is_countable(n_free: int, slots: int) -> bool:
+    """Whether it is cheap to try every way to fill the slots."""
+    return (
+        slots <= 1
+        or n_free <= slots
+        or (slots == 2 and n_free <= MOST_PAIRED)
+        or (slots == 3 and n_free <= MOST_TRIPLED)
+    )
+
+
 @compiled_fast
 def eliminate(
     G: FloatArray, c: FloatArray, inside: IntArray, free: IntArray

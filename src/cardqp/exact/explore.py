@@ -17,7 +17,7 @@ from cardqp.exact.assessment import (
     round_anchor,
     signed_changes,
 )
-from cardqp.exact.completion import MOST_PAIRED, MOST_TRIPLED, best_completion
+from cardqp.exact.completion import best_completion, is_countable
 from cardqp.exact.data import Data
 from cardqp.exact.kernels import relax_branch
 
@@ -167,17 +167,6 @@ def count_status(status: IntArray) -> tuple[int, int]:
         inside += status[j] > 0
         free += status[j] == 0
     return inside, free
-
-
-@compiled
-def is_countable(n_free: int, slots: int) -> bool:
-    """Whether it is cheap to try every way to fill the slots."""
-    return (
-        slots <= 1
-        or n_free <= slots
-        or (slots == 2 and n_free <= MOST_PAIRED)
-        or (slots == 3 and n_free <= MOST_TRIPLED)
-    )
 
 
 @compiled

@@ -6,7 +6,7 @@ import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.certificate.completions import gain_error
-from cardqp.exact.completion import MOST_PAIRED, MOST_TRIPLED, best_completion
+from cardqp.exact.completion import best_completion
 from cardqp.problem import SparseQP
 
 _NONE = np.zeros(0, dtype=np.intp)
@@ -55,15 +55,6 @@ class Supports:
         if not error < WORST:
             return None
         return cls(G, problem.c.copy(), problem.constant, error)
-
-    def is_countable(self, n_free: int, slots: int) -> bool:
-        """Whether it is cheap to try every way to fill the slots."""
-        return (
-            slots <= 1
-            or n_free <= slots
-            or (slots == 2 and n_free <= MOST_PAIRED)
-            or (slots == 3 and n_free <= MOST_TRIPLED)
-        )
 
     def best(
         self, inside: IntArray, free: IntArray, slots: int

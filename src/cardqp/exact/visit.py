@@ -16,6 +16,7 @@ from cardqp.exact.assessment import (
     round_anchor,
     signed_changes,
 )
+from cardqp.exact.completion import is_countable
 from cardqp.exact.incumbent import round_switches
 from cardqp.exact.relaxation import CHUNK, Effort
 from cardqp.exact.tree import Node, Tree
@@ -159,17 +160,13 @@ class Visitor:
         n_free = int(np.count_nonzero(node.status == 0))
         if slots < 0:
             return Visit(node, Kind.COMPLETED)
-        if self._is_countable(n_free, slots):
+        if self.tree.supports is not None and is_countable(n_free, slots):
             visit = self._complete(node, slots)
             if visit is not None:
                 return visit
         if self._is_leaf(n_free, slots):
             return self._solve(node, slots)
         return self._relax(node, slots)
-
-    def _is_countable(self, n_free: int, slots: int) -> bool:
-        supports = self.tree.supports
-        return supports is not None and supports.is_countable(n_free, slots)
 
     def _complete(self, node: Node, slots: int) -> Visit | None:
         """Try every way to fill the slots; None if rounding would tell too much."""

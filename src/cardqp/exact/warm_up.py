@@ -11,6 +11,7 @@ from cardqp.exact.assessment import (
     round_anchor,
     signed_changes,
 )
+from cardqp.exact.completion import is_countable
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exact.supports import Supports
 from cardqp.problem import SparseQP
@@ -28,6 +29,7 @@ def load_kernels() -> None:
     assess(relaxation.data, relaxation.margins, root.status, 1, x, nu, 0.0)
     most_undecided(relaxation.data, root.status, x, x, x, True)
     signed_changes(root.status, root.status)
+    is_countable(2, 1)
     inside, free = np.arange(0), np.arange(2)
     if (supports := Supports.of(problem)) is not None:
         supports.best(inside, free, 1)
