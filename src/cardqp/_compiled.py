@@ -7,19 +7,40 @@ import numba
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_ANY_ORDER = {"reassoc", "contract", "arcp", "nsz"}
+
 
 def compiled(function: Function) -> Function:
     """Compile ``function`` on first call and keep the machine code on disk.
 
     While it runs, other threads may run too.
     """
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    return _compile(function, cache=True)
 
 
-def compiled_fast(function: Function) -> Function:
-    """Compile as above, with sums in any order: not for numbers that prove something.
+def inner(function: Function) -> Function:
+    """Compile a part of other compiled functions: Python cannot call it.
+
+    It is kept on disk with those, not by itself, and need not translate arguments,
+    which makes it much quicker to compile.
+    """
+    return _compile(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def inner_fast(function: Function) -> Function:
+    """Compile a part with sums in any order: see where margins allow for it.
 
     Infinities and NaN keep their meaning.
     """
-    flags = {"reassoc", "contract", "arcp", "nsz"}
-    return cast(Function, numba.njit(cache=True, nogil=True, fastmath=flags)(function))
+    return _compile(
+        function,
+        fastmath=_ANY_ORDER,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+    )
+
+
+def _compile(function: Function, **options: Any) -> Function:
+    # Division by zero gives an infinity or NaN, as in NumPy: no checks, no branches.
+    decorate = numba.njit(nogil=True, error_model="numpy", **options)
+    return cast(Function, decorate(function))

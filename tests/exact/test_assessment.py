@@ -38,6 +38,7 @@ def test_the_compiled_theorems_agree_with_the_plain_ones(kind, seed):
         cutoff = bound.value(choice) + 0.1 * abs(bound.value(choice))
         value, least, decided, on, off, costs = assess(
             relaxation.data,
+            relaxation.rows,
             relaxation.margins,
             status,
             choice.slots,
@@ -66,7 +67,7 @@ def test_no_bound_from_a_point_that_is_not_finite():
     status = np.zeros(problem.n, dtype=np.int8)
     anchor = np.full(problem.n, np.nan)
     value, least, decided, *_ = assess(
-        relaxation.data, relaxation.margins, status, 2, anchor, np.zeros(0), 0.0
+        relaxation.data, None, relaxation.margins, status, 2, anchor, np.zeros(0), 0.0
     )
     assert value == -np.inf
     assert least == np.inf
@@ -96,8 +97,8 @@ def test_where_to_split():
     n = problem.n
     status, costs = np.zeros(n, dtype=np.int8), -np.arange(n, dtype=float)
     x, z = np.zeros(n), np.zeros(n)
-    assert most_undecided(data, status, x, z, costs, True) == n - 1
+    assert most_undecided(data.w, status, x, z, costs, True) == n - 1
     x[2], z[1] = 5.0, 0.5
-    assert most_undecided(data, status, x, z, costs, True) == 2
-    assert most_undecided(data, status, x, z, costs, False) == 1
-    assert most_undecided(data, status + np.int8(1), x, z, costs, True) == -1
+    assert most_undecided(data.w, status, x, z, costs, True) == 2
+    assert most_undecided(data.w, status, x, z, costs, False) == 1
+    assert most_undecided(data.w, status + np.int8(1), x, z, costs, True) == -1

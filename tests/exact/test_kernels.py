@@ -1,14 +1,25 @@
+from types import SimpleNamespace
+
+import numba
 import numpy as np
 import pytest
 
-from cardqp.exact import kernels
-from cardqp.exact.data import Data, Step
+import cardqp.exact.kernels
+from cardqp.exact.data import Data, RowData, Step
 
 
-def prox_data(lower, upper, *, rows=None, direction=None, sigma=0.0):
-    """Data of which the prox sees bounds, rows and metric."""
+def callable_from_python(name):
+    """A kernel that is only called by other kernels, with an entrance of its own."""
+    return numba.njit(getattr(cardqp.exact.kernels, name).py_func)
+
+
+NAMES = ("prox", "prox_rows", "prox_tilted", "largest_sum", "solve_damped", "multiply")
+kernels = SimpleNamespace(**{name: callable_from_python(name) for name in NAMES})
+
+
+def prox_data(lower, upper, *, direction=None, sigma=0.0):
+    """Data of which the prox sees bounds and metric."""
     n = len(lower)
-    A, b, equal = rows or (np.zeros((0, n)), np.zeros(0), np.zeros(0, dtype=bool))
     return Data(
         M=np.eye(n),
         is_gram=True,
@@ -18,11 +29,8 @@ def prox_data(lower, upper, *, rows=None, direction=None, sigma=0.0):
         upper=upper,
         is_open=bool(np.isinf(lower).all() and np.isinf(upper).all()),
         theta=0.0,
-        A=A,
-        b=b,
-        equal=equal,
         lipschitz=1.0,
-        direction=np.zeros(n) if direction is None else direction,
+        direction=np.zeros((1, n)) if direction is None else direction[None, :],
         sigma=sigma,
     )
 
@@ -96,8 +104,8 @@ def test_prox_with_rows_meets_its_optimality_conditions(seed, is_free):
     b = A @ (0.5 * start_x)
     equal = np.array([True, False])
     nu, x, z = np.zeros(2), np.empty(n), np.empty(n)
-    data = prox_data(lower, upper, rows=(A, b, equal))
-    _, worst = kernels.prox_rows(data, step, status, v, 0.0, nu, x, z)
+    data, rows = prox_data(lower, upper), RowData(A, b, equal)
+    _, worst = kernels.prox_rows(data, rows, step, status, v, 0.0, nu, x, z)
     assert worst < 1e-8
     assert nu[1] >= 0
     excess = A @ x - b

@@ -62,7 +62,7 @@ def test_the_metric_of_a_factor_is_that_of_its_product():
     first, second = (Relaxation.prepare(p).data for p in (by_matrix, by_factor))
     assert first.lipschitz == pytest.approx(second.lipschitz, rel=1e-3)
     assert first.sigma == pytest.approx(second.sigma, rel=1e-3)
-    assert abs(first.direction @ second.direction) == pytest.approx(1.0, abs=1e-6)
+    assert abs(first.direction[0] @ second.direction[0]) == pytest.approx(1.0, abs=1e-6)
 
 
 def test_both_metrics_lead_to_the_same_bound():
@@ -70,7 +70,7 @@ def test_both_metrics_lead_to_the_same_bound():
     relaxation = Relaxation.prepare(problem)
     data = relaxation.data
     steep = data.lipschitz + data.sigma
-    flat = data._replace(lipschitz=steep, direction=np.zeros(40), sigma=0.0)
+    flat = data._replace(lipschitz=steep, direction=np.zeros((1, 40)), sigma=0.0)
     plain = replace(relaxation, data=flat)
     root = Choice.root(40, 4)
     bounds = []

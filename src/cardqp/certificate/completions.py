@@ -13,7 +13,7 @@ four times as much.
 
 import numpy as np
 
-from cardqp._compiled import compiled
+from cardqp._compiled import compiled, inner
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
@@ -34,7 +34,7 @@ def gain_error(problem: SparseQP, size: int) -> float:
     return float(16 * (size + 4) * (size + 4 + formed) * UNIT_ROUNDOFF * condition)
 
 
-@compiled
+@inner
 def largest_single(G: FloatArray, c: FloatArray, first: int) -> float:
     """The most that one variable from ``first`` on adds to ``c'G^{-1}c``."""
     most = 0.0
@@ -45,7 +45,7 @@ def largest_single(G: FloatArray, c: FloatArray, first: int) -> float:
     return most
 
 
-@compiled
+@inner
 def reduce(
     G: FloatArray, c: FloatArray, i: int, rest: FloatArray, slope: FloatArray
 ) -> float:
@@ -60,7 +60,7 @@ def reduce(
     return float(c[i] * c[i] / G[i, i])
 
 
-@compiled
+@inner
 def largest_pair(G: FloatArray, c: FloatArray, first: int) -> float:
     """The most that two variables from ``first`` on add."""
     most = 0.0

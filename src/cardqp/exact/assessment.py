@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardqp._compiled import compiled
+from cardqp._compiled import compiled, inner
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
-from cardqp.exact.data import Data
-from cardqp.exact.kernels import largest_sum
+from cardqp.exact.data import Data, RowData
+from cardqp.exact.kernels import largest_sum, multiply_rows
 
 
 class Margins(NamedTuple):
@@ -33,7 +33,7 @@ class Margins(NamedTuple):
     constant: float
 
 
-@compiled
+@inner
 def combine(data: Data, anchor: FloatArray) -> tuple[FloatArray, int]:
     """The rows of the matrix or factor, combined by the anchor, and how many."""
     total, count = np.zeros(data.M.shape[1]), 0
@@ -45,19 +45,21 @@ def combine(data: Data, anchor: FloatArray) -> tuple[FloatArray, int]:
     return total, count
 
 
-@compiled
+@inner
 def tangent_gram(
-    data: Data, margins: Margins, anchor: FloatArray
+    margins: Margins, anchor: FloatArray, slope: FloatArray, count: int
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Slope of the tangent plane, its error, and the offset with its error added."""
-    slope, count = combine(data, anchor)
+    """Slope of the tangent plane, its error, and the offset with its error added.
+
+    ``slope`` comes as the combination of ``count`` rows of the matrix.
+    """
     terms, reach, touching = count + 3, 0.0, 0.0
     for j in range(len(anchor)):
         reach += margins.roots[j] * abs(anchor[j])
         touching += margins.defect[j] * anchor[j] * anchor[j]
-    error = 2.0 * terms * UNIT_ROUNDOFF * reach * margins.roots
-    offset, spread = 0.0, 0.0
+    error, offset, spread = np.empty(len(anchor)), 0.0, 0.0
     for j in range(len(anchor)):
+        error[j] = 2.0 * terms * UNIT_ROUNDOFF * reach * margins.roots[j]
         slope[j] *= 2.0
         offset += 0.5 * slope[j] * anchor[j]
         noise = error[j] + terms * UNIT_ROUNDOFF * abs(slope[j])
@@ -66,22 +68,26 @@ def tangent_gram(
     return slope, error, offset + spread + touching
 
 
-@compiled
+@inner
 def tangent_factor(
-    data: Data, margins: Margins, anchor: FloatArray
+    data: Data, margins: Margins, anchor: FloatArray, alpha: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """The same for a factor: the plane ``alpha'Fx - |alpha|^2/4``."""
-    half, _ = combine(data, anchor)
-    alpha, terms, square = 2.0 * half, len(half) + 4, 0.0
+    """The same for a factor: the plane ``alpha'Fx - |alpha|^2/4``.
+
+    ``alpha`` comes as the combination of columns of the factor.
+    """
+    terms, square, error = len(alpha) + 4, 0.0, np.empty(len(anchor))
     for k in range(len(alpha)):
+        alpha[k] *= 2.0
         square += alpha[k] * alpha[k]
     reach = terms * UNIT_ROUNDOFF * np.sqrt(square + 1e-300)
-    error = reach * (1.0 + terms * UNIT_ROUNDOFF) * margins.roots
+    for j in range(len(anchor)):
+        error[j] = reach * (1.0 + terms * UNIT_ROUNDOFF) * margins.roots[j]
     offset = 0.25 * square * (1.0 + terms * UNIT_ROUNDOFF)
-    return np.dot(data.M, alpha), error, offset
+    return multiply_rows(data.M, alpha), error, offset
 
 
-@compiled
+@inner
 def cost_down(slope: float, ridge: float, lower: float, upper: float) -> float:
     """The least ``slope x + ridge x^2`` within bounds, rounded down."""
     x = min(max(slope / (-2.0 * ridge), lower), upper)
@@ -89,9 +95,10 @@ def cost_down(slope: float, ridge: float, lower: float, upper: float) -> float:
     return x * (slope + ridge * x) - 8.0 * UNIT_ROUNDOFF * size
 
 
-@compiled
+@inner
 def price(
     data: Data,
+    rows: RowData | None,
     margins: Margins,
     status: IntArray,
     anchor: FloatArray,
@@ -99,19 +106,22 @@ def price(
 ) -> tuple[float, FloatArray]:
     """Theorem 1: the part of the bound without variables, and each one's cost."""
     n, m = len(anchor), len(beta)
+    combined, count = combine(data, anchor)
     if data.is_gram:
-        slope, error, offset = tangent_gram(data, margins, anchor)
+        slope, error, offset = tangent_gram(margins, anchor, combined, count)
     else:
-        slope, error, offset = tangent_factor(data, margins, anchor)
-    size = np.abs(data.c) + np.abs(slope)
-    paid, owed = 0.0, 0.0
-    for i in range(m):
-        t = beta[i] if data.equal[i] else max(beta[i], 0.0)
-        paid += data.b[i] * t
-        owed += abs(data.b[i] * t)
-        for j in range(n):
-            slope[j] += data.A[i, j] * t
-            size[j] += abs(data.A[i, j] * t)
+        slope, error, offset = tangent_factor(data, margins, anchor, combined)
+    size, paid, owed = np.empty(n), 0.0, 0.0
+    for j in range(n):
+        size[j] = abs(data.c[j]) + abs(slope[j])
+    if rows is not None:
+        for i in range(m):
+            t = beta[i] if rows.equal[i] else max(beta[i], 0.0)
+            paid += rows.b[i] * t
+            owed += abs(rows.b[i] * t)
+            for j in range(n):
+                slope[j] += rows.A[i, j] * t
+                size[j] += abs(rows.A[i, j] * t)
     scale = owed + abs(margins.constant) + abs(offset) + abs(paid)
     base = margins.constant - offset - paid - (m + 4) * UNIT_ROUNDOFF * scale
     costs = np.zeros(n)
@@ -130,7 +140,7 @@ def price(
     return base, costs
 
 
-@compiled
+@inner
 def total_cost(
     costs: FloatArray, status: IntArray, slots: int
 ) -> tuple[float, float, float, float]:
@@ -164,6 +174,7 @@ def total_cost(
 @compiled
 def assess(
     data: Data,
+    rows: RowData | None,
     margins: Margins,
     status: IntArray,
     slots: int,
@@ -187,8 +198,10 @@ def assess(
         What the variables cost at this dual point.
     """
     n, decided, least = len(anchor), status.copy(), np.inf
-    on, off = np.full(n, -np.inf), np.full(n, -np.inf)
-    base, costs = price(data, margins, status, anchor, beta)
+    on, off = np.empty(n), np.empty(n)
+    for j in range(n):
+        on[j], off[j] = -np.inf, -np.inf
+    base, costs = price(data, rows, margins, status, anchor, beta)
     total, size, last, following = total_cost(costs, status, slots)
     value = base + total - (n + 8) * UNIT_ROUNDOFF * (abs(base) + size)
     if not value > -np.inf:
@@ -231,7 +244,7 @@ def round_anchor(
 
 @compiled
 def most_undecided(
-    data: Data,
+    ridge: FloatArray,
     decided: IntArray,
     x: FloatArray,
     z: FloatArray,
@@ -248,7 +261,7 @@ def most_undecided(
     for j in range(len(x)):
         if decided[j] != 0:
             continue
-        score = np.sqrt(data.w[j]) * abs(x[j]) if by_share else min(z[j], 1.0 - z[j])
+        score = np.sqrt(ridge[j]) * abs(x[j]) if by_share else min(z[j], 1.0 - z[j])
         if score > most and (by_share or score > 1e-6):
             best, most = j, score
         if cheapest < 0 or costs[j] < costs[cheapest]:

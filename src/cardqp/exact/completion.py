@@ -8,7 +8,7 @@ determinants, and a third one is eliminated like those before.
 
 import numpy as np
 
-from cardqp._compiled import compiled, compiled_fast
+from cardqp._compiled import compiled, inner_fast
 from cardqp._typing import FloatArray, IntArray
 
 MOST_PAIRED, MOST_TRIPLED = 400, 80
@@ -26,18 +26,21 @@ def is_countable(n_free: int, slots: int) -> bool:
     )
 
 
-@compiled_fast
+@inner_fast
 def eliminate(
     G: FloatArray, c: FloatArray, inside: IntArray, free: IntArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """Eliminate the variables inside.
 
-    Returns their rows of the Cholesky factor over the free variables, the slope that
-    is left of these, and four times the gain.
+    Returns their rows of the Cholesky factor, in which the free variables follow those
+    inside, the slope that is left of the free ones, and four times the gain.
     """
     m, size = len(inside), len(inside) + len(free)
-    index = np.concatenate((inside, free))
-    L, slope, gain = np.empty((m, size)), c[index], 0.0
+    index, slope = np.empty(size, dtype=np.intp), np.empty(size)
+    for j in range(size):
+        index[j] = inside[j] if j < m else free[j - m]
+        slope[j] = c[index[j]]
+    L, gain = np.empty((m, size)), 0.0
     for p in range(m):
         row = G[index[p]]
         for j in range(p, size):
@@ -53,48 +56,46 @@ def eliminate(
         gain += y * y
         for j in range(p, size):
             slope[j] -= y * L[p, j]
-    return L[:, m:].copy(), slope[m:].copy(), gain
+    return L, slope[m:], gain
 
 
-@compiled_fast
+@inner_fast
 def complement(G: FloatArray, L: FloatArray, free: IntArray) -> FloatArray:
     """What is left of the free block of G: its upper triangle."""
-    n = len(free)
+    n, m = len(free), len(L)
     rest = np.empty((n, n))
     for i in range(n):
         row = G[free[i]]
         for j in range(i, n):
             rest[i, j] = row[free[j]]
-        for p in range(len(L)):
-            t = L[p, i]
+        for p in range(m):
+            t = L[p, m + i]
             for j in range(i, n):
-                rest[i, j] -= t * L[p, j]
+                rest[i, j] -= t * L[p, m + j]
     return rest
 
 
-@compiled_fast
+@inner_fast
 def best_single(
     G: FloatArray, L: FloatArray, c: FloatArray, free: IntArray
 ) -> tuple[float, int]:
     """The variable that gains most."""
-    best, at = -1.0, 0
+    m, best, at = len(L), -1.0, 0
     for j in range(len(free)):
         room = G[free[j], free[j]]
-        for p in range(len(L)):
-            room -= L[p, j] * L[p, j]
+        for p in range(m):
+            room -= L[p, m + j] * L[p, m + j]
         own = c[j] * c[j] / room
         if own > best:
             best, at = own, j
     return best, at
 
 
-@compiled_fast
-def best_pair(
-    G: FloatArray, c: FloatArray, first: int, least: float
-) -> tuple[float, int, int]:
+@inner_fast
+def best_pair(G: FloatArray, c: FloatArray, least: float) -> tuple[float, int, int]:
     """The pair that gains most, if more than ``least``; only j >= i of G is read."""
     n, best, best_i, best_j = len(c), least, -1, -1
-    for i in range(first, n):
+    for i in range(n):
         Gii, ci = G[i, i], c[i]
         excess = 0.0
         for j in range(i + 1, n):
@@ -111,7 +112,7 @@ def best_pair(
     return best, best_i, best_j
 
 
-@compiled_fast
+@inner_fast
 def best_triple(G: FloatArray, c: FloatArray) -> tuple[float, int, int, int]:
     """The three variables that gain most together."""
     n, best, best_i, best_j, best_k = len(c), -1.0, -1, -1, -1
@@ -119,14 +120,15 @@ def best_triple(G: FloatArray, c: FloatArray) -> tuple[float, int, int, int]:
     for i in range(n - 2):
         pivot = 1.0 / G[i, i]
         own = c[i] * c[i] * pivot
-        for j in range(i + 1, n):
+        first = i + 1
+        for j in range(first, n):
             t = G[i, j] * pivot
-            slope[j] = c[j] - t * c[i]
+            slope[j - first] = c[j] - t * c[i]
             for k in range(j, n):
-                rest[j, k] = G[j, k] - t * G[i, k]
-        gain, j, k = best_pair(rest, slope, i + 1, best - own)
+                rest[j - first, k - first] = G[j, k] - t * G[i, k]
+        gain, j, k = best_pair(rest, slope[: n - first], best - own)
         if j >= 0 and own + gain > best:
-            best, best_i, best_j, best_k = own + gain, i, j, k
+            best, best_i, best_j, best_k = own + gain, i, first + j, first + k
     return best, best_i, best_j, best_k
 
 
@@ -145,7 +147,7 @@ def best_completion(
         chosen[0] = free[at]
         gain += best
     elif slots == 2:
-        best, i, j = best_pair(complement(G, L, free), slope, 0, -1.0)
+        best, i, j = best_pair(complement(G, L, free), slope, -1.0)
         chosen[0], chosen[1] = free[i], free[j]
         gain += best
     elif slots == 3:

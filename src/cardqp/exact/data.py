@@ -20,10 +20,9 @@ class Data(NamedTuple):
         Whether no variable has a bound.
     theta : float
         The price of a nonzero.
-    A, b, equal : arrays
-        The rows, and which of them are equations.
     lipschitz, direction, sigma
-        The metric ``lipschitz I + sigma direction direction'``, above ``2 Q``.
+        The metric ``lipschitz I + sigma direction' direction``, above ``2 Q``; the
+        direction is a matrix with one row.
     """
 
     M: FloatArray
@@ -34,12 +33,21 @@ class Data(NamedTuple):
     upper: FloatArray
     is_open: bool
     theta: float
-    A: FloatArray
-    b: FloatArray
-    equal: BoolArray
     lipschitz: float
     direction: FloatArray
     sigma: float
+
+
+class RowData(NamedTuple):
+    """The rows ``A x <= b`` of a problem, and which of them are equations.
+
+    Where there are none, kernels are given None, and compile without all that rows
+    need.
+    """
+
+    A: FloatArray
+    b: FloatArray
+    equal: BoolArray
 
 
 class Step(NamedTuple):

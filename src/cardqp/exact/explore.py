@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardqp._compiled import compiled
+from cardqp._compiled import compiled, inner
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.exact.assessment import (
     Margins,
@@ -19,7 +19,7 @@ from cardqp.exact.assessment import (
 )
 from cardqp.exact.completion import best_completion, is_countable
 from cardqp.exact.data import Data
-from cardqp.exact.kernels import relax_branch
+from cardqp.exact.kernels import relax
 
 INHERITED, POINT, COMPLETED = 0, 1, 3
 """The kinds of :class:`cardqp.certificate.Kind` that occur here."""
@@ -96,7 +96,7 @@ class Tally(NamedTuple):
     support: IntArray
 
 
-@compiled
+@inner
 def new_proof(budget: int, n: int) -> Written:
     """Room for a proof with one node."""
     nodes, room = 2 * budget + 2, budget * n
@@ -116,7 +116,7 @@ def new_proof(budget: int, n: int) -> Written:
     )
 
 
-@compiled
+@inner
 def write_point(
     proof: Written,
     position: int,
@@ -140,7 +140,7 @@ def write_point(
     count[1] += 1
 
 
-@compiled
+@inner
 def push(
     stack: Stack,
     position: int,
@@ -159,7 +159,7 @@ def push(
     stack.size[0] = at + 1
 
 
-@compiled
+@inner
 def count_status(status: IntArray) -> tuple[int, int]:
     """How many variables are switched on, and how many are free."""
     inside, free = 0, 0
@@ -169,7 +169,7 @@ def count_status(status: IntArray) -> tuple[int, int]:
     return inside, free
 
 
-@compiled
+@inner
 def complete(
     exact: Exact, status: IntArray, slots: int, n_free: int, tally: Tally
 ) -> float:
@@ -193,7 +193,7 @@ def complete(
     return bound
 
 
-@compiled
+@inner
 def split(
     orders: Orders,
     proof: Written,
@@ -225,7 +225,7 @@ def split(
     push(stack, first, depth + 1, max(bound, on), side, x)
 
 
-@compiled
+@inner
 def look_into(
     data: Data,
     margins: Margins,
@@ -243,8 +243,9 @@ def look_into(
 ) -> bool:
     """Relax a branch and split it; whether it was closed."""
     nu = np.zeros(0)
-    _, anchor, _, z, _, _ = relax_branch(
+    _, anchor, _, z, _, _ = relax(
         data,
+        None,
         status,
         slots,
         orders.cutoff - margins.constant,
@@ -258,7 +259,7 @@ def look_into(
         anchor = np.zeros(len(x))
     index, point = round_anchor(anchor, unit, orders.single)
     value, least, decided, on, off, costs = assess(
-        data, margins, status, slots, anchor, nu, orders.cutoff
+        data, None, margins, status, slots, anchor, nu, orders.cutoff
     )
     bound = max(value, inherited)
     if bound >= orders.cutoff:
@@ -267,7 +268,7 @@ def look_into(
         return True
     write_point(proof, position, index, point, signed_changes(status, decided))
     tally.numbers[0] = min(tally.numbers[0], least)
-    branch = most_undecided(data, decided, x, z, costs, True)
+    branch = most_undecided(data.w, decided, x, z, costs, True)
     split(
         orders,
         proof,

@@ -21,9 +21,9 @@ of the function that is called, not of files it calls into.
 
 import numpy as np
 
-from cardqp._compiled import compiled, compiled_fast
+from cardqp._compiled import compiled, inner, inner_fast
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.exact.data import Data, Step
+from cardqp.exact.data import Data, RowData, Step
 
 ROOT_STEPS = 100
 NEWTON_STEPS = 30
@@ -34,7 +34,7 @@ GATHER_SHARE = 0.8
 """Variables switched off are taken out of the data if at most this share is left."""
 
 
-@compiled
+@inner
 def make_step(data: Data, status: IntArray, slots: int) -> Step:
     """What the prox needs to know about a branch."""
     n, free = len(status), np.empty(len(status), dtype=np.intp)
@@ -44,12 +44,15 @@ def make_step(data: Data, status: IntArray, slots: int) -> Step:
             free[count] = j
             count += 1
     size = 1.0 / data.lipschitz
-    rho = 2.0 * size * data.w
+    rho, root = np.empty(n), np.empty(n)
+    for j in range(n):
+        rho[j] = 2.0 * size * data.w[j]
+        root[j] = np.sqrt(rho[j])
     most = np.inf if data.theta == 0 else np.sqrt(0.5 / (size * data.theta))
-    return Step(size, rho, np.sqrt(rho), free[:count].copy(), float(slots), most)
+    return Step(size, rho, root, free[:count], float(slots), most)
 
 
-@compiled
+@inner
 def switch(v: float, rho: float, u: float, r: float) -> tuple[float, float]:
     """The switch z of one free variable and its derivative in r, for v > 0."""
     if v <= 0.0 or u <= 0.0:
@@ -69,7 +72,7 @@ def switch(v: float, rho: float, u: float, r: float) -> tuple[float, float]:
     return z, slope
 
 
-@compiled_fast
+@inner_fast
 def total_open(gauge: FloatArray, rho: FloatArray, r: float) -> tuple[float, float]:
     """Sum of the switches of unbounded free variables, and its derivative in r."""
     total, slope = 0.0, 0.0
@@ -80,7 +83,7 @@ def total_open(gauge: FloatArray, rho: FloatArray, r: float) -> tuple[float, flo
     return total, slope
 
 
-@compiled
+@inner
 def total_bounded(
     data: Data, step: Step, v: FloatArray, r: float
 ) -> tuple[float, float]:
@@ -94,7 +97,7 @@ def total_bounded(
     return total, slope
 
 
-@compiled_fast
+@inner_fast
 def find_r(data: Data, step: Step, v: FloatArray, guess: float) -> float:
     """The largest r up to ``r_most`` at which the switches fit into the slots.
 
@@ -110,15 +113,10 @@ def find_r(data: Data, step: Step, v: FloatArray, guess: float) -> float:
         n_pulled += gauge[i] > 0
     if n_pulled <= step.slots:
         return step.r_most
-    if not np.isinf(step.r_most) or not data.is_open:
-        if data.is_open:
-            total, _ = total_open(gauge, rho, step.r_most)
-        else:
-            total, _ = total_bounded(data, step, v, step.r_most)
-        if total <= step.slots:
-            return step.r_most
     low, high = 0.0, step.r_most
-    r = guess if 0.0 < guess < high else min(1.0, 0.5 * high)
+    start = guess if 0.0 < guess < high else min(1.0, 0.5 * high)
+    may_be_most = not np.isinf(step.r_most) or not data.is_open
+    r = step.r_most if may_be_most else start
     for _ in range(ROOT_STEPS):
         if data.is_open:
             total, slope = total_open(gauge, rho, r)
@@ -127,6 +125,11 @@ def find_r(data: Data, step: Step, v: FloatArray, guess: float) -> float:
         excess = total - step.slots
         if abs(excess) <= 1e-13 * max(step.slots, 1.0):
             return r
+        if r == step.r_most:
+            if excess < 0:
+                return r
+            r = start
+            continue
         if excess > 0:
             high = r
         else:
@@ -140,7 +143,7 @@ def find_r(data: Data, step: Step, v: FloatArray, guess: float) -> float:
     return low if low > 0 else r
 
 
-@compiled
+@inner
 def guess_r(step: Step, x: FloatArray) -> float:
     """About the r at which x is the result of a prox; 0 if x does not tell."""
     total = 0.0
@@ -149,7 +152,7 @@ def guess_r(step: Step, x: FloatArray) -> float:
     return step.slots / total if total > 0 else 0.0
 
 
-@compiled_fast
+@inner_fast
 def fill_open(
     step: Step, status: IntArray, v: FloatArray, r: float, x: FloatArray, z: FloatArray
 ) -> None:
@@ -163,7 +166,7 @@ def fill_open(
         x[j] = v[j] * z[j] / (z[j] + step.rho[j])
 
 
-@compiled
+@inner
 def prox(
     data: Data,
     step: Step,
@@ -191,7 +194,28 @@ def prox(
     return r
 
 
-@compiled
+@inner_fast
+def multiply_rows(A: FloatArray, x: FloatArray) -> FloatArray:
+    """``A x`` (a plain loop compiles faster than BLAS is looked up)."""
+    product = np.empty(len(A))
+    for i in range(len(A)):
+        total = 0.0
+        for j in range(len(x)):
+            total += A[i, j] * x[j]
+        product[i] = total
+    return product
+
+
+@inner
+def dot(x: FloatArray, y: FloatArray) -> float:
+    """The inner product."""
+    total = 0.0
+    for j in range(len(x)):
+        total += x[j] * y[j]
+    return total
+
+
+@inner
 def combine_rows(A: FloatArray, nu: FloatArray) -> FloatArray:
     """``A' nu``."""
     total = np.zeros(A.shape[1])
@@ -202,7 +226,7 @@ def combine_rows(A: FloatArray, nu: FloatArray) -> FloatArray:
     return total
 
 
-@compiled
+@inner
 def shift(v: FloatArray, A: FloatArray, nu: FloatArray) -> FloatArray:
     """``v - A' nu``: the point whose plain prox respects the multipliers."""
     result = combine_rows(A, nu)
@@ -211,53 +235,51 @@ def shift(v: FloatArray, A: FloatArray, nu: FloatArray) -> FloatArray:
     return result
 
 
-@compiled
+@inner
 def copy_into(target: FloatArray, source: FloatArray) -> None:
     """Overwrite an array (a plain loop compiles ten times faster than a slice)."""
     for j in range(len(source)):
         target[j] = source[j]
 
 
-@compiled_fast
+@inner_fast
 def row_value(
+    step: Step,
     v: FloatArray,
-    rho: FloatArray,
-    r_most: float,
-    A: FloatArray,
-    b: FloatArray,
     nu: FloatArray,
+    excess: FloatArray,
     x: FloatArray,
     z: FloatArray,
 ) -> float:
     """The concave function of the row multipliers that the prox maximises."""
-    price = 0.0 if np.isinf(r_most) else 0.5 / (r_most * r_most)
+    price = 0.0 if np.isinf(step.r_most) else 0.5 / (step.r_most * step.r_most)
     value = 0.0
     for j in range(len(v)):
         value += 0.5 * (x[j] - v[j]) ** 2
         if z[j] > 0:
-            value += 0.5 * rho[j] * x[j] * x[j] / z[j] + price * z[j]
-    for i in range(len(b)):
-        value += nu[i] * (np.dot(A[i], x) - b[i])
+            value += 0.5 * step.rho[j] * x[j] * x[j] / z[j] + price * z[j]
+    for i in range(len(excess)):
+        value += nu[i] * excess[i]
     return value
 
 
-@compiled
+@inner
 def row_excess(
-    A: FloatArray, b: FloatArray, equal: BoolArray, nu: FloatArray, x: FloatArray
+    rows: RowData, nu: FloatArray, x: FloatArray
 ) -> tuple[FloatArray, float]:
     """``A x - b`` and the largest departure from complementarity."""
-    excess = np.empty(len(b))
+    excess = multiply_rows(rows.A, x)
     worst = 0.0
-    for i in range(len(b)):
-        excess[i] = np.dot(A[i], x) - b[i]
-        if equal[i] or nu[i] > 0:
+    for i in range(len(excess)):
+        excess[i] -= rows.b[i]
+        if rows.equal[i] or nu[i] > 0:
             worst = max(worst, abs(excess[i]))
         else:
             worst = max(worst, excess[i])
     return excess, worst
 
 
-@compiled
+@inner
 def row_curvature(
     data: Data,
     step: Step,
@@ -311,26 +333,31 @@ def row_curvature(
     return J
 
 
-@compiled_fast
-def bend_open(data: Data, step: Step, v: FloatArray, r: float, z: FloatArray) -> float:
+@inner_fast
+def bend(data: Data, step: Step, v: FloatArray, r: float, z: FloatArray) -> float:
     """The generalised derivative of ``direction' x`` along the direction.
 
-    As ``row_curvature`` for one row and unbounded variables.
+    As ``row_curvature`` for one row.
     """
     total, across, tau = 0.0, 0.0, 0.0
     for j in range(len(v)):
-        is_split = 0.0 < z[j] < 1.0
-        share = 1.0 if is_split else (1.0 / (1.0 + step.rho[j]) if z[j] > 0 else 0.0)
-        total += data.direction[j] * data.direction[j] * share
-        pull = step.root[j] * r if is_split else 0.0
-        across += data.direction[j] * (pull if v[j] > 0 else -pull)
-        tau += abs(v[j]) * pull * r * r
+        is_split, size = 0.0 < z[j] < 1.0, abs(v[j])
+        side = data.upper[j] if v[j] > 0 else -data.lower[j]
+        is_within = size < side * (1.0 + step.rho[j])
+        share = 1.0 / (1.0 + step.rho[j]) if z[j] > 0 and is_within else 0.0
+        share = 1.0 if is_split else share
+        total += data.direction[0, j] * data.direction[0, j] * share
+        is_curved = side * step.root[j] * r >= 1.0
+        pull = step.root[j] * r if is_curved else 1.0 / side
+        pull = pull if is_split else 0.0
+        across += data.direction[0, j] * (pull if v[j] > 0 else -pull)
+        tau += size * pull * r * r if is_curved else pull * pull
     if r < step.r_most and tau > 0:
         total -= across * across / tau
     return max(total, 0.0)
 
 
-@compiled_fast
+@inner_fast
 def prox_tilted(
     data: Data,
     step: Step,
@@ -347,22 +374,23 @@ def prox_tilted(
 
     It is the plain prox at ``y - size (slope + tilt direction)`` with the tilt at which
     ``direction'(x - y) = tilt / sigma``: one decreasing equation, solved by semismooth
-    Newton steps inside a bracket.  Fills v, x and z; returns r and the tilt.
+    Newton steps inside a bracket.  Fills v, x and z; returns r and the tilt.  If sigma
+    is zero, it is the plain prox.
     """
     n, direction, sigma = len(y), data.direction, data.sigma
     size = 0.0
     for j in range(n):
-        size += abs(direction[j] * y[j])
-    as_row = direction.reshape((1, n))
-    only = np.zeros(1, dtype=np.intp)
+        size += abs(direction[0, j] * y[j])
     low, high, r = -np.inf, np.inf, guess
     for _ in range(TILT_STEPS):
         for j in range(n):
-            v[j] = y[j] - step.size * (slope[j] + tilt * direction[j])
+            v[j] = y[j] - step.size * (slope[j] + tilt * direction[0, j])
         r = prox(data, step, status, v, r, x, z)
+        if sigma == 0:
+            break
         moved = 0.0
         for j in range(n):
-            moved += direction[j] * (x[j] - y[j])
+            moved += direction[0, j] * (x[j] - y[j])
         value = moved - tilt / sigma
         if (
             abs(value)
@@ -374,11 +402,8 @@ def prox_tilted(
             low, high = tilt, min(high, tilt + value * sigma)
         else:
             low, high = max(low, tilt + value * sigma), tilt
-        if data.is_open:
-            bend = bend_open(data, step, v, r, z)
-        else:
-            bend = max(row_curvature(data, step, v, as_row, only, r, z)[0, 0], 0.0)
-        following = tilt + value / (1.0 / sigma + step.size * bend)
+        steepness = 1.0 / sigma + step.size * bend(data, step, v, r, z)
+        following = tilt + value / steepness
         if not low < following < high:
             following = 0.5 * (low + high)
         if following == tilt:
@@ -387,7 +412,7 @@ def prox_tilted(
     return r, tilt
 
 
-@compiled
+@inner
 def active_rows(equal: BoolArray, nu: FloatArray, excess: FloatArray) -> IntArray:
     """Rows that take part in the next step: equalities, active and violated ones."""
     active = np.empty(len(nu), dtype=np.intp)
@@ -399,7 +424,7 @@ def active_rows(equal: BoolArray, nu: FloatArray, excess: FloatArray) -> IntArra
     return active[:count]
 
 
-@compiled
+@inner
 def solve_damped(J: FloatArray, rhs: FloatArray, damping: float) -> FloatArray:
     """Solve ``(J + damping (I + diag J)) y = rhs`` by a Cholesky factorisation.
 
@@ -427,7 +452,7 @@ def solve_damped(J: FloatArray, rhs: FloatArray, damping: float) -> FloatArray:
     return y
 
 
-@compiled
+@inner
 def newton_step(
     J: FloatArray,
     excess: FloatArray,
@@ -450,9 +475,33 @@ def newton_step(
     return following
 
 
-@compiled
+@inner
+def prox_at(
+    data: Data,
+    rows: RowData,
+    step: Step,
+    status: IntArray,
+    v: FloatArray,
+    guess: float,
+    nu: FloatArray,
+    x: FloatArray,
+    z: FloatArray,
+) -> tuple[float, FloatArray, float, FloatArray, float]:
+    """The prox at given multipliers of the rows; fills x and z.
+
+    Returns r, the point that was projected, the value, the excess and the departure
+    of the rows from complementarity.
+    """
+    shifted = shift(v, rows.A, nu)
+    r = prox(data, step, status, shifted, guess, x, z)
+    excess, worst = row_excess(rows, nu, x)
+    return r, shifted, row_value(step, v, nu, excess, x, z), excess, worst
+
+
+@inner
 def prox_rows(
     data: Data,
+    rows: RowData,
     step: Step,
     status: IntArray,
     v: FloatArray,
@@ -466,28 +515,25 @@ def prox_rows(
     Starts at ``nu`` and updates it; fills x and z.  Returns r and the departure of the
     rows from complementarity.
     """
-    A, b, equal = data.A, data.b, data.equal
-    shifted = shift(v, A, nu)
-    r = prox(data, step, status, shifted, guess, x, z)
-    value = row_value(v, step.rho, step.r_most, A, b, nu, x, z)
-    excess, worst = row_excess(A, b, equal, nu, x)
     size = 1.0
-    for i in range(len(b)):
-        size = max(size, abs(b[i]))
-    x_try, z_try = np.empty_like(x), np.empty_like(z)
+    for i in range(len(nu)):
+        size = max(size, abs(rows.b[i]))
+    r, shifted, value, excess, worst = prox_at(
+        data, rows, step, status, v, guess, nu, x, z
+    )
+    x_try, z_try = np.empty(len(x)), np.empty(len(x))
     damping = 1e-10
     for _ in range(NEWTON_STEPS):
         if worst <= 1e-10 * size:
             break
-        active = active_rows(equal, nu, excess)
-        J = row_curvature(data, step, shifted, A, active, r, z)
+        active = active_rows(rows.equal, nu, excess)
+        J = row_curvature(data, step, shifted, rows.A, active, r, z)
         rising = False
         for _ in range(DAMPINGS):
-            nu_try = newton_step(J, excess, active, equal, nu, damping)
-            shifted_try = shift(v, A, nu_try)
-            r_try = prox(data, step, status, shifted_try, r, x_try, z_try)
-            value_try = row_value(v, step.rho, step.r_most, A, b, nu_try, x_try, z_try)
-            excess_try, worst_try = row_excess(A, b, equal, nu_try, x_try)
+            nu_try = newton_step(J, excess, active, rows.equal, nu, damping)
+            r_try, shifted_try, value_try, excess_try, worst_try = prox_at(
+                data, rows, step, status, v, r, nu_try, x_try, z_try
+            )
             if value_try > value or worst_try < 0.5 * worst:
                 rising = True
                 break
@@ -503,7 +549,7 @@ def prox_rows(
     return r, worst / size
 
 
-@compiled_fast
+@inner_fast
 def multiply(M: FloatArray, is_gram: bool, x: FloatArray) -> FloatArray:
     """``Q x`` from the rows of Q, or of the transposed factor, where x is nonzero.
 
@@ -527,10 +573,10 @@ def multiply(M: FloatArray, is_gram: bool, x: FloatArray) -> FloatArray:
         xa, xb, xc, xd = x[a], x[b], x[c], x[d]
         for k in range(width):
             y[k] += xa * M[a, k] + xb * M[b, k] + xc * M[c, k] + xd * M[d, k]
-    return y if is_gram else np.dot(M, y)
+    return y if is_gram else multiply_rows(M, y)
 
 
-@compiled
+@inner
 def largest_sum(values: FloatArray, count: int) -> float:
     """Sum of the ``count`` largest values, which are reordered (quickselect)."""
     n = len(values)
@@ -560,21 +606,19 @@ def largest_sum(values: FloatArray, count: int) -> float:
     return total
 
 
-@compiled
+@inner
 def dual_value(
     data: Data,
     status: IntArray,
     slots: int,
     Qx: FloatArray,
     x: FloatArray,
-    beta: FloatArray,
+    row_slope: FloatArray,
 ) -> float:
-    """Theorem 1 at the tangent in x, without rounding margins."""
-    n = len(x)
-    row_slope = combine_rows(data.A, beta)
-    total = -float(np.dot(x, Qx)) - float(np.dot(beta, data.b))
-    gains = np.zeros(n)
+    """Theorem 1 at the tangent in x, without what the rows cost and without margins."""
+    n, total, gains = len(x), 0.0, np.zeros(len(x))
     for j in range(n):
+        total -= x[j] * Qx[j]
         if status[j] < 0:
             continue
         g = data.c[j] + 2.0 * Qx[j] + row_slope[j]
@@ -587,7 +631,7 @@ def dual_value(
     return total - largest_sum(gains, slots)
 
 
-@compiled_fast
+@inner_fast
 def relaxed_value(data: Data, Qx: FloatArray, x: FloatArray, z: FloatArray) -> float:
     """The objective of the relaxation."""
     value = 0.0
@@ -598,50 +642,85 @@ def relaxed_value(data: Data, Qx: FloatArray, x: FloatArray, z: FloatArray) -> f
     return value
 
 
-@compiled_fast
+@inner_fast
 def turns_back(
-    y: FloatArray,
-    x: FloatArray,
-    x_new: FloatArray,
-    direction: FloatArray,
-    weight: float,
+    data: Data, step: Step, y: FloatArray, x: FloatArray, x_new: FloatArray
 ) -> bool:
     """Whether the step from y goes against the last move, in the metric: restart."""
     turn, before, after = 0.0, 0.0, 0.0
     for j in range(len(x)):
         turn += (y[j] - x_new[j]) * (x_new[j] - x[j])
-        before += direction[j] * (y[j] - x_new[j])
-        after += direction[j] * (x_new[j] - x[j])
-    return turn + weight * before * after > 0
+        before += data.direction[0, j] * (y[j] - x_new[j])
+        after += data.direction[0, j] * (x_new[j] - x[j])
+    return turn + step.size * data.sigma * before * after > 0
 
 
-@compiled
+@inner
+def kept_variables(status: IntArray) -> IntArray:
+    """The variables that are not switched off; all, if most of them are not."""
+    n, count = len(status), 0
+    kept = np.empty(n, dtype=np.intp)
+    for j in range(n):
+        if status[j] >= 0:
+            kept[count] = j
+            count += 1
+    if count > GATHER_SHARE * n:
+        count = n
+        for j in range(n):
+            kept[j] = j
+    return kept[:count]
+
+
+@inner
+def pick(values: FloatArray, kept: IntArray) -> FloatArray:
+    """Some of the values."""
+    part = np.empty(len(kept))
+    for a in range(len(kept)):
+        part[a] = values[kept[a]]
+    return part
+
+
+@inner
+def pick_columns(A: FloatArray, kept: IntArray) -> FloatArray:
+    """Some columns of a matrix."""
+    part = np.empty((len(A), len(kept)))
+    for i in range(len(A)):
+        for a in range(len(kept)):
+            part[i, a] = A[i, kept[a]]
+    return part
+
+
+@inner
+def spread(part: FloatArray, kept: IntArray, values: FloatArray) -> FloatArray:
+    """Fill ``values``: with ``part`` at the variables kept, zero elsewhere."""
+    for j in range(len(values)):
+        values[j] = 0.0
+    for a in range(len(kept)):
+        values[kept[a]] = part[a]
+    return values
+
+
+@inner
 def gather(data: Data, kept: IntArray) -> Data:
     """The data of some variables."""
     count = len(kept)
     width = count if data.is_gram else data.M.shape[1]
     M = np.empty((count, width))
-    A = np.empty((len(data.b), count))
     for a in range(count):
         row = data.M[kept[a]]
         for e in range(width):
             M[a, e] = row[kept[e]] if data.is_gram else row[e]
-        for i in range(len(data.b)):
-            A[i, a] = data.A[i, kept[a]]
     return Data(
         M,
         data.is_gram,
-        data.c[kept],
-        data.w[kept],
-        data.lower[kept],
-        data.upper[kept],
+        pick(data.c, kept),
+        pick(data.w, kept),
+        pick(data.lower, kept),
+        pick(data.upper, kept),
         data.is_open,
         data.theta,
-        A,
-        data.b,
-        data.equal,
         data.lipschitz,
-        data.direction[kept],
+        pick_columns(data.direction, kept),
         data.sigma,
     )
 
@@ -649,23 +728,25 @@ def gather(data: Data, kept: IntArray) -> Data:
 @compiled
 def relax(
     data: Data,
+    rows: RowData | None,
     status: IntArray,
     slots: int,
     cutoff: float,
     tolerance: float,
     slack: float,
     max_iter: int,
-    x: FloatArray,
+    start: FloatArray,
     nu: FloatArray,
 ) -> tuple[float, FloatArray, FloatArray, FloatArray, float, bool]:
     """Solve the relaxation of a node as far as it is worth.
 
-    Steps are taken in the metric of the data; with rows, sigma is zero.
+    Variables that are switched off are taken out of the data first, unless they are
+    few.  Steps are taken in the metric of the data; with rows, sigma is zero.
 
     Stops when the bound reaches the cutoff (the node is closed), when value and bound
     agree, or when the value is below the cutoff and the bound is near it (within
     ``slack`` of the distance to the cutoff: the node will be branched anyway).
-    ``x`` and ``nu`` are the warm start and are updated.
+    ``start`` and ``nu`` are the warm start and are updated.
 
     Returns
     -------
@@ -674,30 +755,34 @@ def relax(
     worst : departure of the rows from complementarity
     is_done : whether it stopped before the iteration limit
     """
-    n = len(x)
-    step = make_step(data, status, slots)
+    kept = kept_variables(status)
+    if len(kept) < len(start):
+        data = gather(data, kept)
+    n, inside = len(kept), np.empty(len(kept), dtype=status.dtype)
+    x, row_slope, paid = np.empty(n), np.zeros(n), 0.0
+    if rows is not None:
+        inner_rows = RowData(pick_columns(rows.A, kept), rows.b, rows.equal)
     for j in range(n):
-        if status[j] < 0:
-            x[j] = 0.0
+        inside[j] = status[kept[j]]
+        x[j] = start[kept[j]] if inside[j] >= 0 else 0.0
+    step = make_step(data, inside, slots)
     Qx = multiply(data.M, data.is_gram, x)
     y, Qy = x.copy(), Qx.copy()
     x_new, z, v, slope = np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
-    best, anchor, beta = -np.inf, x.copy(), nu / step.size
+    best, anchor, beta, here = -np.inf, x.copy(), nu.copy(), nu.copy()
     worst, r, tilt, momentum, is_done = 0.0, guess_r(step, x), 0.0, 1.0, False
     for n_iter in range(1, max_iter + 1):
         for j in range(n):
             slope[j] = data.c[j] + 2.0 * Qy[j]
             v[j] = y[j] - step.size * slope[j]
-        if data.sigma > 0:
-            r, tilt = prox_tilted(data, step, status, y, slope, tilt, r, v, x_new, z)
-        elif len(nu) > 0:
-            r, worst = prox_rows(data, step, status, v, r, nu, x_new, z)
+        if rows is not None:
+            r, worst = prox_rows(data, inner_rows, step, inside, v, r, nu, x_new, z)
         else:
-            r = prox(data, step, status, v, r, x_new, z)
+            r, tilt = prox_tilted(data, step, inside, y, slope, tilt, r, v, x_new, z)
         Qx_new = multiply(data.M, data.is_gram, x_new)
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum))
         push = (momentum - 1.0) / following
-        if turns_back(y, x, x_new, data.direction, step.size * data.sigma):
+        if turns_back(data, step, y, x, x_new):
             following, push = 1.0, 0.0
         for j in range(n):
             y[j] = x_new[j] + push * (x_new[j] - x[j])
@@ -706,8 +791,11 @@ def relax(
             Qx[j] = Qx_new[j]
         momentum = following
         if n_iter % CHECK_EVERY == 0 or n_iter == max_iter or n_iter == 1:
-            here = nu / step.size
-            bound = dual_value(data, status, slots, Qx, x, here)
+            for i in range(len(nu)):
+                here[i] = nu[i] / step.size
+            if rows is not None:
+                row_slope, paid = combine_rows(inner_rows.A, here), dot(rows.b, here)
+            bound = dual_value(data, inside, slots, Qx, x, row_slope) - paid
             if bound > best:
                 best = bound
                 copy_into(anchor, x)
@@ -719,46 +807,12 @@ def relax(
                 is_done = is_done or value - best <= slack * (cutoff - value)
             if is_done:
                 break
-    return best, anchor, beta, z, worst, is_done
-
-
-@compiled
-def relax_branch(
-    data: Data,
-    status: IntArray,
-    slots: int,
-    cutoff: float,
-    tolerance: float,
-    slack: float,
-    max_iter: int,
-    x: FloatArray,
-    nu: FloatArray,
-) -> tuple[float, FloatArray, FloatArray, FloatArray, float, bool]:
-    """``relax`` on copies of the data without the variables that are switched off.
-
-    If few are, the data is used as it is.
-    """
-    n = len(x)
-    kept = np.flatnonzero(status >= 0)
-    if len(kept) > GATHER_SHARE * n:
-        return relax(data, status, slots, cutoff, tolerance, slack, max_iter, x, nu)
-    part, part_x = gather(data, kept), x[kept]
-    best, part_anchor, beta, part_z, worst, is_done = relax(
-        part,
-        status[kept],
-        slots,
-        cutoff,
-        tolerance,
-        slack,
-        max_iter,
-        part_x,
-        nu,
+    spread(x, kept, start)
+    return (
+        best,
+        spread(anchor, kept, np.empty(len(start))),
+        beta,
+        spread(z, kept, np.empty(len(start))),
+        worst,
+        is_done,
     )
-    anchor, z = np.zeros(n), np.zeros(n)
-    for j in range(n):
-        x[j] = 0.0
-    for i in range(len(kept)):
-        anchor[kept[i]] = part_anchor[i]
-        z[kept[i]] = part_z[i]
-        x[kept[i]] = part_x[i]
-    return best, anchor, beta, z, worst, is_done

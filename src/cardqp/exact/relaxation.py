@@ -9,7 +9,7 @@ import scipy.sparse.linalg
 from cardqp._typing import FloatArray
 from cardqp.exact import kernels
 from cardqp.exact.assessment import Margins
-from cardqp.exact.data import Data
+from cardqp.exact.data import Data, RowData
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Gram
 from cardqp.rows import Rows, power_of_two
@@ -88,6 +88,7 @@ class Relaxation:
     unit: FloatArray
     row_scale: FloatArray
     data: Data
+    rows: RowData | None
     margins: Margins
 
     @classmethod
@@ -118,11 +119,8 @@ class Relaxation:
             upper=problem.upper / unit,
             is_open=bool(unbounded),
             theta=float(problem.rule.penalty),
-            A=rows.matrix,
-            b=rows.rhs,
-            equal=rows.is_equality,
             lipschitz=metric.lipschitz,
-            direction=metric.direction,
+            direction=metric.direction[None, :],
             sigma=metric.sigma,
         )
         margins = Margins(
@@ -130,7 +128,8 @@ class Relaxation:
             form.defect * unit**2,
             float(problem.constant),
         )
-        return cls(problem, unit, row_scale, data, margins)
+        row_data = RowData(rows.matrix, rows.rhs, rows.is_equality) if rows else None
+        return cls(problem, unit, row_scale, data, row_data, margins)
 
     def solve(
         self, choice: Choice, x: FloatArray, nu: FloatArray, effort: Effort
@@ -139,8 +138,9 @@ class Relaxation:
         x, nu = x.copy(), nu.copy()
         best = -np.inf
         for _ in range(effort.chunks):
-            bound, anchor, beta, z, worst, is_done = kernels.relax_branch(
+            bound, anchor, beta, z, worst, is_done = kernels.relax(
                 self.data,
+                self.rows,
                 choice.status,
                 choice.slots,
                 effort.cutoff - self.problem.constant,

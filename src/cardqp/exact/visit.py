@@ -222,6 +222,7 @@ class Visitor:
         index, point = round_anchor(anchor, relaxation.unit, single)
         value, least, decided, on, off, costs = assess(
             relaxation.data,
+            relaxation.rows,
             relaxation.margins,
             node.status,
             slots,
@@ -238,8 +239,9 @@ class Visitor:
         relaxation = self.tree.relaxation
         x, nu = np.zeros(self.problem.n), node.nu.copy()
         x[node.entries] = node.values
-        _, anchor, beta, z, worst, _ = kernels.relax_branch(
+        _, anchor, beta, z, worst, _ = kernels.relax(
             relaxation.data,
+            relaxation.rows,
             node.status,
             slots,
             self.cutoff - self.problem.constant,
@@ -263,7 +265,7 @@ class Visitor:
         if self.tree.supports is None or node.position % ROUND_EVERY == 0:
             visit.support = self._round(node, z)
         by_share = self.tree.supports is not None
-        branch = most_undecided(relaxation.data, visit.status, x, z, costs, by_share)
+        branch = most_undecided(relaxation.data.w, visit.status, x, z, costs, by_share)
         self._split(visit, branch, on[branch], off[branch])
         return visit
 
