@@ -24,7 +24,7 @@ def inner(function: Function) -> Function:
     It is kept on disk with those, not by itself, and need not translate arguments,
     which makes it much quicker to compile.
     """
-    return _compile(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _compile(function, no_cpython_wrapper=True)
 
 
 def inner_fast(function: Function) -> Function:
@@ -32,15 +32,10 @@ def inner_fast(function: Function) -> Function:
 
     Infinities and NaN keep their meaning.
     """
-    return _compile(
-        function,
-        fastmath=_ANY_ORDER,
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-    )
+    return _compile(function, no_cpython_wrapper=True, fastmath=_ANY_ORDER)
 
 
 def _compile(function: Function, **options: Any) -> Function:
     # Division by zero gives an infinity or NaN, as in NumPy: no checks, no branches.
-    decorate = numba.njit(nogil=True, error_model="numpy", **options)
-    return cast(Function, decorate(function))
+    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return cast(Function, numba.njit(**options)(function))

@@ -3,7 +3,8 @@
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -114,6 +115,15 @@ class Watch:
         if self.stopped is None and late:
             self.stopped = Stop.TIME_LIMIT
         return self.stopped is not None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """A time that does not count."""
+        since = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.started += time.perf_counter() - since
 
     def check(self, progress: Callable[[float], Progress]) -> Stop | None:
         """The reason to stop now, if there is one; it is remembered."""

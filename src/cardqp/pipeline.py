@@ -17,7 +17,7 @@ from cardqp.convex.support_qp import fit_support
 from cardqp.exact.branch_and_bound import PROOF_MEMORY, BranchAndBound
 from cardqp.exact.resume import replant
 from cardqp.exact.tree import Tree
-from cardqp.exact.warm_up import load_kernels
+from cardqp.exact.warm_up import load_kernels, load_tree_kernels
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.gap import relative_gap
 from cardqp.problem import SparseQP, lift
@@ -145,7 +145,7 @@ def solve(
     _check_limits(node_limit, threads, proof_memory)
     if resume is not None:
         _check_resume(resume, method)
-    load_kernels()
+    load_kernels(has_rows=len(problem.rows) > 0)
     with Watch(time_limit, callback) as watch, _executor(threads) as executor:
         search = BranchAndBound(
             gap,
@@ -311,10 +311,20 @@ def _explore(
     """Search a tree as one stage."""
     return run.stage(
         name,
-        lambda: iterate(search, plant(), run.watch),
+        lambda: _grow(search, plant(), run.watch),
         run.problem.n if size is None else size,
         lambda done: (_undecided(done[0]), f"{done[0].n_nodes} nodes"),
     )
+
+
+def _grow(search: BranchAndBound, tree: Tree, watch: Watch) -> tuple[Tree, Stop]:
+    """Take the steps at the root and, if they are not enough, grow branches."""
+    tree, stop = iterate(replace(search, root_only=True), tree, watch)
+    if search.root_only or stop is not Stop.COMPLETED:
+        return tree, stop
+    with watch.paused():
+        load_tree_kernels(is_free=tree.view.exact.is_free)
+    return iterate(search, tree, watch)
 
 
 def _undecided(tree: Tree) -> int:
@@ -367,8 +377,8 @@ def _claim_more(solution: Solution) -> Solution:
     certificate = solution.certificate
     if certificate is None:
         return better if is_proved else solution  # the bound is the search's word
-    if is_proved and better.verify().ok:
-        return better
+    if is_proved and (found := better.verify()).ok:
+        return _claim_less(better, found.lower_bound)
     if is_proved or len(certificate) <= QUICK:
         return _claim_less(solution, certificate.lower_bound(solution.problem))
     return solution

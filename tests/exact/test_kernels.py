@@ -35,6 +35,12 @@ def prox_data(lower, upper, *, direction=None, sigma=0.0):
     )
 
 
+def form(M, is_gram):
+    """Data of which a product sees the matrix or factor."""
+    unbounded = np.full(len(M), np.inf)
+    return prox_data(-unbounded, unbounded)._replace(M=M, is_gram=is_gram)
+
+
 def prox_step(rho, status, slots, r_most=np.inf, size=1.0):
     return Step(size, rho, np.sqrt(rho), np.flatnonzero(status == 0), slots, r_most)
 
@@ -141,9 +147,11 @@ def test_damped_solve_is_a_solve_when_undamped():
 def test_products_in_both_forms():
     F = np.random.default_rng(0).standard_normal((3, 5))
     x = np.array([0.0, 1.0, 0.0, -2.0, 0.0])
-    np.testing.assert_allclose(kernels.multiply(F.T @ F, True, x), F.T @ F @ x)
+    np.testing.assert_allclose(kernels.multiply(form(F.T @ F, True), x), F.T @ F @ x)
     transposed = np.ascontiguousarray(F.T)
-    np.testing.assert_allclose(kernels.multiply(transposed, False, x), F.T @ F @ x)
+    np.testing.assert_allclose(
+        kernels.multiply(form(transposed, False), x), F.T @ F @ x
+    )
 
 
 @pytest.mark.parametrize("is_free", [True, False])
@@ -172,4 +180,4 @@ def test_products_skip_zeros_whatever_their_number(count):
     Q = np.random.default_rng(0).standard_normal((8, 8))
     x = np.zeros(8)
     x[:count] = np.arange(1.0, count + 1)
-    np.testing.assert_allclose(kernels.multiply(Q + Q.T, True, x), (Q + Q.T) @ x)
+    np.testing.assert_allclose(kernels.multiply(form(Q + Q.T, True), x), (Q + Q.T) @ x)

@@ -94,3 +94,27 @@ def test_variables_switched_off_may_be_taken_out():
     first = tangent_bound(problem, relaxed.anchor, relaxed.beta).value(choice)
     second = tangent_bound(part, other.anchor, other.beta).value(Choice.root(20, 4))
     assert first == pytest.approx(second, rel=1e-6)
+
+
+@pytest.mark.parametrize("is_gram", [True, False])
+@pytest.mark.parametrize("first", [0, 60])
+def test_a_start_that_misleads_costs_nothing_but_time(is_gram, first):
+    """Few variables seem to matter at a wrong start; the bound is that of a cold one."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((150, 120))
+    y = X[:, :6] @ np.ones(6) + 3.0 * rng.standard_normal(150)
+    problem = SparseQP.from_regression(X, y, eta=30.0, sparsity=5)
+    if not is_gram:
+        problem = SparseQP.from_factor(
+            X, problem.c, eta=30.0, sparsity=5, constant=problem.constant
+        )
+    relaxation = Relaxation.prepare(problem)
+    cold, nu = relaxation.start()
+    warm = cold.copy()
+    warm[first : first + 8] = 0.1
+    bounds = []
+    for start in (cold, warm):
+        relaxed = relaxation.solve(problem.root, start, nu, Effort(1e-7))
+        bound = tangent_bound(problem, relaxed.anchor, relaxed.beta)
+        bounds.append(bound.value(problem.root))
+    assert bounds[0] == pytest.approx(bounds[1], abs=3e-7)

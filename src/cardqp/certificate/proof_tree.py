@@ -82,11 +82,6 @@ class ProofTree:
         part = slice(start, self.point_end[record])
         return self.index[part], self.value[part]
 
-    def decided(self, record: int) -> IntArray:
-        """Variables decided at a record, signed and counted from one."""
-        start = self.fixed_end[record - 1] if record > 0 else 0
-        return self.fixed[start : self.fixed_end[record]]
-
 
 _TYPES: dict[str, Any] = {
     "kind": np.int8,

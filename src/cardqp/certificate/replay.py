@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, Float, FloatArray, IntArray
+from cardqp._typing import UNIT_ROUNDOFF, BoolArray, Float, FloatArray, IntArray
 from cardqp.certificate.completions import completion_bound, gain_error
 from cardqp.certificate.dual_proof import is_array
 from cardqp.certificate.proof_tree import Kind, ProofTree
@@ -133,61 +133,65 @@ class Replay:
 
     def _evaluate(self, batch: list[OpenBranch]) -> list[OpenBranch]:
         """Bound branches at their dual points; returns their children."""
-        records = self.tree.record[[branch.position for branch in batch]]
+        position = np.array([branch.position for branch in batch])
         status = np.array([branch.status for branch in batch])
         floor = np.array([branch.floor for branch in batch])
+        records = self.tree.record[position]
         anchors = np.zeros(status.shape)
-        for row, record in enumerate(records):
-            index, value = self.tree.point(record)
-            anchors[row, index] = value
+        row, at = _entries(self.tree.point_end, records)
+        anchors[row, self.tree.index[at]] = self.tree.value[at]
         with np.errstate(over="ignore", invalid="ignore"):
             minorant = self.problem.quadratic.tangent(anchors)
             base, costs = evaluate(self.problem, minorant, self.tree.beta[records])
             bounds = _Bounds.of(base, costs, status, self.problem.rule.limit)
         floor = np.maximum(floor, bounds.value)
-        children = []
-        for row, branch in enumerate(batch):
-            children += self._follow(branch, row, int(records[row]), floor[row], bounds)
-        return children
+        has_child = self.tree.child[position] > 0
+        self._close(floor[~has_child].min(initial=np.inf))
+        bounds = bounds.rows(has_child, floor)
+        fixed = self._fix(records[has_child], status[has_child], bounds)
+        parents = [batch[i] for i in np.flatnonzero(has_child)]
+        return self._split(parents, fixed, bounds)
 
-    def _follow(
-        self,
-        branch: OpenBranch,
-        row: int,
-        record: int,
-        floor: float,
-        bounds: "_Bounds",
-    ) -> list[OpenBranch]:
-        """Close what Theorem 2 decides at a branch; its children."""
-        child = int(self.tree.child[branch.position])
-        if child == 0:
-            self._close(floor)
-            return []
-        fixed = self.tree.decided(record)
+    def _fix(self, records: IntArray, status: IntArray, bounds: "_Bounds") -> IntArray:
+        """Close what Theorem 2 decides at branches; returns their status then."""
+        row, at = _entries(self.tree.fixed_end, records)
+        fixed = self.tree.fixed[at]
         index, sign = np.abs(fixed) - 1, np.sign(fixed)
-        if len(index):
-            is_taken = branch.status[index].any()
-            if is_taken or len(np.unique(index)) < len(index):
-                raise ProblemError("A branch decides a variable twice.")
-            closed = np.where(sign > 0, bounds.off[row, index], bounds.on[row, index])
-            self._close(max(floor, float(closed.min())))
-        status = branch.status.copy()
-        status[index] = sign
-        variable = int(self.tree.branch[branch.position])
-        if variable < 0:
-            return [OpenBranch(child, status, floor, record, branch.depth)]
-        if status[variable] != 0:
+        n_decided = np.count_nonzero(status) + len(fixed)
+        status[row, index] = sign
+        if np.count_nonzero(status) != n_decided:
             raise ProblemError("A branch decides a variable twice.")
-        pair = []
-        for position, value, own in (
-            (child, 1, bounds.on[row, variable]),
-            (child + 1, -1, bounds.off[row, variable]),
-        ):
-            side = status.copy()
-            side[variable] = value
-            best = max(floor, float(own))
-            pair.append(OpenBranch(position, side, best, record, branch.depth + 1))
-        return pair
+        closed = np.where(sign > 0, bounds.off[row, index], bounds.on[row, index])
+        self._close(np.maximum(bounds.value[row], closed).min(initial=np.inf))
+        return status
+
+    def _split(
+        self, parents: list[OpenBranch], status: IntArray, bounds: "_Bounds"
+    ) -> list[OpenBranch]:
+        """The children of branches."""
+        position = np.array([branch.position for branch in parents], dtype=np.intp)
+        variable, row = self.tree.branch[position], np.arange(len(parents))
+        is_split = variable >= 0
+        if status[row[is_split], variable[is_split]].any():
+            raise ProblemError("A branch decides a variable twice.")
+        children = []
+        for child, sides in enumerate((bounds.on, bounds.off)):
+            after, floor = status.copy(), bounds.value.copy()
+            after[row[is_split], variable[is_split]] = 1 - 2 * child
+            own = sides[row[is_split], variable[is_split]]
+            floor[is_split] = np.maximum(floor[is_split], own)
+            for i in row if child == 0 else row[is_split]:
+                at = int(position[i])
+                children.append(
+                    OpenBranch(
+                        int(self.tree.child[at]) + child,
+                        after[i],
+                        float(floor[i]),
+                        int(self.tree.record[at]),
+                        parents[i].depth + int(is_split[i]),
+                    )
+                )
+        return children
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +205,10 @@ class _Bounds:
     value: FloatArray
     on: FloatArray
     off: FloatArray
+
+    def rows(self, which: BoolArray, value: FloatArray) -> "_Bounds":
+        """Those of some branches, with better values."""
+        return _Bounds(value[which], self.on[which], self.off[which])
 
     @classmethod
     def of(
@@ -231,6 +239,18 @@ class _Bounds:
         is_empty = slots < 0
         value[is_empty], off[is_empty] = np.inf, np.inf
         return cls(value, on, off)
+
+
+def _entries(ends: IntArray, records: IntArray) -> tuple[IntArray, IntArray]:
+    """Where the entries of some records are, and which of the records they are of.
+
+    Entries of all records lie one after the other and end at ``ends``.
+    """
+    start = np.where(records > 0, ends[records - 1], 0)
+    count = ends[records] - start
+    row = np.repeat(np.arange(len(records)), count)
+    before = np.cumsum(count) - count
+    return row, np.arange(len(row)) - before[row] + start[row]
 
 
 def _check_arrays(tree: ProofTree, problem: SparseQP) -> None:

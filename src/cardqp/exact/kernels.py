@@ -31,7 +31,12 @@ DAMPINGS = 12
 TILT_STEPS, TILT_ACCURACY = 30, 1e-3
 CHECK_EVERY = 5
 GATHER_SHARE = 0.8
-"""Variables switched off are taken out of the data if at most this share is left."""
+"""Variables are taken out of the data if at most this share is left."""
+NEAR_SHARE = 0.7
+"""A variable matters if it gains this share of what the last slot does."""
+ROUNDS, ROUND_ITER = 5, 40
+"""How often the variables that matter are looked for; iterations in the first round,
+which grow with the number of the round."""
 
 
 @inner
@@ -550,12 +555,12 @@ def prox_rows(
 
 
 @inner_fast
-def multiply(M: FloatArray, is_gram: bool, x: FloatArray) -> FloatArray:
+def multiply(data: Data, x: FloatArray) -> FloatArray:
     """``Q x`` from the rows of Q, or of the transposed factor, where x is nonzero.
 
     Rows are added four at a time, which halves the traffic to memory.
     """
-    n, width = M.shape
+    M, n, width = data.M, len(x), data.M.shape[1]
     used = np.empty(n + 3, dtype=np.intp)
     count = 0
     for j in range(n):
@@ -573,7 +578,7 @@ def multiply(M: FloatArray, is_gram: bool, x: FloatArray) -> FloatArray:
         xa, xb, xc, xd = x[a], x[b], x[c], x[d]
         for k in range(width):
             y[k] += xa * M[a, k] + xb * M[b, k] + xc * M[c, k] + xd * M[d, k]
-    return y if is_gram else multiply_rows(M, y)
+    return y if data.is_gram else multiply_rows(M, y)
 
 
 @inner
@@ -607,17 +612,19 @@ def largest_sum(values: FloatArray, count: int) -> float:
 
 
 @inner
-def dual_value(
+def price_all(
     data: Data,
     status: IntArray,
-    slots: int,
     Qx: FloatArray,
     x: FloatArray,
     row_slope: FloatArray,
-) -> float:
-    """Theorem 1 at the tangent in x, without what the rows cost and without margins."""
-    n, total, gains = len(x), 0.0, np.zeros(len(x))
-    for j in range(n):
+) -> tuple[float, FloatArray]:
+    """Theorem 1 at the tangent in x, without margins and without what the rows cost.
+
+    Returns the bound before any free variable is switched on, and their gains.
+    """
+    total, gains = 0.0, np.zeros(len(x))
+    for j in range(len(x)):
         total -= x[j] * Qx[j]
         if status[j] < 0:
             continue
@@ -628,7 +635,7 @@ def dual_value(
             total += cost
         elif cost < 0:
             gains[j] = -cost
-    return total - largest_sum(gains, slots)
+    return total, gains
 
 
 @inner_fast
@@ -656,19 +663,55 @@ def turns_back(
 
 
 @inner
-def kept_variables(status: IntArray) -> IntArray:
+def switch_off(x: FloatArray, status: IntArray) -> bool:
+    """Set x to zero where it is switched off; whether it is nonzero elsewhere."""
+    is_nonzero = False
+    for j in range(len(x)):
+        if status[j] < 0:
+            x[j] = 0.0
+        is_nonzero = is_nonzero or x[j] != 0
+    return is_nonzero
+
+
+@inner
+def live_variables(status: IntArray) -> IntArray:
     """The variables that are not switched off; all, if most of them are not."""
     n, count = len(status), 0
-    kept = np.empty(n, dtype=np.intp)
+    live = np.empty(n, dtype=np.intp)
     for j in range(n):
         if status[j] >= 0:
-            kept[count] = j
+            live[count] = j
             count += 1
     if count > GATHER_SHARE * n:
         count = n
         for j in range(n):
-            kept[j] = j
-    return kept[:count]
+            live[j] = j
+    return live[:count]
+
+
+@inner
+def survey(
+    data: Data, status: IntArray, slots: int, x: FloatArray, live: IntArray
+) -> tuple[float, IntArray]:
+    """The dual bound at x of a problem without rows, and the variables that matter.
+
+    These are switched on, nonzero, or gain not much less than the last variable that
+    gets a slot; all that are live, if they are not fewer.
+    """
+    Qx = multiply(data, x)
+    total, gains = price_all(data, status, Qx, x, np.zeros(len(x)))
+    ranked = gains.copy()
+    bound = total - largest_sum(ranked, slots)
+    least = np.inf
+    for i in range(min(slots, len(ranked))):
+        least = min(least, ranked[i])
+    enough = NEAR_SHARE * (least + data.theta) - data.theta
+    kept, count = np.empty(len(live), dtype=np.intp), 0
+    for j in live:
+        if status[j] > 0 or x[j] != 0 or (status[j] == 0 and gains[j] >= enough):
+            kept[count] = j
+            count += 1
+    return bound, kept[:count] if count <= GATHER_SHARE * len(live) else live
 
 
 @inner
@@ -725,6 +768,50 @@ def gather(data: Data, kept: IntArray) -> Data:
     )
 
 
+@inner
+def contains(larger: IntArray, smaller: IntArray) -> bool:
+    """Whether increasing indices are all among others."""
+    at = 0
+    for j in smaller:
+        while at < len(larger) and larger[at] < j:
+            at += 1
+        if at == len(larger) or larger[at] != j:
+            return False
+    return True
+
+
+@inner
+def is_enough(
+    bound: float, value: float, cutoff: float, tolerance: float, slack: float
+) -> bool:
+    """Whether it is not worth to bring value and bound of a relaxation closer.
+
+    The branch is closed, they agree, or what lies between them is small as compared
+    with what the branch lacks to be closed: it will be split anyway.
+    """
+    if bound >= cutoff or value - bound <= tolerance:
+        return True
+    return value < cutoff < np.inf and value - bound <= slack * (cutoff - value)
+
+
+@inner
+def advance(
+    x: FloatArray,
+    Qx: FloatArray,
+    y: FloatArray,
+    Qy: FloatArray,
+    x_new: FloatArray,
+    Qx_new: FloatArray,
+    push: float,
+) -> None:
+    """Move x to its new place, and y beyond it by a share of the way."""
+    for j in range(len(x)):
+        y[j] = x_new[j] + push * (x_new[j] - x[j])
+        Qy[j] = Qx_new[j] + push * (Qx_new[j] - Qx[j])
+        x[j] = x_new[j]
+        Qx[j] = Qx_new[j]
+
+
 @compiled
 def relax(
     data: Data,
@@ -740,13 +827,13 @@ def relax(
 ) -> tuple[float, FloatArray, FloatArray, FloatArray, float, bool]:
     """Solve the relaxation of a node as far as it is worth.
 
-    Variables that are switched off are taken out of the data first, unless they are
-    few.  Steps are taken in the metric of the data; with rows, sigma is zero.
+    Works with the variables that matter, and looks at the others in the end: if the
+    bound suffers from them, once more with those that matter then.  With rows, and
+    from a cold start, all variables matter that are not switched off.  Steps are taken
+    in the metric of the data; with rows, sigma is zero.
 
-    Stops when the bound reaches the cutoff (the node is closed), when value and bound
-    agree, or when the value is below the cutoff and the bound is near it (within
-    ``slack`` of the distance to the cutoff: the node will be branched anyway).
-    ``start`` and ``nu`` are the warm start and are updated.
+    ``start`` and ``nu`` are the warm start and are updated.  (One long function: what
+    calls it is compiled together with all that it calls, so layers are expensive.)
 
     Returns
     -------
@@ -755,64 +842,73 @@ def relax(
     worst : departure of the rows from complementarity
     is_done : whether it stopped before the iteration limit
     """
-    kept = kept_variables(status)
-    if len(kept) < len(start):
-        data = gather(data, kept)
-    n, inside = len(kept), np.empty(len(kept), dtype=status.dtype)
-    x, row_slope, paid = np.empty(n), np.zeros(n), 0.0
-    if rows is not None:
-        inner_rows = RowData(pick_columns(rows.A, kept), rows.b, rows.equal)
-    for j in range(n):
-        inside[j] = status[kept[j]]
-        x[j] = start[kept[j]] if inside[j] >= 0 else 0.0
-    step = make_step(data, inside, slots)
-    Qx = multiply(data.M, data.is_gram, x)
-    y, Qy = x.copy(), Qx.copy()
-    x_new, z, v, slope = np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
-    best, anchor, beta, here = -np.inf, x.copy(), nu.copy(), nu.copy()
-    worst, r, tilt, momentum, is_done = 0.0, guess_r(step, x), 0.0, 1.0, False
-    for n_iter in range(1, max_iter + 1):
-        for j in range(n):
-            slope[j] = data.c[j] + 2.0 * Qy[j]
-            v[j] = y[j] - step.size * slope[j]
-        if rows is not None:
-            r, worst = prox_rows(data, inner_rows, step, inside, v, r, nu, x_new, z)
-        else:
-            r, tilt = prox_tilted(data, step, inside, y, slope, tilt, r, v, x_new, z)
-        Qx_new = multiply(data.M, data.is_gram, x_new)
-        following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum))
-        push = (momentum - 1.0) / following
-        if turns_back(data, step, y, x, x_new):
-            following, push = 1.0, 0.0
-        for j in range(n):
-            y[j] = x_new[j] + push * (x_new[j] - x[j])
-            Qy[j] = Qx_new[j] + push * (Qx_new[j] - Qx[j])
-            x[j] = x_new[j]
-            Qx[j] = Qx_new[j]
-        momentum = following
-        if n_iter % CHECK_EVERY == 0 or n_iter == max_iter or n_iter == 1:
-            for i in range(len(nu)):
-                here[i] = nu[i] / step.size
+    is_warm = switch_off(start, status)
+    best, best_anchor, beta, here = -np.inf, start.copy(), nu.copy(), nu.copy()
+    switches, worst, value, tilt = np.zeros(len(start)), 0.0, 0.0, 0.0
+    live, n_iter, is_done = live_variables(status), 0, False
+    kept, is_fresh = live, True
+    if rows is None and is_warm:
+        _, kept = survey(data, status, slots, start, live)
+    for n_round in range(1, ROUNDS + 1):
+        if is_fresh:
+            n, x = len(kept), pick(start, kept)
+            part = gather(data, kept) if n < len(start) else data
             if rows is not None:
-                row_slope, paid = combine_rows(inner_rows.A, here), dot(rows.b, here)
-            bound = dual_value(data, inside, slots, Qx, x, row_slope) - paid
-            if bound > best:
-                best = bound
-                copy_into(anchor, x)
-                copy_into(beta, here)
-            value = relaxed_value(data, Qx, x, z)
-            near = worst <= 1e-6
-            is_done = best >= cutoff or (near and value - best <= tolerance)
-            if near and value < cutoff < np.inf:
-                is_done = is_done or value - best <= slack * (cutoff - value)
-            if is_done:
-                break
-    spread(x, kept, start)
-    return (
-        best,
-        spread(anchor, kept, np.empty(len(start))),
-        beta,
-        spread(z, kept, np.empty(len(start))),
-        worst,
-        is_done,
-    )
+                part_rows = RowData(pick_columns(rows.A, kept), rows.b, rows.equal)
+            inside = np.empty(n, dtype=np.int8)
+            for j in range(n):
+                inside[j] = status[kept[j]]
+            step, Qx = make_step(part, inside, slots), multiply(part, x)
+            y, Qy, row_slope, paid = x.copy(), Qx.copy(), np.zeros(n), 0.0
+            x_new, z, v, slope = np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
+            bound, anchor, r, momentum = -np.inf, x.copy(), guess_r(step, x), 1.0
+        last = max_iter
+        if len(kept) < len(live):
+            last = min(max_iter, n_iter + ROUND_ITER * n_round)
+        while n_iter < last and not is_done:
+            n_iter += 1
+            for j in range(n):
+                slope[j] = part.c[j] + 2.0 * Qy[j]
+                v[j] = y[j] - step.size * slope[j]
+            if rows is not None:
+                r, worst = prox_rows(part, part_rows, step, inside, v, r, nu, x_new, z)
+            else:
+                r, tilt = prox_tilted(
+                    part, step, inside, y, slope, tilt, r, v, x_new, z
+                )
+            following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum))
+            push = (momentum - 1.0) / following
+            if turns_back(part, step, y, x, x_new):
+                following, push = 1.0, 0.0
+            advance(x, Qx, y, Qy, x_new, multiply(part, x_new), push)
+            momentum = following
+            if n_iter % CHECK_EVERY == 0 or n_iter == last or n_iter == 1:
+                for i in range(len(nu)):
+                    here[i] = nu[i] / step.size
+                if rows is not None:
+                    row_slope = combine_rows(part_rows.A, here)
+                    paid = dot(rows.b, here)
+                total, gains = price_all(part, inside, Qx, x, row_slope)
+                total -= largest_sum(gains, slots) + paid
+                if total > bound:
+                    bound = total
+                    copy_into(anchor, x)
+                    copy_into(beta, here)
+                value = relaxed_value(part, Qx, x, z)
+                is_done = bound >= cutoff or (
+                    worst <= 1e-6 and is_enough(bound, value, cutoff, tolerance, slack)
+                )
+        spread(x, kept, start)
+        spread(z, kept, switches)
+        whole, wanted = spread(anchor, kept, np.empty(len(start))), live
+        if len(kept) < len(live):
+            bound, wanted = survey(data, status, slots, whole, live)
+            is_done = is_enough(bound, value, cutoff, tolerance, slack)
+        if bound > best:
+            best, best_anchor = bound, whole
+        if is_done or n_iter == max_iter:
+            break
+        wanted = wanted if n_round < ROUNDS - 1 else live
+        is_fresh = not contains(kept, wanted)
+        kept = wanted if is_fresh else kept
+    return best, best_anchor, beta, switches, worst, is_done

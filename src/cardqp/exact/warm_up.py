@@ -1,4 +1,4 @@
-"""Compile, or load from disk, what the search needs, before a clock starts."""
+"""Compile, or load from disk, what the search needs, while no clock is running."""
 
 from functools import cache
 
@@ -15,22 +15,43 @@ from cardqp.exact.completion import is_countable
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exact.supports import Supports
 from cardqp.problem import SparseQP
-from cardqp.sparsity import Choice
 
 
 @cache
-def load_kernels() -> None:
-    """Call every compiled function once, on a tiny problem."""
-    problem = SparseQP(np.eye(2), np.ones(2), eta=1.0, sparsity=1)
-    relaxation, root = Relaxation.prepare(problem), Choice.root(2, 1)
+def load_kernels(*, has_rows: bool = False) -> None:
+    """Call what the root of a tree needs once, on a tiny problem."""
+    relaxation = Relaxation.prepare(_tiny_problem(has_rows))
+    root = relaxation.problem.root
     x, nu = relaxation.start()
     relaxation.solve(root, x, nu, Effort(1.0))
-    round_anchor(x, relaxation.unit, False)
-    assess(relaxation.data, None, relaxation.margins, root.status, 1, x, nu, 0.0)
-    most_undecided(relaxation.data.w, root.status, x, x, x, True)
-    signed_changes(root.status, root.status)
+    assess(
+        relaxation.data,
+        relaxation.rows,
+        relaxation.margins,
+        root.status,
+        root.slots,
+        x,
+        nu,
+        0.0,
+    )
+
+
+@cache
+def load_tree_kernels(*, is_free: bool = True) -> None:
+    """Call what branches need beyond that."""
+    problem = _tiny_problem(has_rows=False)
+    x, status = np.zeros(2), problem.root.status
+    round_anchor(x, x, False)
+    most_undecided(x, status, x, x, x, True)
+    signed_changes(status, status)
     is_countable(2, 1)
-    inside, free = np.arange(0), np.arange(2)
-    if (supports := Supports.of(problem)) is not None:
+    supports = Supports.of(problem)
+    if is_free and supports is not None:
+        inside, free = np.arange(0), np.arange(2)
         supports.best(inside, free, 1)
-    completion_bound(problem, inside, free, 1, 0.0)
+        completion_bound(problem, inside, free, 1, 0.0)
+
+
+def _tiny_problem(has_rows: bool) -> SparseQP:
+    A, b = np.ones((int(has_rows), 2)), np.ones(int(has_rows))
+    return SparseQP(np.eye(2), np.ones(2), eta=1.0, sparsity=1, A=A, b=b)
