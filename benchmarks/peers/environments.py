@@ -23,13 +23,13 @@ class Peer:
         Its name in tables; its adapter is ``adapters/with_NAME.py``.
     requirements : tuple of str
         What pip installs.  Peers with the same requirements share an environment.
-    is_penalised : bool
-        Whether it knows a price per nonzero only, not a number of nonzeros.
+    is_told : bool
+        Whether it is told the price per nonzero that leads to the wanted number.
     """
 
     name: str
     requirements: tuple[str, ...]
-    is_penalised: bool = False
+    is_told: bool = False
 
     @property
     def adapter(self) -> Path:
@@ -38,16 +38,20 @@ class Peer:
 
 
 _SCIP = ("pyscipopt==6.3.0",)
+# L0BnB uses names that NumPy 2 dropped.
+_L0BNB = ("l0bnb==1.0.0", "numpy<2")
+# El0ps asks for mpi4py, which asks for an MPI library.
+_EL0PS = ("el0ps==0.0.4", "mpich")
 
 PEERS: dict[str, Peer] = {
     peer.name: peer
     for peer in (
         # OKRidge imports requests without asking for it.
         Peer("okridge", ("okridge==0.1.1", "requests")),
-        # L0BnB uses names that NumPy 2 dropped.
-        Peer("l0bnb", ("l0bnb==1.0.0", "numpy<2"), is_penalised=True),
-        # El0ps asks for mpi4py, which asks for an MPI library.
-        Peer("el0ps", ("el0ps==0.0.4", "mpich"), is_penalised=True),
+        Peer("l0bnb", _L0BNB),
+        Peer("l0bnb_told", _L0BNB, is_told=True),
+        Peer("el0ps", _EL0PS),
+        Peer("el0ps_told", _EL0PS, is_told=True),
         Peer("abess", ("abess==0.4.11",)),
         Peer("scip_perspective", _SCIP),
         Peer("scip_big_m", _SCIP),

@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from benchmarks.peers.adapters.prices import find_price
 from benchmarks.peers.environments import PEERS, last_line
 from benchmarks.peers.records import OURS, Record, Records, geometric_mean, ratio
 from benchmarks.peers.referee import TOLERANCE, judge
@@ -187,3 +188,16 @@ def test_the_last_error_is_quoted():
         "ERROR: no such package"
     )
     assert last_line("one\ntwo\n\n") == "two"
+
+
+@pytest.mark.parametrize("wanted", [1, 3, 7])
+def test_a_price_for_a_number_of_nonzeros_is_found(wanted):
+    gains = np.array([9.0, 5.0, 4.0, 2.0, 1.0, 0.5, 0.1, 0.01])
+    prices = {10.0: 0}
+    price = find_price(lambda p: int((gains > p).sum()), prices, wanted)
+    assert (gains > price).sum() == wanted
+    assert prices[price] == wanted
+
+
+def test_no_price_where_the_number_of_nonzeros_jumps():
+    assert find_price(lambda p: 0 if p > 1.0 else 4, {10.0: 0}, 2) is None

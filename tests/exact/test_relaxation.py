@@ -99,7 +99,7 @@ def test_variables_switched_off_may_be_taken_out():
 @pytest.mark.parametrize("is_gram", [True, False])
 @pytest.mark.parametrize("first", [0, 60])
 def test_a_start_that_misleads_costs_nothing_but_time(is_gram, first):
-    """Few variables seem to matter at a wrong start; the bound is that of a cold one."""
+    """At a wrong start few variables seem to matter; the bound does not suffer."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((150, 120))
     y = X[:, :6] @ np.ones(6) + 3.0 * rng.standard_normal(150)

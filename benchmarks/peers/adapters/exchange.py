@@ -76,7 +76,12 @@ class Clock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.seconds += time.perf_counter() - self._start
+        self.seconds += self.elapsed
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it was started last."""
+        return time.perf_counter() - self._start
 
 
 @dataclass(frozen=True)

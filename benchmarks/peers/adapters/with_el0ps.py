@@ -1,39 +1,41 @@
-"""El0ps: branch and bound for least squares with a price per nonzero and a ridge.
+"""El0ps on the problem as it is posed: a number of nonzeros, not a price for them.
 
-El0ps minimises ``|y - X x|^2 / 2 + lmbd |x|_0 + beta |x|^2``.  The price is one at
-which our certified optimum is also the penalised one; only the solve at this price is
-timed.  El0ps measures its gap relative to ``max(1, objective)``.
+El0ps knows a price per nonzero only.  As its users would, we fit its own path of prices
+until there are enough nonzeros, look between two of them by bisection where the path
+jumps over the wanted number, and prove the optimum at the price that was found.  All
+of it is timed.
 """
 
 import exchange
 import numpy as np
 from el0ps.datafit import Leastsquares
+from el0ps.path import Path
 from el0ps.penalty import L2norm
-from el0ps.solver import BnbSolver, Status
-
-
-class Solver(BnbSolver):
-    """El0ps' solver, remembering the lower bound that it does not return."""
-
-    bound = np.nan
-
-    def package_results(self, problem: object, results: object) -> object:
-        self.bound = results.bound
-        return super().package_results(problem, results)
+from el0ps.solver import BnbSolver
+from prices import SEARCH_GAP, find_price
+from with_el0ps_told import answer_at
 
 
 def solve(task: exchange.Task, clock: exchange.Clock) -> exchange.Answer:
-    """Solve the penalised problem to the wanted gap of the constrained one."""
-    price = task.penalty * task.sparsity
-    total = (task.objective + price) / 2
-    gap = task.tolerance * task.objective / 2 / max(1.0, total)
-    solver = Solver(relative_gap=gap, time_limit=task.time_limit)
+    """Find the price, then solve at it to the wanted gap."""
     datafit, penalty = Leastsquares(task.y), L2norm(task.ridge / 2)
     matrix = np.asfortranarray(task.X)
+    search = BnbSolver(relative_gap=SEARCH_GAP, time_limit=task.time_limit)
+
+    def count_at(price: float) -> int:
+        result = search.solve(datafit, penalty, matrix, price)
+        return int(np.count_nonzero(result.x))
+
     with clock:
-        result = solver.solve(datafit, penalty, matrix, task.penalty / 2)
-    bound = 2 * solver.bound - price
-    return exchange.Answer(np.asarray(result.x), bound, result.status == Status.OPTIMAL)
+        path = Path(max_nnz=task.sparsity, verbose=False)
+        results = path.fit(search, datafit, penalty, matrix)
+        prices = {p: int(np.count_nonzero(r.x)) for p, r in results.items()}
+        while (price := find_price(count_at, prices, task.sparsity)) is not None:
+            answer = answer_at(task, datafit, penalty, matrix, price)
+            prices[price] = int(np.count_nonzero(answer.x))
+            if prices[price] == task.sparsity or clock.elapsed > task.time_limit:
+                return answer
+    return exchange.Answer(np.zeros(task.X.shape[1]), np.nan, False)
 
 
 if __name__ == "__main__":

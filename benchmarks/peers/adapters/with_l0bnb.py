@@ -1,37 +1,52 @@
-"""L0BnB: branch and bound for least squares with a price per nonzero and a big M.
+"""L0BnB on the problem as it is posed: a number of nonzeros, not a price for them.
 
-L0BnB minimises ``|y - X x|^2 / 2 + l0 |x|_0 + l2 |x|^2`` with ``|x_j| <= m``.  The
-price is one at which our certified optimum is also the penalised one, and ``m`` is 1.2
-times the largest entry of that optimum, which is L0BnB's own rule with the best of all
-warm starts.  Only the solve at this price is timed.
+L0BnB knows a price per nonzero only.  As its users would, we fit its own path of prices
+until there are enough nonzeros, look between two of them by bisection where the path
+jumps over the wanted number, and prove the optimum at the price that was found.  All
+of it is timed.  Its bound on the coefficients is its own, from the path.
 """
 
 import exchange
 import numpy as np
-from l0bnb import BNBTree
+from l0bnb import BNBTree, fit_path
+from prices import SEARCH_GAP, find_price
+from with_l0bnb_told import answer_at
 
 
 def solve(task: exchange.Task, clock: exchange.Clock) -> exchange.Answer:
-    """Solve the penalised problem to the wanted gap of the constrained one."""
-    price = task.penalty * task.sparsity
-    gap = task.tolerance * task.objective / (task.objective + price)
-    tree = BNBTree(np.asfortranarray(task.X), task.y, rel_tol=gap)
+    """Find the price, then solve at it to the wanted gap."""
+    matrix = np.asfortranarray(task.X)
     with clock:
-        solution = tree.solve(
-            l0=task.penalty / 2,
-            l2=task.ridge / 2,
-            m=1.2 * task.largest,
-            gap_tol=gap,
+        path = fit_path(
+            matrix,
+            task.y,
+            lambda_2=task.ridge / 2,
+            max_nonzeros=task.sparsity,
+            intercept=False,
+            normalize=False,
+            gap_tol=SEARCH_GAP,
             time_limit=task.time_limit,
         )
-    reached = max(solution.gap, 0.0)
-    # An exhausted tree is a proof up to the accuracy of its leaves, but the gap that
-    # L0BnB returns does not count the last leaves.
-    if tree.bfs_queue.empty() and tree.dfs_queue.empty():
-        reached = min(reached, gap)
-    # Before the root is done, the gap is a placeholder above one.
-    bound = 2 * solution.cost * (1 - reached) - price if reached < 1 else np.nan
-    return exchange.Answer(solution.beta, bound, reached <= gap)
+        largest = path[-1]["M"]
+
+        def count_at(price: float) -> int:
+            found = BNBTree(matrix, task.y).solve(
+                l0=price,
+                l2=task.ridge / 2,
+                m=largest,
+                gap_tol=SEARCH_GAP,
+                time_limit=task.time_limit,
+            )
+            return int(np.count_nonzero(found.beta))
+
+        prices = {p["lambda_0"]: int(np.count_nonzero(p["B"])) for p in path}
+        prices.setdefault(2.0 * max(prices), 0)
+        while (price := find_price(count_at, prices, task.sparsity)) is not None:
+            answer = answer_at(task, matrix, price, largest)
+            prices[price] = int(np.count_nonzero(answer.x))
+            if prices[price] == task.sparsity or clock.elapsed > task.time_limit:
+                return answer
+    return exchange.Answer(np.zeros(task.X.shape[1]), np.nan, False)
 
 
 if __name__ == "__main__":
