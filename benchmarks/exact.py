@@ -18,6 +18,7 @@ import scipy.linalg
 
 import cardqp
 from benchmarks.instances import SYNTHETIC, UCI, synthetic
+from cardqp.exact.warm_up import load_kernels, load_tree_kernels
 
 
 def measure(name: str, seed: int, problem: cardqp.SparseQP, limit: float) -> None:
@@ -43,7 +44,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="names of instances")
     options = parser.parse_args()
     instances = SYNTHETIC | (UCI if "CARDQP_DATA" in os.environ else {})
-    cardqp.solve(synthetic(n=30, N=30, sparsity=3)(0), method="exact")  # compile
+    load_kernels()
+    load_tree_kernels()
+    cardqp.solve(synthetic(n=60, N=60, sparsity=3)(0))  # imports
     print(
         f"{'instance':30} {'seed':>4} {'status':9} {'gap':>9} {'nodes':>8} "
         f"{'seconds':>8} {'eigh':>8} {'x eigh':>8}"

@@ -34,6 +34,13 @@ KINDS = (
     "forced in",
     "forced in, penalty",
     "forced in, rows",
+    "forced out",
+    "two-sided rows",
+    "thresholds",
+    "thresholds, budget",
+    "thresholds, forced",
+    "thresholds, penalty",
+    "infeasible thresholds",
 )
 
 
@@ -86,6 +93,11 @@ def _settings(kind, rng, n, s):
     b_eq = A_eq @ sparse_point()
     other = np.random.default_rng([n, s, int(1e6 * penalty)])
     forced = other.choice(n, int(other.integers(0, s + 1)), replace=False)
+    thresholds = {
+        "lower": other.choice([0.0, 0.2, 0.5, -1.0], n),
+        "upper": other.uniform(0.6, 1.2, n),
+    }
+    budget = {"A_eq": np.ones((1, n)), "b_eq": [1.0]}
     everything = {"penalty": penalty, "A": A, "b": b, "A_eq": A_eq[:1]}
     return {
         "penalty": {"penalty": penalty, "sparsity": None},
@@ -95,6 +107,13 @@ def _settings(kind, rng, n, s):
         "forced in": {"forced_in": forced},
         "forced in, penalty": {"forced_in": forced, "penalty": penalty},
         "forced in, rows": {"forced_in": forced, "A": A, "b": b},
+        "forced out": {"forced_out": np.setdiff1d(np.arange(0, n, 2), forced)},
+        "two-sided rows": {"A": A, "b": b, "b_lower": b - other.choice([0.1, np.inf])},
+        "thresholds": thresholds,
+        "thresholds, budget": {**thresholds, **budget},
+        "thresholds, forced": {**thresholds, "forced_in": forced, "A": A, "b": b},
+        "thresholds, penalty": {**thresholds, "penalty": penalty, "A": A, "b": b},
+        "infeasible thresholds": {"lower": 0.6, "upper": 0.9, **budget},
         "rows": {"A": A, "b": b},
         "equality": {"A_eq": A_eq, "b_eq": b_eq},
         "rows+bounds": {"A": A, "b": b, **box()},
@@ -122,10 +141,13 @@ def enumerate_optimum(problem):
     best, best_support = np.inf, ()
     penalty = problem.penalty or 0.0
     most = problem.n if problem.sparsity is None else problem.sparsity
-    # Without a penalty, larger supports are never worse.
-    sizes = range(most + 1) if penalty > 0 else [most]
+    # Without a penalty and thresholds, larger supports are never worse.
+    is_monotone = penalty == 0 and (problem.lower <= 0).all()
+    allowed = np.setdiff1d(np.arange(problem.n), problem.forced_out)
+    most = min(most, len(allowed))
+    sizes = [most] if is_monotone else range(most + 1)
     for size in sizes:
-        for support in itertools.combinations(range(problem.n), size):
+        for support in itertools.combinations(allowed, size):
             if not set(problem.forced_in) <= set(support):
                 continue
             value = support_optimum(problem, list(support))

@@ -46,6 +46,7 @@ from benchmarks.peers.environments import (
 from benchmarks.peers.records import OURS, Record, Records, geometric_mean, ratio
 from benchmarks.peers.referee import TOLERANCE, judge
 from benchmarks.peers.tasks import Reference, Task, price_of_a_nonzero
+from cardqp.exact.warm_up import load_kernels, load_tree_kernels
 
 
 @dataclass(frozen=True)
@@ -169,8 +170,9 @@ def main() -> None:
     records = Records(options.out)
     peers = [PEERS[name] for name in options.peers]
     instances = SYNTHETIC | (UCI if "CARDQP_DATA" in os.environ else {})
-    for samples in (30, 15):  # compile, for a matrix and for a factor
-        cardqp.solve(synthetic(n=30, N=samples, sparsity=3)(0))
+    load_kernels()
+    load_tree_kernels()
+    cardqp.solve(synthetic(n=60, N=60, sparsity=3)(0))  # imports
     header = " | ".join(f"{solver:^25}" for solver in (OURS, *options.peers))
     print(f"{'instance':30} {'seed':>4} | {header} | {'ratio':>8} | {'told':>8}")
     ratios, told, notes = [], [], set()

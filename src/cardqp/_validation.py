@@ -180,25 +180,42 @@ def sparsity(value: Any, n: int) -> int | None:
     return int(value)
 
 
-def forced(value: ArrayLike | None, n: int, limit: int | None) -> IntArray:
+def forced_in(value: ArrayLike | None, n: int, limit: int | None) -> IntArray:
     """Distinct indices of variables, no more than may be nonzero, in order."""
-    indices = np.atleast_1d(np.asarray([] if value is None else value))
-    if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
-        raise ProblemError(
-            f"`forced_in` must be a list of indices, counted from 0: it is {value!r}."
-        )
-    if ((indices < 0) | (indices >= n)).any():
-        raise ProblemError(
-            f"`forced_in` must hold indices between 0 and {n - 1}: it is {value!r}."
-        )
-    unique = np.unique(indices.astype(np.intp))
-    if len(unique) < len(indices):
-        raise ProblemError(f"`forced_in` must name no variable twice: it is {value!r}.")
+    unique = indices("forced_in", value, n)
     if limit is not None and len(unique) > limit:
         raise ProblemError(
             f"`forced_in` must leave room: it names {len(unique)} variables, and "
             f"`sparsity` is {limit}."
         )
+    return unique
+
+
+def forced_out(value: ArrayLike | None, n: int, inside: IntArray) -> IntArray:
+    """Distinct indices of variables that are not forced in, in order."""
+    unique = indices("forced_out", value, n)
+    both = np.intersect1d(unique, inside)
+    if len(both):
+        raise ProblemError(
+            f"`forced_out` must not name what `forced_in` names: both name {both[0]}."
+        )
+    return unique
+
+
+def indices(name: str, value: ArrayLike | None, n: int) -> IntArray:
+    """Distinct indices of variables in order."""
+    given = np.atleast_1d(np.asarray([] if value is None else value))
+    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
+        raise ProblemError(
+            f"`{name}` must be a list of indices, counted from 0: it is {value!r}."
+        )
+    if ((given < 0) | (given >= n)).any():
+        raise ProblemError(
+            f"`{name}` must hold indices between 0 and {n - 1}: it is {value!r}."
+        )
+    unique = np.unique(given.astype(np.intp))
+    if len(unique) < len(given):
+        raise ProblemError(f"`{name}` must name no variable twice: it is {value!r}.")
     return unique
 
 
@@ -255,10 +272,42 @@ def rows(
     return A, b
 
 
+def two_sided(
+    matrix: ArrayLike | None,
+    least: ArrayLike | None,
+    most: ArrayLike | None,
+    n: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Rows ``b_lower <= A x <= b`` as inequalities; infinite sides are left out."""
+    if least is None:
+        return rows("", matrix, most, n)
+    if most is None:
+        most = np.full(np.shape(np.atleast_1d(least)), np.inf)
+    low, high = (
+        numeric_array(name, np.atleast_1d(side), 1)
+        for name, side in (("b_lower", least), ("b", most))
+    )
+    if len(low) != len(high):
+        raise ProblemError(
+            f"`b_lower` must have as many entries as `b`: {len(low)}, not {len(high)}."
+        )
+    crossed = np.flatnonzero(~(low <= high))
+    if len(crossed):
+        i = crossed[0]
+        raise ProblemError(
+            f"`b_lower` must not exceed `b`: b_lower[{i}] = {low[i]}, b[{i}] = "
+            f"{high[i]}; use -inf and inf for none."
+        )
+    A, _ = rows("", matrix, np.zeros(len(high)), n)
+    below, above = np.isfinite(high), np.isfinite(low)
+    both = np.vstack([A[below], -A[above]])
+    return both, real_array("b", np.concatenate([high[below], -low[above]]), 1)
+
+
 def bounds(
     lower: ArrayLike | None, upper: ArrayLike | None, n: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Box bounds with 0 inside them; None means unbounded."""
+    """Bounds of the nonzeros; None means unbounded."""
     low = _bound("lower", lower, n, -np.inf)
     high = _bound("upper", upper, n, np.inf)
     crossed = np.flatnonzero(low > high)
@@ -268,12 +317,12 @@ def bounds(
             f"`lower` must not exceed `upper`: lower[{j}] = {low[j]} > "
             f"upper[{j}] = {high[j]}."
         )
-    outside = np.flatnonzero((low > 0) | (high < 0))
-    if len(outside):
-        j = outside[0]
+    infinite = np.flatnonzero((low == np.inf) | (high == -np.inf))
+    if len(infinite):
+        j = infinite[0]
         raise ProblemError(
-            f"`lower` and `upper` must have 0 between them, because a variable that "
-            f"is not chosen is 0: lower[{j}] = {low[j]}, upper[{j}] = {high[j]}."
+            f"`lower` and `upper` must leave room for finite numbers: lower[{j}] = "
+            f"{low[j]}, upper[{j}] = {high[j]}."
         )
     return low, high
 

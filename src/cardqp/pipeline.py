@@ -49,6 +49,7 @@ class Run:
     gap: float
     watch: Watch
     search: BranchAndBound = field(default_factory=BranchAndBound)
+    threads: int = 1
     stages: list[Stage] = field(default_factory=list)
     x: FloatArray | None = None
 
@@ -155,7 +156,7 @@ def solve(
             proof_memory=proof_memory,
             with_estimate=callback is not None,
         )
-        run = Run(problem, gap, watch, search)
+        run = Run(problem, gap, watch, search, threads)
         if resume is not None:
             return _resume(run, resume)
         if start is not None:
@@ -166,7 +167,8 @@ def solve(
 def _offer_start(run: Run, start: FloatArray) -> None:
     """Fit the support of a guess, as much of it as is allowed."""
     problem = run.problem
-    others = np.setdiff1d(np.flatnonzero(start), problem.forced_in)
+    forced = np.concatenate([problem.forced_in, problem.forced_out])
+    others = np.setdiff1d(np.flatnonzero(start), forced)
     room = problem.rule.limit - len(problem.forced_in)
     support = np.union1d(problem.forced_in, others[:room])
     run.offer(fit_support(problem, support).x)
@@ -363,10 +365,10 @@ def _conclude(run: Run, tree: Tree, stop: Stop) -> Solution:
         tolerance=run.gap,
         problem=problem,
     )
-    return _claim_more(claim)
+    return _claim_more(claim, run.threads)
 
 
-def _claim_more(solution: Solution) -> Solution:
+def _claim_more(solution: Solution, threads: int) -> Solution:
     """Call a solution optimal, or infeasible, if its own check confirms it."""
     if solution.x is None:
         better = replace(solution, status=Status.INFEASIBLE, stop=Stop.INFEASIBLE)
@@ -377,7 +379,7 @@ def _claim_more(solution: Solution) -> Solution:
     certificate = solution.certificate
     if certificate is None:
         return better if is_proved else solution  # the bound is the search's word
-    if is_proved and (found := better.verify()).ok:
+    if is_proved and (found := better.verify(threads=threads)).ok:
         return _claim_less(better, found.lower_bound)
     if is_proved or len(certificate) <= QUICK:
         return _claim_less(solution, certificate.lower_bound(solution.problem))

@@ -11,7 +11,7 @@ import scipy.sparse
 
 from cardqp import _validation as check
 from cardqp import storage
-from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
+from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
 from cardqp.feasibility import Feasibility
 from cardqp.quadratic import Factor, Gram, QuadraticForm
@@ -20,7 +20,7 @@ from cardqp.sparsity import Choice, SupportRule
 
 _STORED = (
     *("c", "eta", "sparsity", "penalty", "A", "b", "A_eq", "b_eq"),
-    *("lower", "upper", "forced_in", "constant", "names"),
+    *("lower", "upper", "forced_in", "forced_out", "constant", "names"),
 )
 
 
@@ -31,8 +31,8 @@ class SparseQP:
     .. math::
         \min_x\; \text{constant} + c^\top x + x^\top Q x
         + \sum_j x_j^2/\eta_j + \theta |x|_0
-        \quad\text{s.t.}\quad A x \le b,\; A_{eq} x = b_{eq},\;
-        \ell \le x \le u,\; |x|_0 \le s .
+        \quad\text{s.t.}\quad b_{lower} \le A x \le b,\; A_{eq} x = b_{eq},\;
+        x_j = 0 \text{ or } \ell_j \le x_j \le u_j,\; |x|_0 \le s .
 
     Parameters
     ----------
@@ -46,13 +46,16 @@ class SparseQP:
         The largest number of nonzeros, ``s``.
     penalty : float, optional
         The price ``theta`` of each nonzero.  Give ``sparsity``, ``penalty`` or both.
-    A, b, A_eq, b_eq : arrays, optional
-        Linear rows.
+    A, b, b_lower, A_eq, b_eq : arrays, optional
+        Linear rows.  Rows with a finite ``b_lower`` are kept as two inequalities.
     lower, upper : float or (n,) arrays, optional
-        Bounds with 0 between them; infinite entries mean no bound.
+        Bounds of the nonzeros; infinite entries mean no bound.  Where 0 is not between
+        them, the variable is semi-continuous: 0, or at least as large as that.
     forced_in : sequence of int, optional
         Variables that are in the support in any case: each takes one of the ``s``
-        places and pays its price, whatever its value.
+        places, pays its price and is within its bounds, whatever its value.
+    forced_out : sequence of int, optional
+        Variables that are zero.
     constant : float
         Added to every objective value and bound; relative gaps refer to the sum.
     names : sequence of str, optional
@@ -81,6 +84,7 @@ class SparseQP:
     lower: FloatArray
     upper: FloatArray
     forced_in: IntArray
+    forced_out: IntArray
     constant: float
     names: tuple[str, ...] | None
 
@@ -94,11 +98,13 @@ class SparseQP:
         penalty: float | None = None,
         A: ArrayLike | None = None,
         b: ArrayLike | None = None,
+        b_lower: ArrayLike | None = None,
         A_eq: ArrayLike | None = None,
         b_eq: ArrayLike | None = None,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
         forced_in: ArrayLike | None = None,
+        forced_out: ArrayLike | None = None,
         constant: float = 0.0,
         names: Sequence[str] | None = None,
     ) -> None:
@@ -111,6 +117,7 @@ class SparseQP:
             )
         low, high = check.bounds(lower, upper, n)
         limit = check.sparsity(sparsity, n)
+        inside = check.forced_in(forced_in, n, limit)
         self._fill(
             quadratic=form,
             c=check.vector("c", c, n),
@@ -118,11 +125,13 @@ class SparseQP:
             sparsity=limit,
             penalty=check.penalty(penalty),
             rows=Rows.stack(
-                *check.rows("", A, b, n), *check.rows("_eq", A_eq, b_eq, n)
+                *check.two_sided(A, b_lower, b, n),
+                *check.rows("_eq", A_eq, b_eq, n),
             ),
             lower=low,
             upper=high,
-            forced_in=check.forced(forced_in, n, limit),
+            forced_in=inside,
+            forced_out=check.forced_out(forced_out, n, inside),
             constant=check.scalar("constant", constant),
             names=check.names(names, n),
         )
@@ -248,13 +257,14 @@ class SparseQP:
     def rule(self) -> SupportRule:
         """The support rule: how many nonzeros, at what price."""
         limit = self.n if self.sparsity is None else self.sparsity
-        return SupportRule(limit, self.penalty or 0.0, self.forced_in)
+        penalty = self.penalty or 0.0
+        return SupportRule(limit, penalty, self.forced_in, self.forced_out)
 
     @property
     def root(self) -> Choice:
-        """The branch with all supports: what is forced in is switched on."""
+        """The branch with all supports: what is forced is switched on, or off."""
         nothing = Choice.root(self.n, self.rule.limit)
-        return nothing.decide(self.forced_in, self.forced_in[:0])
+        return nothing.decide(self.forced_in, self.forced_out)
 
     def support_of(self, x: FloatArray) -> IntArray:
         """The support of a point: its nonzeros and what is forced in."""
@@ -265,6 +275,11 @@ class SparseQP:
         """Whether there are neither rows nor bounds."""
         unbounded = np.isinf(self.lower).all() and np.isinf(self.upper).all()
         return len(self.rows) == 0 and bool(unbounded)
+
+    @cached_property
+    def is_semicontinuous(self) -> BoolArray:
+        """Which variables are zero or beyond a threshold."""
+        return (self.lower > 0) | (self.upper < 0)
 
     def name_of(self, index: int) -> str:
         """The name of a variable, or ``x[index]``."""
@@ -296,6 +311,10 @@ class SparseQP:
         relative = self.rows.violation(x) / np.where(yardstick > 0, yardstick, 1.0)
         is_equality = self.rows.is_equality
         excess = np.maximum(np.maximum(self.lower - x, x - self.upper), 0.0)
+        is_off = x == 0
+        is_off[self.forced_in] = False
+        excess[is_off] = 0.0
+        excess[self.forced_out] = np.abs(x[self.forced_out])
         outside = excess / np.where(x != 0, np.abs(x), 1.0)
         return Feasibility(
             rows=float(relative[~is_equality].max(initial=0.0)),
@@ -322,6 +341,7 @@ class SparseQP:
             lower=self.lower[indices],
             upper=self.upper[indices],
             forced_in=forced_in,
+            forced_out=np.flatnonzero(np.isin(indices, self.forced_out)),
             names=None if self.names is None else tuple(self.names[j] for j in indices),
         )
 
@@ -366,7 +386,7 @@ class SparseQP:
         changes: dict[str, Any] = {}
         if sparsity is not None:
             changes["sparsity"] = check.sparsity(sparsity, self.n)
-            check.forced(self.forced_in, self.n, sparsity)
+            check.forced_in(self.forced_in, self.n, sparsity)
         if penalty is not None:
             changes["penalty"] = check.penalty(penalty)
         return self._with(**changes)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cardqp import _validation as check
 from cardqp import storage
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
@@ -160,12 +161,19 @@ class Solution:
         """Names of the variables in the support."""
         return tuple(self.problem.name_of(int(j)) for j in self.support)
 
-    def verify(self) -> Verification:
-        """Recompute feasibility, cardinality, objective and bound from the data."""
+    def verify(self, *, threads: int = 1) -> Verification:
+        """Recompute feasibility, cardinality, objective and bound from the data.
+
+        Parameters
+        ----------
+        threads : int
+            A long proof is replayed in so many threads.
+        """
+        check.count("threads", threads)
         certificate = self.certificate
         lower = -np.inf
         if certificate is not None:
-            lower = certificate.lower_bound(self.problem)
+            lower = certificate.lower_bound(self.problem, threads)
         if self.x is None:
             feasibility, objective = None, np.inf
         elif self.x.shape != (self.problem.n,) or not np.isfinite(self.x).all():

@@ -10,7 +10,7 @@ from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class SupportRule:
-    """At most ``limit`` nonzeros, each at the price ``penalty``; some are forced in.
+    """At most ``limit`` nonzeros, each at the price ``penalty``; some are forced.
 
     The cardinality form has ``penalty = 0``, the penalised form ``limit = n``; both
     may bind at once.  Everything below works on *costs*: ``cost_j`` is what variable
@@ -19,7 +19,8 @@ class SupportRule:
 
     limit: int
     penalty: float = 0.0
-    forced: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    inside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    outside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
     def select(self, costs: FloatArray) -> IntArray:
         """Indices, in increasing order, of the cheapest support.
@@ -32,9 +33,9 @@ class SupportRule:
         >>> SupportRule(limit=2).select(np.array([-1.0, -3.0, 4.0, -1.0]))
         array([0, 1])
         """
-        if len(self.forced):
+        if len(self.inside) or len(self.outside):
             costs = costs.copy()
-            costs[self.forced] = -np.inf
+            costs[self.inside], costs[self.outside] = -np.inf, np.inf
         if np.count_nonzero(costs < 0) <= self.limit:
             return np.flatnonzero(costs < 0)
         if self.limit == 0:

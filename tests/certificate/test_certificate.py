@@ -11,8 +11,10 @@ from cardqp.certificate import (
     Narrowing,
     ProofLog,
     RootStep,
+    replay,
 )
 from cardqp.datasets import make_regression
+from cardqp.exceptions import ParameterError
 from tests.problems import random_problem
 
 
@@ -324,3 +326,12 @@ def test_unproved_fixings_at_the_root_are_refused(narrowed):
         assert not with_step(solution, position, fixed_out=outs).verify().ok
     twice = np.append(step.fixed_out, step.fixed_out[:1])
     assert not with_step(solution, position, fixed_out=twice).verify().ok
+
+
+def test_threads_find_the_same_bound(solution, monkeypatch):
+    monkeypatch.setattr(replay, "BATCH", 2)
+    alone, together = solution.verify(), solution.verify(threads=3)
+    assert alone == together
+    assert together.ok
+    with pytest.raises(ParameterError, match="`threads`"):
+        solution.verify(threads=0)

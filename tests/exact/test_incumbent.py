@@ -5,7 +5,7 @@ from cardqp.convex.support_qp import fit_support
 from cardqp.datasets import make_regression
 from cardqp.exact.incumbent import (
     grow_greedily,
-    improve_by_swaps,
+    improve,
     round_switches,
     swap_changes,
 )
@@ -34,7 +34,7 @@ def test_swaps_end_where_no_swap_improves():
     data = make_regression(60, 30, sparsity=4, correlation=0.8, seed=1)
     problem = SparseQP.from_regression(data.X, data.y, eta=10.0, sparsity=4)
     start = fit_support(problem, np.array([0, 1, 2, 3]))
-    end = improve_by_swaps(problem, start)
+    end = improve(problem, start)
     assert end.objective < start.objective
     changes = swap_changes(problem, np.flatnonzero(end.x))
     assert changes.min() >= -1e-10

@@ -45,14 +45,17 @@ def prox_step(rho, status, slots, r_most=np.inf, size=1.0):
     return Step(size, rho, np.sqrt(rho), np.flatnonzero(status == 0), slots, r_most)
 
 
-def prox_problem(seed, *, is_free):
+def prox_problem(seed, kind):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 9))
     v, rho = rng.standard_normal(n), 10.0 ** rng.uniform(-1, 1, n)
-    if is_free:
+    if kind == "free":
         lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     else:
         lower, upper = -rng.uniform(0, 1, n), rng.uniform(0, 1, n)
+    if kind == "thresholds":
+        lower[::2] = 0.3 * upper[::2]
+        upper[1::4] = 0.3 * lower[1::4]
     status = rng.choice([0, 0, 0, 1, -1], n).astype(np.int8)
     return rng, v, rho, lower, upper, status, float(rng.integers(0, n))
 
@@ -67,11 +70,11 @@ def prox_cost(x, z, v, rho, price):
     )
 
 
-@pytest.mark.parametrize("is_free", [True, False])
+@pytest.mark.parametrize("kind", ["free", "box", "thresholds"])
 @pytest.mark.parametrize("price", [0.0, 0.05])
 @pytest.mark.parametrize("seed", range(40))
-def test_prox_beats_random_neighbours(seed, is_free, price):
-    rng, v, rho, lower, upper, status, slots = prox_problem(seed, is_free=is_free)
+def test_prox_beats_random_neighbours(seed, kind, price):
+    rng, v, rho, lower, upper, status, slots = prox_problem(seed, kind)
     n = len(v)
     x, z = np.empty(n), np.empty(n)
     r_most = np.sqrt(0.5 / price) if price else np.inf
@@ -95,10 +98,10 @@ def test_prox_beats_random_neighbours(seed, is_free, price):
         assert prox_cost(x_near, z_near, v, rho, price) >= best - 1e-9
 
 
-@pytest.mark.parametrize("is_free", [True, False])
+@pytest.mark.parametrize("kind", ["free", "box", "thresholds"])
 @pytest.mark.parametrize("seed", range(40))
-def test_prox_with_rows_meets_its_optimality_conditions(seed, is_free):
-    rng, v, rho, lower, upper, status, slots = prox_problem(seed, is_free=is_free)
+def test_prox_with_rows_meets_its_optimality_conditions(seed, kind):
+    rng, v, rho, lower, upper, status, slots = prox_problem(seed, kind)
     n = len(v)
     status, slots = np.zeros(n, dtype=np.int8), max(slots, 1.0)
     step = prox_step(rho, status, slots)
@@ -154,10 +157,10 @@ def test_products_in_both_forms():
     )
 
 
-@pytest.mark.parametrize("is_free", [True, False])
+@pytest.mark.parametrize("kind", ["free", "box", "thresholds"])
 @pytest.mark.parametrize("seed", range(40))
-def test_tilted_prox_solves_its_equation(seed, is_free):
-    rng, y, rho, lower, upper, status, slots = prox_problem(seed, is_free=is_free)
+def test_tilted_prox_solves_its_equation(seed, kind):
+    rng, y, rho, lower, upper, status, slots = prox_problem(seed, kind)
     n = len(y)
     slope, direction = rng.standard_normal(n), rng.standard_normal(n)
     direction /= np.linalg.norm(direction)

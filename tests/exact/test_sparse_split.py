@@ -293,10 +293,10 @@ def test_the_ascent_ends_where_a_split_is_good_enough():
 
 def good_point(problem):
     from cardqp.convex.support_qp import fit_support
-    from cardqp.exact.incumbent import grow_greedily, improve_by_swaps
+    from cardqp.exact.incumbent import grow_greedily, improve
 
     support = grow_greedily(problem, np.zeros(0, dtype=np.intp))
-    return improve_by_swaps(problem, fit_support(problem, support)).x
+    return improve(problem, fit_support(problem, support)).x
 
 
 @pytest.mark.parametrize("kind", KINDS)

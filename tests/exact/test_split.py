@@ -8,7 +8,7 @@ from cardqp.exact.optimal_diagonal import Data, _newton, _start, _value
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.sparsity import Choice
-from tests.problems import random_problem
+from tests.problems import enumerate_optimum, random_problem
 
 
 def regression(N=80, n=20, eta=50.0):
@@ -58,11 +58,38 @@ def test_tightest_diagonal_beats_the_plain_and_the_uniform_one(inside):
         assert best <= optimum * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("kind", ["rows", "bounds", "both"])
-def test_no_diagonal_is_optimised_for_other_problems(kind):
-    problem = random_problem(kind, 0)
-    root = problem.root
-    assert tightest_diagonal(problem, root, 1.0) is None
+def test_no_diagonal_is_optimised_for_problems_with_a_penalty():
+    problem = random_problem("both", 0)
+    assert tightest_diagonal(problem, problem.root, 1.0) is None
+
+
+@pytest.mark.parametrize("kind", ["rows", "bounds", "equality", "thresholds, budget"])
+@pytest.mark.parametrize("seed", range(6))
+def test_with_rows_and_bounds_the_diagonal_is_valid(kind, seed):
+    problem = random_problem(kind, seed)
+    optimum, _ = enumerate_optimum(problem)
+    if np.isinf(optimum):
+        pytest.skip("this seed of a random constrained problem is infeasible")
+    d = tightest_diagonal(problem, problem.root, abs(optimum))
+    bound = root_bound(problem.move_to_ridge(d), problem.root)
+    assert bound <= optimum + 1e-7 * abs(optimum)
+
+
+def test_a_portfolio_gains_most_of_its_specific_risk():
+    """Of a factor model the specific risk belongs into the ridge."""
+    rng = np.random.default_rng(0)
+    loadings = rng.standard_normal((4, 40)) / 2.0
+    specific = rng.uniform(0.1, 1.0, 40)
+    Q = loadings.T @ loadings + np.diag(specific)
+    budget = {"A_eq": np.ones((1, 40)), "b_eq": 1.0, "lower": 0.0}
+    problem = SparseQP(Q, np.zeros(40), eta=1e3, sparsity=5, **budget)
+    even = np.full(40, np.linalg.eigvalsh(Q)[0] - 1e-9)
+    d = tightest_diagonal(problem, problem.root, 0.1)
+    known, plain, best = (
+        root_bound(problem.move_to_ridge(move), problem.root)
+        for move in (specific, even, d)
+    )
+    assert best - plain > 0.9 * (known - plain) > 0
 
 
 def test_newton_step_agrees_with_differences_of_the_barrier_function():

@@ -142,14 +142,14 @@ class Certificate:
     root: tuple[RootStep, ...] = ()
     tree: ProofTree = field(default_factory=ProofTree.empty)
 
-    def lower_bound(self, problem: SparseQP) -> float:
+    def lower_bound(self, problem: SparseQP, threads: int = 1) -> float:
         """What the certificate proves about a problem; ``-inf`` if nothing.
 
         Nothing that the solver computed is trusted: dual points are evaluated anew,
         with rounding margins, and the branches are followed from the root.
         """
         try:
-            view, replay = self._replay(problem)
+            view, replay = self._replay(problem, threads)
         except ProblemError:
             return -np.inf
         left = view.floor if len(self.tree) == 0 else replay.least
@@ -174,10 +174,10 @@ class Certificate:
             view = view.after(step)
             yield view
 
-    def _replay(self, problem: SparseQP) -> tuple[View, Replay]:
+    def _replay(self, problem: SparseQP, threads: int = 1) -> tuple[View, Replay]:
         *_, view = self.views(problem)
         replay = Replay(self.tree, view.problem, view.exact)
-        replay.run(view.choice, view.floor)
+        replay.run(view.choice, view.floor, threads)
         return view, replay
 
     def __len__(self) -> int:

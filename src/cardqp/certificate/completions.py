@@ -13,7 +13,7 @@ four times as much.
 
 import numpy as np
 
-from cardqp._compiled import compiled, inner
+from cardqp._compiled import compiled, inner, inner_fast
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
@@ -60,22 +60,37 @@ def reduce(
     return float(c[i] * c[i] / G[i, i])
 
 
-@inner
-def largest_pair(G: FloatArray, c: FloatArray, first: int) -> float:
-    """The most that two variables from ``first`` on add."""
-    most = 0.0
-    for i in range(first, len(c)):
-        if not G[i, i] > 0:
+@inner_fast
+def largest_pair(
+    G: FloatArray, c: FloatArray, first: int, diagonal: FloatArray
+) -> float:
+    """The most that two variables from ``first`` on add.
+
+    The diagonal is a place to work in.
+    """
+    n, most = len(c), 0.0
+    for i in range(first, n):
+        diagonal[i] = G[i, i]
+        if not diagonal[i] > 0:
             return np.inf
-        own = c[i] * c[i] / G[i, i]
-        most = max(most, own)
-        for j in range(i + 1, len(c)):
-            t = G[i, j] / G[i, i]
-            room = G[j, j] - t * G[i, j]
-            if not room > 0:
-                return np.inf
-            slope = c[j] - t * c[i]
-            most = max(most, own + slope * slope / room)
+        most = max(most, c[i] * c[i] / diagonal[i])
+    for i in range(first, n):
+        inverse = 1.0 / diagonal[i]
+        own = c[i] * c[i] * inverse
+        # Divide only where some variable may add more to this one than any so far.
+        excess, least, volume = 0.0, np.inf, 0.0
+        for j in range(i + 1, n):
+            t = G[i, j] * inverse
+            room, slope = diagonal[j] - t * G[i, j], c[j] - t * c[i]
+            excess = max(excess, slope * slope - (most - own) * room)
+            least, volume = min(least, room), volume + room
+        if not (least > 0 and volume < np.inf):
+            return np.inf
+        if excess > 0:
+            for j in range(i + 1, n):
+                t = G[i, j] * inverse
+                room, slope = diagonal[j] - t * G[i, j], c[j] - t * c[i]
+                most = max(most, own + slope * slope / room)
     return most
 
 
@@ -87,19 +102,19 @@ def largest_gain(G: FloatArray, c: FloatArray, n_inside: int, slots: int) -> flo
     others; at most three, or as many as there are.
     """
     n, total = len(c), 0.0
-    rest, slope = G.copy(), c.copy()
+    rest, slope, diagonal = G.copy(), c.copy(), np.empty(n)
     n_taken = n if slots >= n - n_inside else n_inside
     for i in range(n_taken):
         total += reduce(rest, slope, i, rest, slope)
     if n_taken < n and slots == 1:
         total += largest_single(rest, slope, n_inside)
     elif n_taken < n and slots == 2:
-        total += largest_pair(rest, slope, n_inside)
+        total += largest_pair(rest, slope, n_inside, diagonal)
     elif n_taken < n and slots == 3:
         most, smaller, tilted = 0.0, rest.copy(), slope.copy()
         for i in range(n_inside, n):
             own = reduce(rest, slope, i, smaller, tilted)
-            most = max(most, own + largest_pair(smaller, tilted, i + 1))
+            most = max(most, own + largest_pair(smaller, tilted, i + 1, diagonal))
         total += most
     elif n_taken < n and slots > 3:
         return np.inf
@@ -121,7 +136,7 @@ def completion_bound(
         return -np.inf  # nobody would have tried them all
     index = np.concatenate([inside, free if slots > 0 else free[:0]])
     G = problem.quadratic.block(index)
-    G[np.diag_indices(len(index))] += problem.ridge[index]
+    G.flat[:: len(index) + 1] += problem.ridge[index]
     gain = largest_gain(G, problem.c[index], len(inside), slots)
     gain *= 1.0 + error
     if not np.isfinite(gain):

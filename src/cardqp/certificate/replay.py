@@ -4,7 +4,8 @@ This is written apart from the search: it shares with it the problem's data and 
 theorems, none of the loops.
 """
 
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from cardqp.sparsity import Choice
 
 BATCH = 256
 """How many branches are evaluated together."""
+
+SHARES = 8
+"""In how many shares for each thread the branches are split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,10 @@ class Replay:
         The least bound among closed branches.
     open : list of OpenBranch
         Branches that were not looked into.
+    error : float
+        How much larger, relatively, the gain of a support may be than computed.
+    n_seen : int
+        Branches that have been followed.
     """
 
     tree: ProofTree
@@ -71,14 +79,15 @@ class Replay:
     least_closed: float = np.inf
     open: list[OpenBranch] = field(default_factory=list)
     error: float = np.inf
+    n_seen: int = 0
 
     @property
     def least(self) -> float:
         """The least bound among all branches."""
         return min([self.least_closed, *(branch.floor for branch in self.open)])
 
-    def run(self, choice: Choice, floor: float) -> None:
-        """Follow all branches from the root.
+    def run(self, choice: Choice, floor: float, threads: int = 1) -> None:
+        """Follow all branches from the root, in several threads if asked for.
 
         Raises
         ------
@@ -92,12 +101,28 @@ class Replay:
         _check_arrays(self.tree, self.problem)
         self.error = gain_error(self.exact, self.exact.rule.limit)
         stack = [OpenBranch(0, choice.status, floor)]
-        n_seen = 0
-        while stack:
+        self._follow(stack, BATCH if threads > 1 else np.inf)
+        if stack:
+            self._share(stack, threads)
+
+    def _share(self, stack: list[OpenBranch], threads: int) -> None:
+        """Follow branches in several threads."""
+        count = SHARES * threads
+        shares = [replace(self, least_closed=np.inf, open=[]) for _ in range(count)]
+        with ThreadPoolExecutor(threads) as executor:
+            work = [stack[first::count] for first in range(count)]
+            list(executor.map(Replay._follow, shares, work))
+        for share in shares:
+            self._close(share.least_closed)
+            self.open += share.open
+
+    def _follow(self, stack: list[OpenBranch], enough: float = np.inf) -> None:
+        """Follow what is below branches, until enough are to be followed."""
+        while 0 < len(stack) < enough:
             batch = stack[-BATCH:]
             del stack[-BATCH:]
-            n_seen += len(batch)
-            if n_seen > len(self.tree):
+            self.n_seen += len(batch)
+            if self.n_seen > len(self.tree):
                 raise ProblemError("A branch of a proof has two parents.")
             kinds = self.tree.kind[[branch.position for branch in batch]]
             points = [batch[i] for i in np.flatnonzero(kinds == Kind.POINT)]

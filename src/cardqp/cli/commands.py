@@ -41,7 +41,7 @@ def solve_file(options: argparse.Namespace) -> int:
 def verify_file(options: argparse.Namespace) -> int:
     """``cardqp verify PROBLEM SOLUTION``."""
     solution = Solution.load(options.solution, SparseQP.load(options.file))
-    found = solution.verify()
+    found = solution.verify(threads=options.threads)
     print(f"claimed: {solution!r}")
     print(
         f"found: objective {found.objective:.10g}, "

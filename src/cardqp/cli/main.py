@@ -87,6 +87,13 @@ def _add_verify(commands: Commands) -> None:
     )
     verify.add_argument("file", help=".npz problem")
     verify.add_argument("solution", help=".npz solution, written by solve --save")
+    _add_threads(verify)
+
+
+def _add_threads(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threads", type=int, default=1, metavar="T", help="default: %(default)s"
+    )
 
 
 def _add_solver_options(parser: argparse.ArgumentParser) -> None:
@@ -110,9 +117,7 @@ def _add_solver_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--node-limit", type=int, metavar="N", help="the most branches to look into"
     )
-    parser.add_argument(
-        "--threads", type=int, default=1, metavar="T", help="default: %(default)s"
-    )
+    _add_threads(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, nothing else")
 
 

@@ -13,7 +13,7 @@ def separable_minimum(
 ) -> tuple[FloatArray, FloatArray]:
     """Minimisers ``clip(-g / (2 w), lower, upper)`` and values ``h``.
 
-    The values are never positive, because 0 is within the bounds.
+    The values are not positive where 0 is within the bounds.
 
     Examples
     --------

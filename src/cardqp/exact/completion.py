@@ -11,7 +11,7 @@ import numpy as np
 from cardqp._compiled import compiled, inner_fast
 from cardqp._typing import FloatArray, IntArray
 
-MOST_PAIRED, MOST_TRIPLED = 400, 80
+MOST_PAIRED, MOST_TRIPLED = 400, 120
 """The most free variables for which pairs, or triples, are tried."""
 
 
@@ -95,18 +95,21 @@ def best_single(
 def best_pair(G: FloatArray, c: FloatArray, least: float) -> tuple[float, int, int]:
     """The pair that gains most, if more than ``least``; only j >= i of G is read."""
     n, best, best_i, best_j = len(c), least, -1, -1
+    diagonal = np.empty(n)
     for i in range(n):
-        Gii, ci = G[i, i], c[i]
+        diagonal[i] = G[i, i]
+    for i in range(n):
+        Gii, ci = diagonal[i], c[i]
         excess = 0.0
         for j in range(i + 1, n):
             g = G[i, j]
-            gain = ci * ci * G[j, j] - 2.0 * ci * c[j] * g + c[j] * c[j] * Gii
-            excess = max(excess, gain - best * (Gii * G[j, j] - g * g))
+            gain = ci * ci * diagonal[j] - 2.0 * ci * c[j] * g + c[j] * c[j] * Gii
+            excess = max(excess, gain - best * (Gii * diagonal[j] - g * g))
         if excess > 0.0:
             for j in range(i + 1, n):
                 g = G[i, j]
-                gain = ci * ci * G[j, j] - 2.0 * ci * c[j] * g + c[j] * c[j] * Gii
-                gain /= Gii * G[j, j] - g * g
+                gain = ci * ci * diagonal[j] - 2.0 * ci * c[j] * g + c[j] * c[j] * Gii
+                gain /= Gii * diagonal[j] - g * g
                 if gain > best:
                     best, best_i, best_j = gain, i, j
     return best, best_i, best_j

@@ -6,10 +6,14 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.convex.support_qp import SupportFit, fit_support
+from cardqp.dual.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
 
 MAX_SWAPS = 1000
+ENTERING = 5
+"""How many variables are tried in the place of another one, with rows or bounds."""
+
 IMPROVEMENT = 1e-12
 """Relative decrease below which a swap is rounding, not progress."""
 
@@ -76,6 +80,7 @@ def swap_changes(problem: SparseQP, support: IntArray) -> FloatArray:
     room = view.schur + view.B**2 / weight
     change = (view.x**2)[:, None] / weight - seen**2 / (4.0 * room)
     change[:, support] = np.inf
+    change[:, problem.forced_out] = np.inf
     change[np.isin(support, problem.forced_in)] = np.inf
     return np.asarray(change)
 
@@ -95,31 +100,64 @@ def grow_greedily(problem: SparseQP, support: IntArray) -> IntArray:
             break  # the ridge is lost in the rounding of Q
         gain = view.slope**2 / (4.0 * view.schur)
         gain[support] = -np.inf
+        gain[problem.forced_out] = -np.inf
         if not gain.max() > problem.rule.penalty:
             break
         support = np.append(support, gain.argmax())
     return np.sort(support)
 
 
-def improve_by_swaps(problem: SparseQP, fit: SupportFit) -> SupportFit:
-    """Swap until no exchange of two variables improves a free problem's fit."""
-    for _ in range(MAX_SWAPS if problem.is_free else 0):
-        if fit.x is None:
-            break
-        support = problem.support_of(fit.x)
-        if len(support) in (len(problem.forced_in), problem.n):
-            break
-        try:
-            change = swap_changes(problem, support)
-        except np.linalg.LinAlgError:
-            break  # the ridge is lost in the rounding of Q
-        leaves, enters = np.unravel_index(int(change.argmin()), change.shape)
-        support[leaves] = enters
-        following = fit_support(problem, np.sort(support))
+def improve(problem: SparseQP, fit: SupportFit) -> SupportFit:
+    """Exchange variables until no single exchange improves a fit."""
+    step = _best_swap if problem.is_free else _best_exchange
+    for _ in range(MAX_SWAPS):
+        following = step(problem, fit)
         if not following.objective < fit.objective - IMPROVEMENT * abs(fit.objective):
             break
         fit = following
     return fit
+
+
+def _best_swap(problem: SparseQP, fit: SupportFit) -> SupportFit:
+    """The fit after the best of all swaps, whose changes are known exactly."""
+    if fit.x is None:
+        return fit
+    support = problem.support_of(fit.x)
+    if len(support) == 0:
+        return fit
+    try:
+        change = swap_changes(problem, support)
+    except np.linalg.LinAlgError:
+        return fit  # the ridge is lost in the rounding of Q
+    if not change.min() < 0:
+        return fit
+    leaves, enters = np.unravel_index(int(change.argmin()), change.shape)
+    support[leaves] = enters
+    return fit_support(problem, np.sort(support))
+
+
+def _best_exchange(problem: SparseQP, fit: SupportFit) -> SupportFit:
+    """The best fit with one variable less, one more, or one exchanged.
+
+    Only variables enter that promise most where the others stay.
+    """
+    if fit.x is None:
+        return fit
+    support = problem.support_of(fit.x)
+    slope = problem.c + 2.0 * problem.quadratic.apply(fit.x)
+    slope += fit.beta @ problem.rows.matrix
+    curvature = problem.quadratic.diagonal + problem.ridge
+    _, cost = separable_minimum(slope, curvature, problem.lower, problem.upper)
+    cost[support], cost[problem.forced_out] = np.inf, np.inf
+    entering = np.argsort(cost, kind="stable")[:ENTERING]
+    entering = entering[np.isfinite(cost[entering])]
+    smaller = [
+        np.setdiff1d(support, [i]) for i in support if i not in problem.forced_in
+    ]
+    bases = [support] * (len(support) < problem.rule.limit) + smaller
+    larger = [np.union1d(base, [j]) for base in bases for j in entering]
+    fits = (fit_support(problem, near) for near in (*smaller, *larger))
+    return min(fits, key=lambda near: near.objective, default=fit)
 
 
 def first_support(problem: SparseQP) -> IntArray:

@@ -58,23 +58,42 @@ def make_step(data: Data, status: IntArray, slots: int) -> Step:
 
 
 @inner
-def switch(v: float, rho: float, u: float, r: float) -> tuple[float, float]:
+def sides(data: Data, j: int, v: float) -> tuple[float, float]:
+    """The least and the largest size of a nonzero on the side on which v lies."""
+    if v > 0:
+        return max(data.lower[j], 0.0), data.upper[j]
+    return max(-data.upper[j], 0.0), -data.lower[j]
+
+
+@inner
+def switch(
+    v: float, rho: float, least: float, most: float, r: float
+) -> tuple[float, float]:
     """The switch z of one free variable and its derivative in r, for v > 0."""
-    if v <= 0.0 or u <= 0.0:
+    if v <= 0.0 or most <= 0.0:
         return 0.0, 0.0
-    if np.isinf(r):
+    limit = active_limit(rho, least, most, r)
+    if limit > 0.0:
+        slope = 1.0 / (limit * limit * r * r * r)
+        z = (v - 0.5 * rho * limit - 0.5 / (r * r * limit)) / limit
+    elif np.isinf(r):
         return 1.0, 0.0
-    if rho * u * u * r * r >= 1.0:
+    else:
         slope = v * np.sqrt(rho)
         z = slope * r - rho
-    else:
-        slope = 1.0 / (u * u * r * r * r)
-        z = (v - 0.5 * rho * u - 0.5 / (r * r * u)) / u
     if z <= 0.0:
         return 0.0, 0.0
     if z >= 1.0:
         return 1.0, 0.0
     return z, slope
+
+
+@inner
+def active_limit(rho: float, least: float, most: float, r: float) -> float:
+    """The limit at which a fractional switch puts ``x / z``; 0 if it is at none."""
+    if rho * most * most * r * r < 1.0:
+        return most
+    return least if rho * least * least * r * r > 1.0 else 0.0
 
 
 @inner_fast
@@ -95,8 +114,8 @@ def total_bounded(
     """Sum of the switches of free variables with bounds, and its derivative in r."""
     total, slope = 0.0, 0.0
     for j in step.free:
-        side = data.upper[j] if v[j] > 0 else -data.lower[j]
-        z, dz = switch(abs(v[j]), step.rho[j], side, r)
+        least, most = sides(data, j, v[j])
+        z, dz = switch(abs(v[j]), step.rho[j], least, most, r)
         total += z
         slope += dz
     return total, slope
@@ -190,8 +209,8 @@ def prox(
         if status[j] != 0:
             z[j] = 1.0 if status[j] > 0 else 0.0
         else:
-            side = data.upper[j] if v[j] > 0 else -data.lower[j]
-            z[j], _ = switch(abs(v[j]), step.rho[j], side, r)
+            least, most = sides(data, j, v[j])
+            z[j], _ = switch(abs(v[j]), step.rho[j], least, most, r)
         x[j] = 0.0
         if z[j] > 0:
             point = v[j] / (z[j] + step.rho[j])
@@ -311,14 +330,15 @@ def row_curvature(
                 D[j] = 1.0 / (1.0 + rho[j])
             continue
         D[j] = 1.0
-        side = upper[j] if v[j] > 0 else -lower[j]
+        least, most = sides(data, j, v[j])
+        limit = active_limit(rho[j], least, most, r)
         sign = 1.0 if v[j] > 0 else -1.0
-        if rho[j] * side * side * r * r >= 1.0:
+        if limit > 0:
+            y[j] = sign / limit
+            tau += 1.0 / (limit * limit)
+        else:
             y[j] = sign * np.sqrt(rho[j]) * r
             tau += abs(v[j]) * np.sqrt(rho[j]) * r * r * r
-        else:
-            y[j] = sign / side
-            tau += 1.0 / (side * side)
     J = np.zeros((p, p))
     Ay = np.zeros(p)
     for a in range(p):
@@ -347,13 +367,14 @@ def bend(data: Data, step: Step, v: FloatArray, r: float, z: FloatArray) -> floa
     total, across, tau = 0.0, 0.0, 0.0
     for j in range(len(v)):
         is_split, size = 0.0 < z[j] < 1.0, abs(v[j])
-        side = data.upper[j] if v[j] > 0 else -data.lower[j]
-        is_within = size < side * (1.0 + step.rho[j])
-        share = 1.0 / (1.0 + step.rho[j]) if z[j] > 0 and is_within else 0.0
+        least, most = sides(data, j, v[j])
+        at = size / (1.0 + step.rho[j])
+        share = at / size if z[j] > 0 and least < at < most else 0.0
         share = 1.0 if is_split else share
         total += data.direction[0, j] * data.direction[0, j] * share
-        is_curved = side * step.root[j] * r >= 1.0
-        pull = step.root[j] * r if is_curved else 1.0 / side
+        limit = active_limit(step.rho[j], least, most, r)
+        is_curved = limit == 0.0
+        pull = step.root[j] * r if is_curved else 1.0 / limit
         pull = pull if is_split else 0.0
         across += data.direction[0, j] * (pull if v[j] > 0 else -pull)
         tau += size * pull * r * r if is_curved else pull * pull

@@ -101,7 +101,7 @@ def _start(data: Data, d: FloatArray, x: FloatArray, barrier: float) -> Point:
     ranked = np.sort(gains[data.is_free > 0])[::-1]
     last = ranked[min(data.slots, len(ranked)) - 1]
     following = ranked[min(data.slots, len(ranked) - 1)]
-    t = max(0.5 * (last + following), 1e-3 * ranked[0])
+    t = max(0.5 * (last + following), 1e-3 * ranked[0], 1e-3 * barrier)
     u = np.maximum(gains - data.is_free * t, 0.0) + 8.0 * barrier
     return Point(slope, d, u, float(t))
 

@@ -9,7 +9,7 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate import DualProof
 from cardqp.convex.support_qp import SupportFit
 from cardqp.dual.bound import SeparableBound
-from cardqp.exact.incumbent import grow_greedily, improve_by_swaps, round_switches
+from cardqp.exact.incumbent import grow_greedily, improve, round_switches
 from cardqp.exact.relaxation import Effort, Relaxation, Relaxed
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
@@ -130,4 +130,4 @@ def _round(problem: SparseQP, root: Choice, relaxed: Relaxed) -> SupportFit:
         round_switches(problem, root, relaxed.switches),
         grow_greedily(problem, problem.forced_in),
     )
-    return improve_by_swaps(problem, best_fit(problem, supports))
+    return improve(problem, best_fit(problem, supports))

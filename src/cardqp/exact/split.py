@@ -4,8 +4,9 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp.dual.separable import separable_minimum
 from cardqp.exact.optimal_diagonal import Data, optimal_diagonal
-from cardqp.exact.relaxation import Effort, Relaxation
+from cardqp.exact.relaxation import Effort, Relaxation, Relaxed
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
 from cardqp.sparsity import Choice
@@ -15,6 +16,9 @@ WORTH = 0.01
 
 NEWTON_LIMIT = 600
 """The most variables for which an optimal diagonal is looked for."""
+
+ROUNDS = 2
+"""How often multipliers of rows and bounds are updated."""
 
 START_ACCURACY = 1e-4
 """How well the relaxation is solved where the search for a diagonal starts."""
@@ -50,10 +54,11 @@ def _is_wide(problem: SparseQP) -> bool:
 def tightest_diagonal(
     problem: SparseQP, choice: Choice, size: float
 ) -> FloatArray | None:
-    """The diagonal, of either sign, that gives the best bound on a branch.
+    """The diagonal, of either sign, that gives about the best bound on a branch.
 
-    For problems without rows, bounds and penalty; None for others and where a Newton
-    step would take too long.
+    The multipliers of rows and bounds are kept while a diagonal is optimised, and
+    updated after that; without rows and bounds it is optimal.  None for problems with a
+    penalty and where a Newton step would take too long.
 
     Parameters
     ----------
@@ -64,19 +69,35 @@ def tightest_diagonal(
     size : float
         The size of the objective.
     """
-    simple = problem.is_free and problem.rule.penalty == 0
-    if not simple or problem.n > NEWTON_LIMIT or choice.slots < 1:
+    is_large = problem.n > NEWTON_LIMIT
+    if problem.rule.penalty != 0 or is_large or choice.slots < 1:
         return None
     start = -0.5 * problem.ridge
-    relaxation = Relaxation.prepare(problem.move_to_ridge(start))
-    relaxed = relaxation.solve(
-        choice, *relaxation.start(), Effort(START_ACCURACY * size)
+    Q, free = problem.quadratic.dense(), choice.free.astype(np.float64)
+    for _ in range(1 if problem.is_free else ROUNDS):
+        view = problem.move_to_ridge(start)
+        relaxation = Relaxation.prepare(view)
+        effort = Effort(START_ACCURACY * size)
+        relaxed = relaxation.solve(choice, *relaxation.start(), effort)
+        slope = _slope_of_the_free(view, relaxed)
+        data = Data(Q, slope, problem.ridge, choice.slots, free)
+        best = optimal_diagonal(data, start, relaxed.anchor, size)
+        start = 0.5 * (start + best)
+    return best
+
+
+def _slope_of_the_free(problem: SparseQP, relaxed: Relaxed) -> FloatArray:
+    """The linear cost at which a problem without rows and bounds is relaxed alike.
+
+    Multipliers of the rows are added to it, and those of the bounds: so that variables
+    are drawn to where their bounds hold them.
+    """
+    if problem.is_free:
+        return problem.c
+    quadratic = 2.0 * problem.quadratic.apply(relaxed.anchor)
+    slope = problem.c + problem.rows.project(relaxed.beta) @ problem.rows.matrix
+    place, cost = separable_minimum(
+        slope + quadratic, problem.ridge, problem.lower, problem.upper
     )
-    data = Data(
-        problem.quadratic.dense(),
-        problem.c,
-        problem.ridge,
-        choice.slots,
-        choice.free.astype(np.float64),
-    )
-    return optimal_diagonal(data, start, relaxed.anchor, size)
+    wanted = np.where(cost < 0, -2.0 * problem.ridge * place, 0.0)
+    return np.asarray(wanted - quadratic)

@@ -10,7 +10,7 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import SupportFit
-from cardqp.exact.incumbent import improve_by_swaps
+from cardqp.exact.incumbent import improve
 from cardqp.exact.relaxation import Relaxation
 from cardqp.exact.supports import Supports
 from cardqp.gap import gap_unit
@@ -129,7 +129,7 @@ class Tree:
         """Keep a feasible point of the view if it is the best."""
         if not fit.objective < self.best.objective:
             return
-        fit = improve_by_swaps(self.view.exact, fit)
+        fit = improve(self.view.exact, fit)
         if fit.x is None:
             return
         x = lift(fit.x, self.view.indices, self.problem.n)

@@ -187,7 +187,8 @@ class Visitor:
         """Whether the branch is a quadratic program on one support."""
         if n_free == 0 or slots == 0:
             return True
-        return self.problem.rule.penalty == 0 and n_free <= slots
+        is_monotone = not self.problem.is_semicontinuous.any()
+        return is_monotone and self.problem.rule.penalty == 0 and n_free <= slots
 
     def _solve(self, node: Node, slots: int) -> Visit:
         """Solve the quadratic program that a branch has come down to."""
