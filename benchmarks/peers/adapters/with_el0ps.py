@@ -15,6 +15,10 @@ from el0ps.solver import BnbSolver
 from prices import SEARCH_GAP, find_price
 from with_el0ps_told import answer_at
 
+PRICES = 40
+"""Prices on the path: fine enough not to fall far below the wanted one, where solves
+take much longer."""
+
 
 def solve(task: exchange.Task, clock: exchange.Clock) -> exchange.Answer:
     """Find the price, then solve at it to the wanted gap."""
@@ -27,7 +31,7 @@ def solve(task: exchange.Task, clock: exchange.Clock) -> exchange.Answer:
         return int(np.count_nonzero(result.x))
 
     with clock:
-        path = Path(max_nnz=task.sparsity, verbose=False)
+        path = Path(lmbd_num=PRICES, max_nnz=task.sparsity - 1, verbose=False)
         results = path.fit(search, datafit, penalty, matrix)
         prices = {p: int(np.count_nonzero(r.x)) for p, r in results.items()}
         while (price := find_price(count_at, prices, task.sparsity)) is not None:
