@@ -4,17 +4,17 @@ import numba
 import numpy as np
 import pytest
 
-import cardqp.exact.kernels
+from cardqp.exact.arrays import largest_sum
 from cardqp.exact.data import Data, RowData, Step
+from cardqp.exact.kernels import multiply
+from cardqp.exact.prox import prox, prox_tilted
+from cardqp.exact.row_prox import prox_rows, solve_damped
 
-
-def callable_from_python(name):
-    """A kernel that is only called by other kernels, with an entrance of its own."""
-    return numba.njit(getattr(cardqp.exact.kernels, name).py_func)
-
-
-NAMES = ("prox", "prox_rows", "prox_tilted", "largest_sum", "solve_damped", "multiply")
-kernels = SimpleNamespace(**{name: callable_from_python(name) for name in NAMES})
+# Only other kernels call these: here they get an entrance of their own.
+PARTS = (prox, prox_rows, prox_tilted, largest_sum, solve_damped, multiply)
+kernels = SimpleNamespace(
+    **{part.py_func.__name__: numba.njit(part.py_func) for part in PARTS}
+)
 
 
 def prox_data(lower, upper, *, direction=None, sigma=0.0):

@@ -11,8 +11,8 @@ import numpy as np
 
 from cardqp._compiled import compiled, inner
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp.exact.arrays import largest_sum, multiply_rows
 from cardqp.exact.data import Data, RowData
-from cardqp.exact.kernels import largest_sum, multiply_rows
 
 
 class Margins(NamedTuple):

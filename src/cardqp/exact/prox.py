@@ -1,0 +1,274 @@
+r"""Compiled: the proximal step of the perspective relaxation, without rows.
+
+``v`` is the point to be projected, ``rho = 2 w / L``, and the multiplier of ``sum z``
+is written as ``mu = 1 / (2 r^2)``: in ``r`` the switches are piecewise smooth, and
+linear where no limit holds ``x / z``.
+"""
+
+import numpy as np
+
+from cardqp._compiled import inner, inner_fast
+from cardqp._typing import FloatArray, IntArray
+from cardqp.exact.data import Data, Step
+
+ROOT_STEPS = 100
+TILT_STEPS, TILT_ACCURACY = 30, 1e-3
+
+
+@inner
+def make_step(data: Data, status: IntArray, slots: int) -> Step:
+    """What the prox needs to know about a branch."""
+    n, free = len(status), np.empty(len(status), dtype=np.intp)
+    count = 0
+    for j in range(n):
+        if status[j] == 0:
+            free[count] = j
+            count += 1
+    size = 1.0 / data.lipschitz
+    rho, root = np.empty(n), np.empty(n)
+    for j in range(n):
+        rho[j] = 2.0 * size * data.w[j]
+        root[j] = np.sqrt(rho[j])
+    most = np.inf if data.theta == 0 else np.sqrt(0.5 / (size * data.theta))
+    return Step(size, rho, root, free[:count], float(slots), most)
+
+
+@inner
+def sides(data: Data, j: int, v: float) -> tuple[float, float]:
+    """The least and the largest size of a nonzero on the side on which v lies."""
+    if v > 0:
+        return max(data.lower[j], 0.0), data.upper[j]
+    return max(-data.upper[j], 0.0), -data.lower[j]
+
+
+@inner
+def switch(
+    v: float, rho: float, least: float, most: float, r: float
+) -> tuple[float, float]:
+    """The switch z of one free variable and its derivative in r, for v > 0."""
+    if v <= 0.0 or most <= 0.0:
+        return 0.0, 0.0
+    limit = active_limit(rho, least, most, r)
+    if limit > 0.0:
+        slope = 1.0 / (limit * limit * r * r * r)
+        z = (v - 0.5 * rho * limit - 0.5 / (r * r * limit)) / limit
+    elif np.isinf(r):
+        return 1.0, 0.0
+    else:
+        slope = v * np.sqrt(rho)
+        z = slope * r - rho
+    if z <= 0.0:
+        return 0.0, 0.0
+    if z >= 1.0:
+        return 1.0, 0.0
+    return z, slope
+
+
+@inner
+def active_limit(rho: float, least: float, most: float, r: float) -> float:
+    """The limit at which a fractional switch puts ``x / z``; 0 if it is at none."""
+    if rho * most * most * r * r < 1.0:
+        return most
+    return least if rho * least * least * r * r > 1.0 else 0.0
+
+
+@inner_fast
+def total_open(gauge: FloatArray, rho: FloatArray, r: float) -> tuple[float, float]:
+    """Sum of the switches of unbounded free variables, and its derivative in r."""
+    total, slope = 0.0, 0.0
+    for i in range(len(gauge)):
+        z = min(max(gauge[i] * r - rho[i], 0.0), 1.0)
+        total += z
+        slope += gauge[i] if 0.0 < z < 1.0 else 0.0
+    return total, slope
+
+
+@inner
+def total_bounded(
+    data: Data, step: Step, v: FloatArray, r: float
+) -> tuple[float, float]:
+    """Sum of the switches of free variables with bounds, and its derivative in r."""
+    total, slope = 0.0, 0.0
+    for j in step.free:
+        least, most = sides(data, j, v[j])
+        z, dz = switch(abs(v[j]), step.rho[j], least, most, r)
+        total += z
+        slope += dz
+    return total, slope
+
+
+@inner_fast
+def find_r(data: Data, step: Step, v: FloatArray, guess: float) -> float:
+    """The largest r up to ``r_most`` at which the switches fit into the slots.
+
+    Newton's method on a piecewise smooth increasing function, kept inside a bracket.
+    """
+    count = len(step.free)
+    gauge, rho = np.empty(count), np.empty(count)
+    n_pulled = 0
+    for i in range(count):
+        j = step.free[i]
+        gauge[i] = abs(v[j]) * step.root[j]
+        rho[i] = step.rho[j]
+        n_pulled += gauge[i] > 0
+    if n_pulled <= step.slots:
+        return step.r_most
+    low, high = 0.0, step.r_most
+    start = guess if 0.0 < guess < high else min(1.0, 0.5 * high)
+    may_be_most = not np.isinf(step.r_most) or not data.is_open
+    r = step.r_most if may_be_most else start
+    for _ in range(ROOT_STEPS):
+        if data.is_open:
+            total, slope = total_open(gauge, rho, r)
+        else:
+            total, slope = total_bounded(data, step, v, r)
+        excess = total - step.slots
+        if abs(excess) <= 1e-13 * max(step.slots, 1.0):
+            return r
+        if r == step.r_most:
+            if excess < 0:
+                return r
+            r = start
+            continue
+        if excess > 0:
+            high = r
+        else:
+            low = r
+        following = r - excess / slope if slope > 0 else -1.0
+        if not low < following < high:
+            following = 4.0 * r + 1e-300 if np.isinf(high) else 0.5 * (low + high)
+        if following == r or high <= low * (1.0 + 1e-15):
+            break
+        r = following
+    return low if low > 0 else r
+
+
+@inner
+def guess_r(step: Step, x: FloatArray) -> float:
+    """About the r at which x is the result of a prox; 0 if x does not tell."""
+    total = 0.0
+    for j in step.free:
+        total += abs(x[j]) * step.root[j]
+    return step.slots / total if total > 0 else 0.0
+
+
+@inner_fast
+def fill_open(
+    step: Step, status: IntArray, v: FloatArray, r: float, x: FloatArray, z: FloatArray
+) -> None:
+    """Switches and point at a finite r, for unbounded variables."""
+    for j in range(len(v)):
+        z[j] = min(max(abs(v[j]) * step.root[j] * r - step.rho[j], 0.0), 1.0)
+    for j in range(len(v)):
+        if status[j] != 0:
+            z[j] = 1.0 if status[j] > 0 else 0.0
+    for j in range(len(v)):
+        x[j] = v[j] * z[j] / (z[j] + step.rho[j])
+
+
+@inner
+def prox(
+    data: Data,
+    step: Step,
+    status: IntArray,
+    v: FloatArray,
+    guess: float,
+    x: FloatArray,
+    z: FloatArray,
+) -> float:
+    """Proximal step without rows; fills x and z and returns r."""
+    r = find_r(data, step, v, guess)
+    if data.is_open and not np.isinf(r):
+        fill_open(step, status, v, r, x, z)
+        return r
+    for j in range(len(v)):
+        if status[j] != 0:
+            z[j] = 1.0 if status[j] > 0 else 0.0
+        else:
+            least, most = sides(data, j, v[j])
+            z[j], _ = switch(abs(v[j]), step.rho[j], least, most, r)
+        x[j] = 0.0
+        if z[j] > 0:
+            point = v[j] / (z[j] + step.rho[j])
+            x[j] = z[j] * min(max(point, data.lower[j]), data.upper[j])
+    return r
+
+
+@inner_fast
+def bend(data: Data, step: Step, v: FloatArray, r: float, z: FloatArray) -> float:
+    """The generalised derivative of ``direction' x`` along the direction.
+
+    As ``row_curvature`` for one row.
+    """
+    total, across, tau = 0.0, 0.0, 0.0
+    for j in range(len(v)):
+        is_split, size = 0.0 < z[j] < 1.0, abs(v[j])
+        least, most = sides(data, j, v[j])
+        at = size / (1.0 + step.rho[j])
+        share = at / size if z[j] > 0 and least < at < most else 0.0
+        share = 1.0 if is_split else share
+        total += data.direction[0, j] * data.direction[0, j] * share
+        limit = active_limit(step.rho[j], least, most, r)
+        is_curved = limit == 0.0
+        pull = step.root[j] * r if is_curved else 1.0 / limit
+        pull = pull if is_split else 0.0
+        across += data.direction[0, j] * (pull if v[j] > 0 else -pull)
+        tau += size * pull * r * r if is_curved else pull * pull
+    if r < step.r_most and tau > 0:
+        total -= across * across / tau
+    return max(total, 0.0)
+
+
+@inner_fast
+def prox_tilted(
+    data: Data,
+    step: Step,
+    status: IntArray,
+    y: FloatArray,
+    slope: FloatArray,
+    tilt: float,
+    guess: float,
+    v: FloatArray,
+    x: FloatArray,
+    z: FloatArray,
+) -> tuple[float, float]:
+    """Proximal step in the metric ``I / size + sigma direction direction'``.
+
+    It is the plain prox at ``y - size (slope + tilt direction)`` with the tilt at which
+    ``direction'(x - y) = tilt / sigma``: one decreasing equation, solved by semismooth
+    Newton steps inside a bracket.  Fills v, x and z; returns r and the tilt.  If sigma
+    is zero, it is the plain prox.
+    """
+    n, direction, sigma = len(y), data.direction, data.sigma
+    size = 0.0
+    for j in range(n):
+        size += abs(direction[0, j] * y[j])
+    low, high, r = -np.inf, np.inf, guess
+    for _ in range(TILT_STEPS):
+        for j in range(n):
+            v[j] = y[j] - step.size * (slope[j] + tilt * direction[0, j])
+        r = prox(data, step, status, v, r, x, z)
+        if sigma == 0:
+            break
+        moved = 0.0
+        for j in range(n):
+            moved += direction[0, j] * (x[j] - y[j])
+        value = moved - tilt / sigma
+        if (
+            abs(value)
+            <= TILT_ACCURACY * (abs(moved) + abs(tilt) / sigma) + 1e-15 * size
+        ):
+            break
+        # The derivative is at most -1/sigma, which gives the other end.
+        if value > 0:
+            low, high = tilt, min(high, tilt + value * sigma)
+        else:
+            low, high = max(low, tilt + value * sigma), tilt
+        steepness = 1.0 / sigma + step.size * bend(data, step, v, r, z)
+        following = tilt + value / steepness
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if following == tilt:
+            break
+        tilt = following
+    return r, tilt

@@ -1,0 +1,250 @@
+"""Compiled: the proximal step with rows, by Newton steps in their multipliers."""
+
+import numpy as np
+
+from cardqp._compiled import inner, inner_fast
+from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.exact.arrays import combine_rows, copy_into, multiply_rows
+from cardqp.exact.data import Data, RowData, Step
+from cardqp.exact.prox import active_limit, prox, sides
+
+NEWTON_STEPS = 30
+DAMPINGS = 12
+
+
+@inner
+def shift(v: FloatArray, A: FloatArray, nu: FloatArray) -> FloatArray:
+    """``v - A' nu``: the point whose plain prox respects the multipliers."""
+    result = combine_rows(A, nu)
+    for j in range(len(v)):
+        result[j] = v[j] - result[j]
+    return result
+
+
+@inner_fast
+def row_value(
+    step: Step,
+    v: FloatArray,
+    nu: FloatArray,
+    excess: FloatArray,
+    x: FloatArray,
+    z: FloatArray,
+) -> float:
+    """The concave function of the row multipliers that the prox maximises."""
+    price = 0.0 if np.isinf(step.r_most) else 0.5 / (step.r_most * step.r_most)
+    value = 0.0
+    for j in range(len(v)):
+        value += 0.5 * (x[j] - v[j]) ** 2
+        if z[j] > 0:
+            value += 0.5 * step.rho[j] * x[j] * x[j] / z[j] + price * z[j]
+    for i in range(len(excess)):
+        value += nu[i] * excess[i]
+    return value
+
+
+@inner
+def row_excess(
+    rows: RowData, nu: FloatArray, x: FloatArray
+) -> tuple[FloatArray, float]:
+    """``A x - b`` and the largest departure from complementarity."""
+    excess = multiply_rows(rows.A, x)
+    worst = 0.0
+    for i in range(len(excess)):
+        excess[i] -= rows.b[i]
+        if rows.equal[i] or nu[i] > 0:
+            worst = max(worst, abs(excess[i]))
+        else:
+            worst = max(worst, excess[i])
+    return excess, worst
+
+
+@inner
+def row_curvature(
+    data: Data,
+    step: Step,
+    v: FloatArray,
+    A: FloatArray,
+    active: IntArray,
+    r: float,
+    z: FloatArray,
+) -> FloatArray:
+    """Generalised Jacobian of ``A x(nu)``: A (D - y y' / tau) A' on active rows.
+
+    ``D`` is the derivative of x at a fixed multiplier of ``sum z``; the rank-one term
+    comes from that multiplier when the slots are full.
+    """
+    n, p = len(v), len(active)
+    rho, lower, upper = step.rho, data.lower, data.upper
+    D, y, tau = np.zeros(n), np.zeros(n), 0.0
+    for j in range(n):
+        if z[j] <= 0:
+            continue
+        if z[j] >= 1:
+            point = v[j] / (1.0 + rho[j])
+            if lower[j] < point < upper[j]:
+                D[j] = 1.0 / (1.0 + rho[j])
+            continue
+        D[j] = 1.0
+        least, most = sides(data, j, v[j])
+        limit = active_limit(rho[j], least, most, r)
+        sign = 1.0 if v[j] > 0 else -1.0
+        if limit > 0:
+            y[j] = sign / limit
+            tau += 1.0 / (limit * limit)
+        else:
+            y[j] = sign * np.sqrt(rho[j]) * r
+            tau += abs(v[j]) * np.sqrt(rho[j]) * r * r * r
+    J = np.zeros((p, p))
+    Ay = np.zeros(p)
+    for a in range(p):
+        for j in range(n):
+            Ay[a] += A[active[a], j] * y[j]
+        for e in range(a + 1):
+            t = 0.0
+            for j in range(n):
+                if D[j] > 0:
+                    t += A[active[a], j] * A[active[e], j] * D[j]
+            J[a, e] = t
+            J[e, a] = t
+    if r < step.r_most and tau > 0:
+        for a in range(p):
+            for e in range(p):
+                J[a, e] -= Ay[a] * Ay[e] / tau
+    return J
+
+
+@inner
+def active_rows(equal: BoolArray, nu: FloatArray, excess: FloatArray) -> IntArray:
+    """Rows that take part in the next step: equalities, active and violated ones."""
+    active = np.empty(len(nu), dtype=np.intp)
+    count = 0
+    for i in range(len(nu)):
+        if equal[i] or nu[i] > 0 or excess[i] > 0:
+            active[count] = i
+            count += 1
+    return active[:count]
+
+
+@inner
+def solve_damped(J: FloatArray, rhs: FloatArray, damping: float) -> FloatArray:
+    """Solve ``(J + damping (I + diag J)) y = rhs`` by a Cholesky factorisation.
+
+    Rows can be dependent, so pivots are kept away from zero.
+    """
+    p = len(rhs)
+    R, y = J.copy(), rhs.copy()
+    for a in range(p):
+        R[a, a] += damping * (1.0 + J[a, a])
+        for e in range(a):
+            R[a, a] -= R[a, e] * R[a, e]
+        R[a, a] = np.sqrt(max(R[a, a], 1e-14 * (1.0 + J[a, a])))
+        for i in range(a + 1, p):
+            for e in range(a):
+                R[i, a] -= R[i, e] * R[a, e]
+            R[i, a] /= R[a, a]
+    for a in range(p):
+        for e in range(a):
+            y[a] -= R[a, e] * y[e]
+        y[a] /= R[a, a]
+    for a in range(p - 1, -1, -1):
+        for e in range(a + 1, p):
+            y[a] -= R[e, a] * y[e]
+        y[a] /= R[a, a]
+    return y
+
+
+@inner
+def newton_step(
+    J: FloatArray,
+    excess: FloatArray,
+    active: IntArray,
+    equal: BoolArray,
+    nu: FloatArray,
+    damping: float,
+) -> FloatArray:
+    """Multipliers after a damped Newton step, inequalities kept nonnegative."""
+    rhs = np.empty(len(active))
+    for a in range(len(active)):
+        rhs[a] = excess[active[a]]
+    move = solve_damped(J, rhs, damping)
+    following = nu.copy()
+    for a in range(len(active)):
+        i = active[a]
+        following[i] += move[a]
+        if not equal[i] and following[i] < 0:
+            following[i] = 0.0
+    return following
+
+
+@inner
+def prox_at(
+    data: Data,
+    rows: RowData,
+    step: Step,
+    status: IntArray,
+    v: FloatArray,
+    guess: float,
+    nu: FloatArray,
+    x: FloatArray,
+    z: FloatArray,
+) -> tuple[float, FloatArray, float, FloatArray, float]:
+    """The prox at given multipliers of the rows; fills x and z.
+
+    Returns r, the point that was projected, the value, the excess and the departure
+    of the rows from complementarity.
+    """
+    shifted = shift(v, rows.A, nu)
+    r = prox(data, step, status, shifted, guess, x, z)
+    excess, worst = row_excess(rows, nu, x)
+    return r, shifted, row_value(step, v, nu, excess, x, z), excess, worst
+
+
+@inner
+def prox_rows(
+    data: Data,
+    rows: RowData,
+    step: Step,
+    status: IntArray,
+    v: FloatArray,
+    guess: float,
+    nu: FloatArray,
+    x: FloatArray,
+    z: FloatArray,
+) -> tuple[float, float]:
+    """Proximal step with rows: damped semismooth Newton in their multipliers.
+
+    Starts at ``nu`` and updates it; fills x and z.  Returns r and the departure of the
+    rows from complementarity.
+    """
+    size = 1.0
+    for i in range(len(nu)):
+        size = max(size, abs(rows.b[i]))
+    r, shifted, value, excess, worst = prox_at(
+        data, rows, step, status, v, guess, nu, x, z
+    )
+    x_try, z_try = np.empty(len(x)), np.empty(len(x))
+    damping = 1e-10
+    for _ in range(NEWTON_STEPS):
+        if worst <= 1e-10 * size:
+            break
+        active = active_rows(rows.equal, nu, excess)
+        J = row_curvature(data, step, shifted, rows.A, active, r, z)
+        rising = False
+        for _ in range(DAMPINGS):
+            nu_try = newton_step(J, excess, active, rows.equal, nu, damping)
+            r_try, shifted_try, value_try, excess_try, worst_try = prox_at(
+                data, rows, step, status, v, r, nu_try, x_try, z_try
+            )
+            if value_try > value or worst_try < 0.5 * worst:
+                rising = True
+                break
+            damping = max(16.0 * damping, 1e-10)
+        if not rising:
+            break
+        damping = max(0.1 * damping, 1e-12)
+        value, worst, r = value_try, worst_try, r_try
+        copy_into(nu, nu_try)
+        copy_into(x, x_try)
+        copy_into(z, z_try)
+        shifted, excess = shifted_try, excess_try
+    return r, worst / size
