@@ -344,3 +344,20 @@ def test_what_is_forced_in_counts_and_stays(tmp_path):
         problem.with_limits(sparsity=0)
     problem.save(tmp_path / "p.npz")
     assert SparseQP.load(tmp_path / "p.npz").forced_in.tolist() == [2]
+
+
+def test_feasibility_of_thresholds_and_forced_variables():
+    problem = SparseQP(
+        np.eye(3),
+        np.zeros(3),
+        eta=1.0,
+        sparsity=2,
+        lower=[0.5, -1.0, 0.5],
+        upper=1.0,
+        forced_in=[0],
+        forced_out=[1],
+    )
+    assert problem.feasibility([0.5, 0.0, 0.0]).holds()
+    assert problem.feasibility([0.5, 0.0, 1.0]).holds()
+    for wrong in ([0.0, 0.0, 0.5], [0.5, 0.1, 0.0], [0.5, 0.0, 0.2]):
+        assert problem.feasibility(wrong).bounds > 0.1

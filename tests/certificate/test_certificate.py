@@ -14,6 +14,7 @@ from cardqp.certificate import (
     replay,
 )
 from cardqp.datasets import make_regression
+from cardqp.dual.bound import tangent_bound
 from cardqp.exceptions import ParameterError
 from tests.problems import random_problem
 
@@ -335,3 +336,31 @@ def test_threads_find_the_same_bound(solution, monkeypatch):
     assert together.ok
     with pytest.raises(ParameterError, match="`threads`"):
         solution.verify(threads=0)
+
+
+@pytest.mark.parametrize("kind", ["free", "bounds", "rows", "thresholds"])
+def test_children_inherit_what_their_own_side_costs(kind):
+    """Split on each variable in turn, decided or not; Theorem 2 knows the floors."""
+    problem = random_problem(kind, 3)
+    x = solve(problem).x
+    bound = tangent_bound(problem, x, np.zeros(len(problem.rows)))
+    value, sides = bound.value(problem.root), bound.fixing_bounds(problem.root)
+    assert abs(sides[0] - sides[1]).max() > 1e-3 * abs(value)
+    index = np.flatnonzero(x)
+    for variable in range(problem.n):
+        log = ProofLog(len(problem.rows), problem.n)
+        log.open(1)
+        log.settle(
+            0,
+            Kind.POINT,
+            index=index,
+            value=x[index],
+            beta=np.zeros(len(problem.rows)),
+            fixed=np.zeros(0, dtype=int),
+        )
+        log.split(0, variable)
+        found = replay.Replay(log.tree(), problem, problem)
+        found.run(problem.root, -np.inf)
+        assert [branch.status[variable] for branch in found.open] == [1, -1]
+        floors = [max(value, side[variable]) for side in sides]
+        np.testing.assert_allclose([b.floor for b in found.open], floors, rtol=1e-9)
