@@ -66,6 +66,7 @@ BAD_INPUT = [
     ({"forced_out": [5]}, "`forced_out` must hold indices"),
     ({"forced_in": [1], "forced_out": [1]}, "both name 1"),
     ({"A": np.ones((1, 3)), "b": 1.0, "b_lower": [0.0, 1.0]}, "as many entries as `b`"),
+    ({"b_lower": 1.0}, "`A` is missing: `b_lower` was given without it"),
     ({"A": np.ones((1, 3)), "b": 1.0, "b_lower": 2.0}, "`b_lower` must not exceed `b`"),
     ({"lower": [0.0, 0.0]}, "`lower` must be a number or have 3 entries"),
     ({"upper": np.nan}, "`upper` must not be NaN"),

@@ -281,6 +281,8 @@ def two_sided(
     """Rows ``b_lower <= A x <= b`` as inequalities; infinite sides are left out."""
     if least is None:
         return rows("", matrix, most, n)
+    if matrix is None:
+        raise ProblemError("`A` is missing: `b_lower` was given without it.")
     if most is None:
         most = np.full(np.shape(np.atleast_1d(least)), np.inf)
     low, high = (
