@@ -7,6 +7,10 @@ Let ``P`` be any positive semidefinite matrix and ``R = Q - P``.  A point with a
     x^\top Q x \ge x^\top P x + \sum_j d_j x_j^2, \qquad
     d_j = R_{jj} - \text{the sum of the } K - 1 \text{ largest } |R_{ij}|,\; i \ne j .
 
+Where the signs of two variables are known, their product is nonnegative or nonpositive,
+and an entry that cannot take anything off the objective counts as zero: for a portfolio
+without short sales only the negative entries of ``R`` count.
+
 The problem with ``P`` in place of ``Q`` and the ridge raised by ``d`` is a *sparse
 minorant*: no larger than the original at every point that the original allows.  All
 this is done in the units in which the ridge is 1.
@@ -15,7 +19,7 @@ this is done in the units in which the ridge is 1.
 import numpy as np
 
 from cardqp import _validation as check
-from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray
+from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor, Gram
@@ -73,9 +77,9 @@ def ridge_left(problem: SparseQP, P: FloatArray) -> FloatArray:
         # with K nonzeros sees at most K times the diagonal of such a matrix.
         terms += (len(form.array) + 4) * (problem.rule.limit + 1)
         Q = 0.5 * (Q + Q.T)
-    diagonal, reach, _ = sparse_reach(
-        unit[:, None] * (Q - P) * unit, problem.rule.limit
-    )
+    R = unit[:, None] * (Q - P) * unit
+    diagonal = R.diagonal()
+    reach, _ = sparse_reach(drag(R, problem.signs), problem.rule.limit)
     size = np.abs(diagonal) + reach + 1.0 + form.diagonal * unit**2
     loss = form.defect * unit**2 + terms * UNIT_ROUNDOFF * size
     return np.asarray(problem.ridge * (1.0 + (diagonal - reach - loss)))
@@ -86,23 +90,29 @@ def ridge_unit(problem: SparseQP) -> FloatArray:
     return np.asarray(1.0 / np.sqrt(problem.ridge))
 
 
-def sparse_reach(
-    R: FloatArray, limit: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What a point with few nonzeros sees of each row of a symmetric matrix.
+def drag(R: FloatArray, signs: IntArray) -> FloatArray:
+    """What each entry off the diagonal takes off ``x'Rx`` per ``|x_i x_j|`` at most."""
+    if (signs == 0).all():
+        result = np.abs(R)
+    else:
+        product = np.multiply.outer(signs, signs)
+        result = np.where(product == 0, np.abs(R), np.maximum(-R * product, 0.0))
+    np.fill_diagonal(result, 0.0)
+    return result
+
+
+def sparse_reach(entries: FloatArray, limit: int) -> tuple[FloatArray, FloatArray]:
+    """What a point with few nonzeros sees of each row of a drag.
 
     Returns
     -------
-    diagonal, reach, cut : (n,) arrays
-        The diagonal; the sum of the ``limit - 1`` largest other entries in magnitude;
-        and the smallest of these (infinite if there are none).
+    reach, cut : (n,) arrays
+        The sum of the ``limit - 1`` largest entries, and the smallest of these
+        (infinite if there are none).
     """
-    n = len(R)
+    n = len(entries)
     count = min(limit, n) - 1
     if count <= 0:
-        return R.diagonal().copy(), np.zeros(n), np.full(n, np.inf)
-    magnitudes = np.abs(R)
-    np.fill_diagonal(magnitudes, 0.0)
-    magnitudes.partition(n - count, axis=1)
-    largest = magnitudes[:, n - count :]
-    return R.diagonal().copy(), largest.sum(axis=1), largest[:, 0].copy()
+        return np.zeros(n), np.full(n, np.inf)
+    largest = np.partition(entries, n - count, axis=1)[:, n - count :]
+    return largest.sum(axis=1), largest[:, 0].copy()

@@ -281,6 +281,11 @@ class SparseQP:
         """Which variables are zero or beyond a threshold."""
         return (self.lower > 0) | (self.upper < 0)
 
+    @cached_property
+    def signs(self) -> IntArray:
+        """1 for variables that are never negative, -1 for never positive, 0 else."""
+        return (self.lower >= 0).astype(np.int8) - (self.upper <= 0)
+
     def name_of(self, index: int) -> str:
         """The name of a variable, or ``x[index]``."""
         return f"x[{index}]" if self.names is None else self.names[index]

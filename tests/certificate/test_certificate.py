@@ -359,8 +359,37 @@ def test_children_inherit_what_their_own_side_costs(kind):
             fixed=np.zeros(0, dtype=int),
         )
         log.split(0, variable)
-        found = replay.Replay(log.tree(), problem, problem)
+        found = replay.Replay(log.tree(), problem, problem, problem)
         found.run(problem.root, -np.inf)
         assert [branch.status[variable] for branch in found.open] == [1, -1]
         floors = [max(value, side[variable]) for side in sides]
         np.testing.assert_allclose([b.floor for b in found.open], floors, rtol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def portfolio():
+    """A long-only problem that needs a sparse minorant, and branches."""
+    rng = np.random.default_rng(2)
+    loadings = 0.5 + rng.standard_normal((12, 40))
+    covariance = loadings.T @ loadings / 12 + np.diag(rng.uniform(0.02, 0.2, 40))
+    settings = {"A_eq": np.ones((1, 40)), "b_eq": 1.0, "lower": 0.0}
+    return SparseQP(covariance, np.zeros(40), eta=1e4, sparsity=5, **settings)
+
+
+def test_branches_are_proved_with_and_without_the_minorant(portfolio):
+    solution = solve(portfolio)
+    assert solution.status is Status.OPTIMAL
+    kinds = set(solution.certificate.tree.kind.tolist())
+    assert {Kind.POINT, Kind.FULL} <= kinds
+    assert solution.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(Kind.FULL, Kind.POINT), (Kind.POINT, Kind.FULL)]
+)
+def test_a_point_of_the_wrong_problem_proves_no_more_than_is_true(portfolio, old, new):
+    solution = solve(portfolio)
+    tree = solution.certificate.tree
+    forged = replace(tree, kind=np.where(tree.kind == old, new, tree.kind))
+    bound = replace(solution.certificate, tree=forged).lower_bound(portfolio)
+    assert bound < solution.lower_bound

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cardqp.exact.arrays import largest_sum
-from cardqp.exact.data import Data, RowData, Step
+from cardqp.exact.data import Coupling, Data, Step
 from cardqp.exact.kernels import multiply
 from cardqp.exact.prox import prox, prox_tilted
 from cardqp.exact.row_prox import prox_rows, solve_damped
@@ -112,13 +112,14 @@ def test_prox_with_rows_meets_its_optimality_conditions(seed, kind):
     # Rows that cut the plain solution off but keep half of it feasible.
     b = A @ (0.5 * start_x)
     equal = np.array([True, False])
+    give = np.array([rng.choice([0.0, 0.3]), 0.0])
     nu, x, z = np.zeros(2), np.empty(n), np.empty(n)
-    data, rows = prox_data(lower, upper), RowData(A, b, equal)
+    data, rows = prox_data(lower, upper), Coupling(A, b, equal, give)
     _, worst = kernels.prox_rows(data, rows, step, status, v, 0.0, nu, x, z)
     assert worst < 1e-8
     assert nu[1] >= 0
     excess = A @ x - b
-    assert abs(excess[0]) < 1e-8
+    assert abs(excess[0] - give[0] * nu[0]) < 1e-8
     assert excess[1] < 1e-8
     assert abs(nu[1] * excess[1]) < 1e-8
     # x is the plain prox at the shifted point.

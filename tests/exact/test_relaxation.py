@@ -118,3 +118,66 @@ def test_a_start_that_misleads_costs_nothing_but_time(is_gram, first):
         bound = tangent_bound(problem, relaxed.anchor, relaxed.beta)
         bounds.append(bound.value(problem.root))
     assert bounds[0] == pytest.approx(bounds[1], abs=3e-7)
+
+
+def with_rows(n=40):
+    """The same with a budget, and with two eigenvalues far above the others."""
+    problem = dominated(n)
+    extra = 10.0 * np.outer(np.arange(n), np.arange(n)) / n**2
+    return SparseQP(
+        problem.Q + extra,
+        problem.c,
+        eta=20.0,
+        sparsity=4,
+        A_eq=np.ones((1, n)),
+        b_eq=1.0,
+        lower=0.0,
+    )
+
+
+@pytest.mark.parametrize("is_gram", [True, False])
+def test_the_metric_with_rows_lies_above_the_form(is_gram):
+    problem = with_rows()
+    if not is_gram:
+        root = np.linalg.cholesky(problem.Q).T
+        problem = SparseQP.from_factor(
+            root, problem.c, eta=20.0, sparsity=4, A_eq=np.ones((1, 40)), b_eq=1.0
+        )
+    relaxation = Relaxation.prepare(problem, is_reused=True)
+    rows, data = relaxation.rows, relaxation.data
+    assert len(rows.sigma) >= 2
+    terms = rows.directions.T @ (rows.sigma[:, None] * rows.directions)
+    form = data.M if is_gram else data.M @ data.M.T
+    above = data.lipschitz * np.eye(40) + terms - 2.0 * form
+    assert np.linalg.eigvalsh(above)[0] > 0
+
+
+def test_all_metrics_with_rows_lead_to_the_same_bound():
+    problem, bounds = with_rows(), []
+    many = Relaxation.prepare(problem, is_reused=True)
+    nothing = many.rows._replace(directions=np.zeros((0, 40)), sigma=np.zeros(0))
+    steep = many.data._replace(lipschitz=2.0 * np.linalg.eigvalsh(many.data.M)[-1])
+    for solver in (
+        many,
+        Relaxation.prepare(problem),
+        replace(many, rows=nothing, data=steep),
+    ):
+        relaxed = solver.solve(problem.root, *solver.start(), Effort(1e-8))
+        bound = tangent_bound(problem, relaxed.anchor, relaxed.beta)
+        bounds.append(bound.value(problem.root))
+    np.testing.assert_allclose(bounds, bounds[0], rtol=1e-5)
+
+
+def test_a_misleading_start_with_rows():
+    problem = with_rows()
+    relaxation = Relaxation.prepare(problem, is_reused=True)
+    cold, nu = relaxation.start()
+    warm = cold.copy()
+    warm[30:34] = 0.1
+    bounds = []
+    for start, multiplier in ((cold, nu), (warm, nu + 3.0), (warm, nu - 3.0)):
+        relaxed = relaxation.solve(problem.root, start, multiplier, Effort(1e-8))
+        assert relaxed.rows_met
+        bound = tangent_bound(problem, relaxed.anchor, relaxed.beta)
+        bounds.append(bound.value(problem.root))
+    np.testing.assert_allclose(bounds, bounds[0], rtol=1e-6)

@@ -50,7 +50,10 @@ class View:
     Attributes
     ----------
     problem : SparseQP
-        The problem whose dual points are evaluated.
+        The problem whose dual points are evaluated: as given, with a diagonal moved to
+        the ridge, or a sparse minorant of it.
+    full : SparseQP
+        The same, before it was replaced by a minorant.
     exact : SparseQP
         The problem as given, with the variables that are left.
     indices : int array
@@ -64,6 +67,7 @@ class View:
     """
 
     problem: SparseQP
+    full: SparseQP
     exact: SparseQP
     indices: IntArray
     choice: Choice
@@ -73,7 +77,7 @@ class View:
     @classmethod
     def start(cls, problem: SparseQP) -> "View":
         """Nothing done yet."""
-        return cls(problem, problem, np.arange(problem.n), problem.root)
+        return cls(problem, problem, problem, np.arange(problem.n), problem.root)
 
     def after(self, step: RootStep) -> "View":
         """The problem after one more step.
@@ -105,9 +109,15 @@ class View:
             or not np.delete(self.choice.outside, kept).all()
         ):
             raise ProblemError("A narrowing must keep what is not switched off, once.")
+        if problem is None:
+            problem = narrowing.apply(self.problem, self.exact)
+        full = problem
+        if self.full is not self.problem or narrowing.minorant is not None:
+            full = self.full.restrict(kept)
         return replace(
             self,
-            problem=narrowing.apply(self.problem) if problem is None else problem,
+            problem=problem,
+            full=full,
             exact=self.exact.restrict(kept),
             indices=self.indices[kept],
             choice=self.choice.narrow(kept),
@@ -176,7 +186,7 @@ class Certificate:
 
     def _replay(self, problem: SparseQP, threads: int = 1) -> tuple[View, Replay]:
         *_, view = self.views(problem)
-        replay = Replay(self.tree, view.problem, view.exact)
+        replay = Replay(self.tree, view.problem, view.full, view.exact)
         replay.run(view.choice, view.floor, threads)
         return view, replay
 

@@ -66,7 +66,8 @@ class Narrowing:
     moved : (len(kept),) array or None
         A diagonal of Q that joins the ridge.
     minorant : (len(kept), len(kept)) array or None
-        A matrix that takes the place of Q: see :mod:`cardqp.minorant`.
+        A matrix that takes the place of Q, less what is moved, in the problem as given:
+        see :mod:`cardqp.minorant`.
     """
 
     kept: IntArray
@@ -81,9 +82,13 @@ class Narrowing:
             and (self.minorant is None or is_array(self.minorant, "f", 2))
         )
 
-    def apply(self, problem: SparseQP) -> SparseQP:
-        """The problem as seen from here on."""
-        fewer = problem.restrict(self.kept)
+    def apply(self, problem: SparseQP, exact: SparseQP) -> SparseQP:
+        """The problem as seen from here on, from how it was seen and how it was given.
+
+        A minorant starts anew from the problem as given: nothing else is left of how it
+        was seen before.
+        """
+        fewer = (problem if self.minorant is None else exact).restrict(self.kept)
         if self.moved is not None:
             fewer = fewer.move_to_ridge(self.moved)
         if self.minorant is not None:

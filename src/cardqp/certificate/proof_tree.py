@@ -20,6 +20,13 @@ class Kind(IntEnum):
     """Empty, by a Farkas ray."""
     COMPLETED = 3
     """By trying every way to fill its last slots."""
+    FULL = 4
+    """By Theorem 1 at a dual point of the problem before it was replaced by a sparse
+    minorant."""
+
+
+WITH_RECORD = (Kind.POINT, Kind.RAY, Kind.FULL)
+"""The kinds that refer to a dual point or a ray."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +184,7 @@ class ProofLog:
     ) -> None:
         """Say how a branch is proved, and what was decided there."""
         self._parts["kind"].data[position] = kind
-        if kind not in (Kind.POINT, Kind.RAY):
+        if kind not in WITH_RECORD:
             return
         self._parts["record"].data[position] = self._parts["point_end"].size
         self._parts["beta"].extend(beta, 1)

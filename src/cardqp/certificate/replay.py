@@ -12,7 +12,7 @@ import numpy as np
 from cardqp._typing import UNIT_ROUNDOFF, BoolArray, Float, FloatArray, IntArray
 from cardqp.certificate.completions import completion_bound, gain_error
 from cardqp.certificate.dual_proof import is_array
-from cardqp.certificate.proof_tree import Kind, ProofTree
+from cardqp.certificate.proof_tree import WITH_RECORD, Kind, ProofTree
 from cardqp.dual.bound import evaluate
 from cardqp.dual.ray import proves_empty
 from cardqp.exceptions import ProblemError
@@ -59,8 +59,9 @@ class Replay:
     ----------
     tree : ProofTree
         The branches.
-    problem : SparseQP
-        The problem at which dual points are evaluated.
+    problem, full : SparseQP
+        The problem at which dual points are evaluated, perhaps a sparse minorant, and
+        the one it took the place of.
     exact : SparseQP
         The problem at which supports are evaluated.
     least_closed : float
@@ -75,6 +76,7 @@ class Replay:
 
     tree: ProofTree
     problem: SparseQP
+    full: SparseQP
     exact: SparseQP
     least_closed: float = np.inf
     open: list[OpenBranch] = field(default_factory=list)
@@ -125,11 +127,13 @@ class Replay:
             if self.n_seen > len(self.tree):
                 raise ProblemError("A branch of a proof has two parents.")
             kinds = self.tree.kind[[branch.position for branch in batch]]
-            points = [batch[i] for i in np.flatnonzero(kinds == Kind.POINT)]
-            for i in np.flatnonzero(kinds != Kind.POINT):
+            evaluated = {Kind.POINT: self.problem, Kind.FULL: self.full}
+            for i in np.flatnonzero(~np.isin(kinds, list(evaluated))):
                 self._take(batch[i], int(kinds[i]))
-            if points:
-                stack += self._evaluate(points)
+            for kind, problem in evaluated.items():
+                points = [batch[i] for i in np.flatnonzero(kinds == kind)]
+                if points:
+                    stack += self._evaluate(points, problem)
 
     def _take(self, branch: OpenBranch, kind: int) -> None:
         """A branch that has no children."""
@@ -156,7 +160,7 @@ class Replay:
         choice = Choice.of_status(branch.status, self.problem.rule.limit)
         return proves_empty(self.problem, ray, choice)
 
-    def _evaluate(self, batch: list[OpenBranch]) -> list[OpenBranch]:
+    def _evaluate(self, batch: list[OpenBranch], problem: SparseQP) -> list[OpenBranch]:
         """Bound branches at their dual points; returns their children."""
         position = np.array([branch.position for branch in batch])
         status = np.array([branch.status for branch in batch])
@@ -166,9 +170,9 @@ class Replay:
         row, at = _entries(self.tree.point_end, records)
         anchors[row, self.tree.index[at]] = self.tree.value[at]
         with np.errstate(over="ignore", invalid="ignore"):
-            minorant = self.problem.quadratic.tangent(anchors)
-            base, costs = evaluate(self.problem, minorant, self.tree.beta[records])
-            bounds = _Bounds.of(base, costs, status, self.problem.rule.limit)
+            minorant = problem.quadratic.tangent(anchors)
+            base, costs = evaluate(problem, minorant, self.tree.beta[records])
+            bounds = _Bounds.of(base, costs, status, problem.rule.limit)
         floor = np.maximum(floor, bounds.value)
         has_child = self.tree.child[position] > 0
         self._close(floor[~has_child].min(initial=np.inf))
@@ -306,7 +310,7 @@ def _have_lengths(tree: ProofTree, problem: SparseQP) -> bool:
 
 def _have_ranges(tree: ProofTree, problem: SparseQP) -> bool:
     first, second = tree.child, tree.child + (tree.branch >= 0)
-    has_record = (tree.kind == Kind.POINT) | (tree.kind == Kind.RAY)
+    has_record = np.isin(tree.kind, WITH_RECORD)
     rules = (
         tree.branch < problem.n,
         (first == 0) | (first > np.arange(len(tree))),

@@ -43,11 +43,34 @@ class RowData(NamedTuple):
 
     Where there are none, kernels are given None, and compile without all that rows
     need.
+
+    Attributes
+    ----------
+    A, b, equal : arrays
+        The rows.
+    directions, sigma : (k, n) and (k,) arrays
+        Terms of the metric, ``sigma_i direction_i' direction_i`` each.  The one of
+        :class:`Data` is zero if there are rows.
     """
 
     A: FloatArray
     b: FloatArray
     equal: BoolArray
+    directions: FloatArray
+    sigma: FloatArray
+
+
+class Coupling(NamedTuple):
+    """What couples the variables in a proximal step: ``A x <= b + give nu``.
+
+    First the rows, which give nothing; then the directions of the metric, which are
+    equations that give way: ``direction'(x - y) = nu / (size sigma)``.
+    """
+
+    A: FloatArray
+    b: FloatArray
+    equal: BoolArray
+    give: FloatArray
 
 
 class Step(NamedTuple):

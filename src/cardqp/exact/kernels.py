@@ -29,9 +29,9 @@ from cardqp.exact.arrays import (
     pick_columns,
     spread,
 )
-from cardqp.exact.data import Data, RowData, Step
+from cardqp.exact.data import Data, RowData
 from cardqp.exact.prox import guess_r, make_step, prox_tilted
-from cardqp.exact.row_prox import prox_rows
+from cardqp.exact.row_prox import centre, couple, prox_rows
 
 CHECK_EVERY = 5
 GATHER_SHARE = 0.8
@@ -110,8 +110,8 @@ def relaxed_value(data: Data, Qx: FloatArray, x: FloatArray, z: FloatArray) -> f
 
 @inner_fast
 def overshoot(
-    data: Data,
-    step: Step,
+    directions: FloatArray,
+    weights: FloatArray,
     momentum: float,
     y: FloatArray,
     x: FloatArray,
@@ -121,12 +121,16 @@ def overshoot(
 
     Where the step from y goes against the last move, in the metric, it starts again.
     """
-    turn, before, after = 0.0, 0.0, 0.0
+    turn = 0.0
     for j in range(len(x)):
         turn += (y[j] - x_new[j]) * (x_new[j] - x[j])
-        before += data.direction[0, j] * (y[j] - x_new[j])
-        after += data.direction[0, j] * (x_new[j] - x[j])
-    if turn + step.size * data.sigma * before * after > 0:
+    for i in range(len(weights)):
+        before, after = 0.0, 0.0
+        for j in range(len(x)):
+            before += directions[i, j] * (y[j] - x_new[j])
+            after += directions[i, j] * (x_new[j] - x[j])
+        turn += weights[i] * before * after
+    if turn > 0:
         return 1.0, 0.0
     following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum))
     return following, (momentum - 1.0) / following
@@ -161,17 +165,25 @@ def live_variables(status: IntArray) -> IntArray:
 
 @inner
 def survey(
-    data: Data, status: IntArray, slots: int, x: FloatArray, live: IntArray
+    data: Data,
+    rows: RowData | None,
+    status: IntArray,
+    slots: int,
+    x: FloatArray,
+    beta: FloatArray,
+    live: IntArray,
 ) -> tuple[float, IntArray]:
-    """The dual bound at x of a problem without rows, and the variables that matter.
+    """The dual bound at x and beta, and the variables that matter.
 
     These are switched on, nonzero, or gain not much less than the last variable that
     gets a slot; all that are live, if they are not fewer.
     """
-    Qx = multiply(data, x)
-    total, gains = price_all(data, status, Qx, x, np.zeros(len(x)))
+    Qx, row_slope, paid = multiply(data, x), np.zeros(len(x)), 0.0
+    if rows is not None:
+        row_slope, paid = combine_rows(rows.A, beta), dot(rows.b, beta)
+    total, gains = price_all(data, status, Qx, x, row_slope)
     ranked = gains.copy()
-    bound = total - largest_sum(ranked, slots)
+    bound = total - largest_sum(ranked, slots) - paid
     least = np.inf
     for i in range(min(slots, len(ranked))):
         least = min(least, ranked[i])
@@ -257,9 +269,9 @@ def relax(
     """Solve the relaxation of a node as far as it is worth.
 
     Works with the variables that matter, and looks at the others in the end: if the
-    bound suffers from them, once more with those that matter then.  With rows, and
-    from a cold start, all variables matter that are not switched off.  Steps are taken
-    in the metric of the data; with rows, sigma is zero.
+    bound suffers from them, once more with those that matter then.  From a cold start,
+    all variables matter that are not switched off.  Steps are taken in the metric of
+    the data or, with rows, of the rows.
 
     ``start`` and ``nu`` are the warm start and are updated.  (One long function: what
     calls it is compiled together with all that it calls, so layers are expensive.)
@@ -272,22 +284,28 @@ def relax(
     is_done : whether it stopped before the iteration limit
     """
     is_warm = switch_off(start, status)
-    best, best_anchor, beta, here = -np.inf, start.copy(), nu.copy(), nu.copy()
-    switches, worst, value, tilt = np.zeros(len(start)), 0.0, 0.0, 0.0
+    best, best_anchor = -np.inf, start.copy()
+    beta, best_beta, here = data.lipschitz * nu, data.lipschitz * nu, nu.copy()
+    m, switches, worst, value, tilt = len(nu), np.zeros(len(start)), 0.0, 0.0, 0.0
+    if rows is not None:
+        coupled = np.zeros(m + len(rows.sigma))
+        copy_into(coupled, nu)
     live, n_iter, is_done = live_variables(status), 0, False
     kept, is_fresh = live, True
-    if rows is None and is_warm:
-        _, kept = survey(data, status, slots, start, live)
+    if is_warm:
+        _, kept = survey(data, rows, status, slots, start, beta, live)
     for n_round in range(1, ROUNDS + 1):
         if is_fresh:
             n, x = len(kept), pick(start, kept)
             part = gather(data, kept) if n < len(start) else data
-            if rows is not None:
-                part_rows = RowData(pick_columns(rows.A, kept), rows.b, rows.equal)
             inside = np.empty(n, dtype=np.int8)
             for j in range(n):
                 inside[j] = status[kept[j]]
             step, Qx = make_step(part, inside, slots), multiply(part, x)
+            directions, weights = part.direction, np.full(1, step.size * part.sigma)
+            if rows is not None:
+                coupling = couple(rows, step, kept)
+                directions, weights = coupling.A[m:], step.size * rows.sigma
             y, Qy, row_slope, paid = x.copy(), Qx.copy(), np.zeros(n), 0.0
             x_new, z, v, slope = np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
             bound, anchor, r, momentum = -np.inf, x.copy(), guess_r(step, x), 1.0
@@ -300,18 +318,23 @@ def relax(
                 slope[j] = part.c[j] + 2.0 * Qy[j]
                 v[j] = y[j] - step.size * slope[j]
             if rows is not None:
-                r, worst = prox_rows(part, part_rows, step, inside, v, r, nu, x_new, z)
+                centre(coupling, m, y)
+                r, worst = prox_rows(
+                    part, coupling, step, inside, v, r, coupled, x_new, z
+                )
+                for i in range(m):
+                    nu[i] = coupled[i]
             else:
                 r, tilt = prox_tilted(
                     part, step, inside, y, slope, tilt, r, v, x_new, z
                 )
-            momentum, push = overshoot(part, step, momentum, y, x, x_new)
+            momentum, push = overshoot(directions, weights, momentum, y, x, x_new)
             advance(x, Qx, y, Qy, x_new, multiply(part, x_new), push)
             if n_iter % CHECK_EVERY == 0 or n_iter == last or n_iter == 1:
                 for i in range(len(nu)):
                     here[i] = nu[i] / step.size
                 if rows is not None:
-                    row_slope = combine_rows(part_rows.A, here)
+                    row_slope = combine_rows(coupling.A, here)
                     paid = dot(rows.b, here)
                 total, gains = price_all(part, inside, Qx, x, row_slope)
                 total -= largest_sum(gains, slots) + paid
@@ -327,13 +350,16 @@ def relax(
         spread(z, kept, switches)
         whole, wanted = spread(anchor, kept, np.empty(len(start))), live
         if len(kept) < len(live):
-            bound, wanted = survey(data, status, slots, whole, live)
-            is_done = is_enough(bound, value, cutoff, tolerance, slack)
+            bound, wanted = survey(data, rows, status, slots, whole, beta, live)
+            is_done = bound >= cutoff or (
+                worst <= 1e-6 and is_enough(bound, value, cutoff, tolerance, slack)
+            )
         if bound > best:
             best, best_anchor = bound, whole
+            copy_into(best_beta, beta)
         if is_done or n_iter == max_iter:
             break
         wanted = wanted if n_round < ROUNDS - 1 else live
         is_fresh = not contains(kept, wanted)
         kept = wanted if is_fresh else kept
-    return best, best_anchor, beta, switches, worst, is_done
+    return best, best_anchor, best_beta, switches, worst, is_done

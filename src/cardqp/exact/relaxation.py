@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse.linalg
 
 from cardqp._typing import FloatArray
@@ -21,6 +22,13 @@ number of them."""
 
 ROUGH = 0.01
 """Relative accuracy of these eigenvalues."""
+
+MOST_DECOMPOSED, MOST_TERMS = 1000, 32
+"""The most variables for which a metric comes from a decomposition; its most terms."""
+
+FEWEST_STEPS, TERM_COST = 4.0, 0.001
+"""Steps that a relaxation takes at least, and what a term or row adds to the cost of
+one, squared."""
 
 DOMINANCE = 1.5
 """How far the first eigenvalue must be above the second to be treated apart."""
@@ -92,8 +100,12 @@ class Relaxation:
     margins: Margins
 
     @classmethod
-    def prepare(cls, problem: SparseQP) -> "Relaxation":
-        """Scale the data and choose the metric."""
+    def prepare(cls, problem: SparseQP, *, is_reused: bool = False) -> "Relaxation":
+        """Scale the data and choose the metric.
+
+        If the relaxation is to be solved for many branches, a good metric is worth a
+        decomposition.
+        """
         form = problem.quadratic
         unit = 1.0 / power_of_two(np.sqrt(form.diagonal + problem.ridge))
         is_gram = isinstance(form, Gram)
@@ -106,9 +118,15 @@ class Relaxation:
             by_variable, problem.rows.rhs, problem.rows.is_equality
         ).scaled()
         ridge = problem.ridge * unit**2
-        metric = Metric.choose(
-            matrix, is_gram, 1e-3 * float(ridge.max()), plain=len(rows) > 0
-        )
+        least = 1e-3 * float(ridge.max())
+        if len(rows) > 0 and is_reused and problem.n <= MOST_DECOMPOSED:
+            metric = Metric.choose_many(
+                matrix, is_gram, least, float(np.median(ridge)), len(rows)
+            )
+        else:
+            metric = Metric.choose(matrix, is_gram, least)
+        is_coupled = len(rows) > 0
+        directions, sigma = metric.directions, metric.sigma
         unbounded = np.isinf(problem.lower).all() and np.isinf(problem.upper).all()
         data = Data(
             M=matrix,
@@ -120,15 +138,24 @@ class Relaxation:
             is_open=bool(unbounded),
             theta=float(problem.rule.penalty),
             lipschitz=metric.lipschitz,
-            direction=metric.direction[None, :],
-            sigma=metric.sigma,
+            direction=0.0 * directions[:1] if is_coupled else directions,
+            sigma=0.0 if is_coupled else float(sigma[0]),
         )
         margins = Margins(
             np.sqrt(form.diagonal + form.defect) * unit,
             form.defect * unit**2,
             float(problem.constant),
         )
-        row_data = RowData(rows.matrix, rows.rhs, rows.is_equality) if rows else None
+        row_data = None
+        if is_coupled:
+            used = sigma > 0
+            row_data = RowData(
+                rows.matrix,
+                rows.rhs,
+                rows.is_equality,
+                directions[used],
+                sigma[used],
+            )
         return cls(problem, unit, row_scale, data, row_data, margins)
 
     def solve(
@@ -170,36 +197,60 @@ class Relaxation:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """``lipschitz I + sigma direction direction'``, a matrix above ``2 Q``.
+    """``lipschitz I + sum_i sigma_i direction_i direction_i'``, a matrix above ``2 Q``.
 
-    One eigenvalue far above all others would make steps tiny; it is taken care of by
-    the rank-one term.  On a subset of the variables the metric stays above.
+    Eigenvalues far above all others would make steps tiny; they are taken care of by
+    the terms of rank one.  On a subset of the variables the metric stays above.
     """
 
     lipschitz: float
-    direction: FloatArray
-    sigma: float
+    directions: FloatArray
+    sigma: FloatArray
 
     @classmethod
-    def choose(
-        cls, matrix: FloatArray, is_gram: bool, least: float, *, plain: bool
-    ) -> "Metric":
-        """The metric for a form given by its matrix or its transposed factor.
+    def choose(cls, matrix: FloatArray, is_gram: bool, least: float) -> "Metric":
+        """The metric with at most one term of rank one.
 
         Parameters
         ----------
         matrix, is_gram
-            The form, as the kernels want it.
+            The form, as the kernels want it: its matrix or its transposed factor.
         least : float
             The metric is not chosen smaller than twice this.
-        plain : bool
-            No rank-one term.
         """
         first, second, direction = _leading_pair(matrix, is_gram)
-        if plain or first <= DOMINANCE * max(second, least):
-            return cls(2.0 * max(first, least), np.zeros(len(matrix)), 0.0)
+        if first <= DOMINANCE * max(second, least):
+            nothing = np.zeros((1, len(matrix)))
+            return cls(2.0 * max(first, least), nothing, np.zeros(1))
         base = 2.0 * max(second, least)
-        return cls(base, direction, 2.0 * first - base)
+        return cls(base, direction[None, :], np.array([2.0 * first - base]))
+
+    @classmethod
+    def choose_many(
+        cls,
+        matrix: FloatArray,
+        is_gram: bool,
+        least: float,
+        ridge: float,
+        n_rows: int,
+    ) -> "Metric":
+        """The metric with as many terms as pay.
+
+        The number of steps grows with the root of the largest eigenvalue that is left,
+        in units of a typical ``ridge``; the cost of a step with the number of terms and
+        rows, squared.  Longer steps than the ridge allows would make the proximal step
+        as hard as the whole problem.
+        """
+        form = matrix if is_gram else matrix @ matrix.T
+        values, vectors = scipy.linalg.eigh(form, driver="evd", check_finite=False)
+        values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+        count = np.arange(min(MOST_TERMS, len(values) - 1) + 1)
+        least = max(ridge, least)
+        steps = FEWEST_STEPS + np.sqrt(np.maximum(values[count] / least, 1.0))
+        terms = int(np.argmin(steps * (1.0 + TERM_COST * (count + n_rows) ** 2)))
+        base = 2.0 * max((1.0 + ROUGH) * float(values[terms]), least)
+        sigma = np.maximum(2.0 * (1.0 + ROUGH) * values[:terms] - base, 0.0)
+        return cls(base, np.ascontiguousarray(vectors[:, :terms].T), sigma)
 
 
 def _leading_pair(matrix: FloatArray, is_gram: bool) -> tuple[float, float, FloatArray]:

@@ -39,7 +39,7 @@ def replant(
     tree.steps = list(certificate.root)
     tree.n_nodes, tree.closed_bound = n_nodes, closed
     if any(_is_tightened(step) for step in tree.steps):
-        tree.tightened = view.problem.n
+        tree.tightened = tree.split = view.problem.n
     if x is not None:
         beta = np.zeros(len(problem.rows))
         tree.keep(SupportFit(x, beta, problem.objective(x)))

@@ -4,22 +4,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cardqp._typing import IntArray
+from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate import DualProof, Narrowing, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import fit_support
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import round_switches
-from cardqp.exact.relaxation import Effort
-from cardqp.exact.sparse_split import Split
+from cardqp.exact.relaxation import Effort, Relaxation
+from cardqp.exact.sparse_split import Split, is_splittable
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
-from cardqp.exact.split_ascent import tightest_split
+from cardqp.exact.split_ascent import level_start, optimise_split, signed_start
 from cardqp.exact.supports import Supports
 from cardqp.exact.tree import Tree
 from cardqp.exact.visit import NODE_SLACK, Visitor
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
+from cardqp.sparsity import Choice
 
 _NONE = np.zeros(0, dtype=np.intp)
 
@@ -39,6 +40,9 @@ WIDEST = 1500
 
 VERY_LOOSE = 0.1
 """A sparse minorant is optimised if the root leaves this gap."""
+
+TIGHT = 0.002
+"""Splits are not improved beyond this gap, nor looked for if signs are known."""
 
 EASY, EASY_DIVES, EASY_GAP = 300, 4, 0.08
 """A sparse minorant is good enough if so many dives expect fewer branches than this.
@@ -113,7 +117,7 @@ class RootPhase:
             return
         step = RootStep(proof, *self._fix(proof))
         decided = view.after(step)
-        found = self._narrowing(decided)
+        found = self._narrowing(decided, value)
         if found is None:
             tree.step_root(step, decided)
             tree.begin(self.effort.tolerance)
@@ -132,8 +136,13 @@ class RootPhase:
         is_in = choice.free & (off >= self.cutoff) & ~is_out
         return np.flatnonzero(is_in), np.flatnonzero(is_out)
 
-    def _narrowing(self, view: View) -> tuple[Narrowing, SparseQP] | None:
-        """A smaller problem, or one with a better split, if there is one."""
+    def _narrowing(
+        self, view: View, reached: float
+    ) -> tuple[Narrowing, SparseQP] | None:
+        """A smaller problem, or one with a better split, if there is one.
+
+        ``reached`` is the bound of the relaxation as the problem is seen now.
+        """
         problem, kept = view.problem, np.flatnonzero(~view.choice.outside)
         if view.choice.slots <= 0 or not view.choice.free.any():
             return None
@@ -146,7 +155,10 @@ class RootPhase:
             return found or self._apply(view, Narrowing(kept, moved)) or plain
         if found is None and self._is_loose(view):
             self.tree.tightened = len(kept)
-            found = self._tighten(view, kept)
+            found = self._tighten(view, kept, reached)
+        if found is None and self._is_splittable(view):
+            self.tree.split = len(kept)
+            found = self._split_by_signs(view, kept, reached)
         if found is None and isinstance(problem.quadratic, Factor):
             found = self._form(view, kept)
         return found
@@ -161,43 +173,103 @@ class RootPhase:
             return None
         return self._apply(view, Narrowing(kept, np.zeros(len(kept))))
 
-    def _tighten(self, view: View, kept: IntArray) -> tuple[Narrowing, SparseQP] | None:
+    def _tighten(
+        self, view: View, kept: IntArray, reached: float
+    ) -> tuple[Narrowing, SparseQP] | None:
         """A better split of what is left, which takes longer to find."""
         problem, choice = view.problem.restrict(kept), view.choice.narrow(kept)
         size = self.tree.gap_unit
         moved = tightest_diagonal(problem, choice, size)
         if moved is not None:
-            return self._apply(view, Narrowing(kept, moved))
-        if self.tree.best.objective - view.floor < VERY_LOOSE * size:
+            found = self._apply(view, Narrowing(kept, moved))
+            if problem.is_free or self._is_better(found, choice, reached):
+                return found
+            return None
+        if problem.signs.any() or not self._is_wide(view, VERY_LOOSE):
             return None
         supports = Supports.of(view.exact.restrict(kept))
         if supports is None or not supports.is_fine(view.floor, self.effort.tolerance):
             return None  # what a split loses at leaves must be made up for there
         if self._is_easy(view.narrowed(Narrowing(kept), problem), supports, kept):
             return None
-        split = tightest_split(
-            problem,
-            choice,
-            self.tree.best.objective,
-            size,
-            self.effort.is_over,
-            lambda split: self._is_enough(view, kept, split, supports),
-        )
-        if split is None or split.bound < view.floor:
+        start = level_start(problem, choice)
+        if start is None:
             return None
-        return Narrowing(kept, minorant=split.P), split.minorant
+        moved = problem.ridge - view.exact.ridge[kept]
+        return self._ascend(view, Narrowing(kept, moved), start, supports, view.floor)
+
+    def _is_better(
+        self,
+        found: tuple[Narrowing, SparseQP] | None,
+        choice: Choice,
+        reached: float,
+    ) -> bool:
+        """Whether the relaxation of a narrowed problem is better than what it was.
+
+        A diagonal is optimal only for the rows' multipliers that were kept.
+        """
+        if found is None:
+            return False
+        _, problem = found
+        relaxation = Relaxation.prepare(problem)
+        relaxed = relaxation.solve(choice, *relaxation.start(), self.effort)
+        proof = DualProof.at(relaxed.anchor, relaxed.beta)
+        return proof.bound(problem).value(choice) > reached
+
+    def _split_by_signs(
+        self, view: View, kept: IntArray, reached: float
+    ) -> tuple[Narrowing, SparseQP] | None:
+        """A split that makes use of the signs of variables."""
+        if self._is_easy(view.narrowed(Narrowing(kept)), None, kept):
+            return None
+        moved = spare_diagonal(view.exact, kept)
+        if moved is None:
+            moved = np.zeros(len(kept))
+        if self.tree.has_two_looks:
+            start = view.problem.quadratic.block(kept)
+        else:
+            start = signed_start(view.exact.restrict(kept).move_to_ridge(moved))
+        return self._ascend(view, Narrowing(kept, moved), start, None, reached)
+
+    def _ascend(
+        self,
+        view: View,
+        base: Narrowing,
+        start: FloatArray,
+        supports: Supports | None,
+        least: float,
+    ) -> tuple[Narrowing, SparseQP] | None:
+        """A sparse minorant of a narrowed problem, if its bound is good enough."""
+        kept, tree = base.kept, self.tree
+        split = optimise_split(
+            base.apply(view.exact, view.exact),
+            view.choice.narrow(kept),
+            start,
+            tree.best.objective,
+            tree.gap_unit,
+            is_over=self.effort.is_over,
+            is_enough=lambda split: self._is_enough(view, kept, split, supports),
+        )
+        if split is None or split.bound < least:
+            return None
+        return self._apply(view, replace(base, minorant=split.P))
+
+    def _is_wide(self, view: View, share: float) -> bool:
+        """Whether more than a share of the objective is left to be proved."""
+        left = self.tree.best.objective - view.floor
+        return bool(left > share * self.tree.gap_unit)
 
     def _is_enough(
-        self, view: View, kept: IntArray, split: Split, supports: Supports
+        self, view: View, kept: IntArray, split: Split, supports: Supports | None
     ) -> bool:
         """Whether a split need not be improved."""
-        tree = self.tree
-        if tree.best.objective - split.bound > EASY_GAP * tree.gap_unit:
-            return False
+        gap = (self.tree.best.objective - split.bound) / self.tree.gap_unit
+        if gap < TIGHT or gap > EASY_GAP:
+            return gap < TIGHT
         narrowing = Narrowing(kept, minorant=split.P)
         return self._is_easy(view.narrowed(narrowing, split.minorant), supports, kept)
 
-    def _is_easy(self, view: View, supports: Supports, kept: IntArray) -> bool:
+    def _is_easy(self, view: View, supports: Supports | None, kept: IntArray) -> bool:
         """Whether the tree will be small, as a few dives suggest."""
         tree = self.tree
         trial = Tree.plant(tree.problem, view)
@@ -211,7 +283,7 @@ class RootPhase:
     ) -> tuple[Narrowing, SparseQP] | None:
         """The narrowed problem, unless rounding would cost more than it is worth."""
         try:
-            problem = narrowing.apply(view.problem)
+            problem = narrowing.apply(view.problem, view.exact)
         except ProblemError:
             return None
         loss = 2.0 * problem.quadratic.defect
@@ -228,4 +300,13 @@ class RootPhase:
         tree, count = self.tree, int(np.count_nonzero(~view.choice.outside))
         if tree.best.x is None or count > NARROWING_SHARE * tree.tightened:
             return False
-        return bool(tree.best.objective - view.floor > LOOSE * self.gap * tree.gap_unit)
+        return self._is_wide(view, LOOSE * self.gap)
+
+    def _is_splittable(self, view: View) -> bool:
+        """Whether a split by signs is worth looking for."""
+        tree, count = self.tree, int(np.count_nonzero(~view.choice.outside))
+        if tree.best.x is None or not view.problem.signs.any():
+            return False
+        if not is_splittable(view.problem, view.choice):
+            return False
+        return count <= NARROWING_SHARE * tree.split and self._is_wide(view, TIGHT)

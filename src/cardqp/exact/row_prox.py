@@ -1,15 +1,46 @@
-"""Compiled: the proximal step with rows, by Newton steps in their multipliers."""
+"""Compiled: the proximal step with rows, by Newton steps in their multipliers.
+
+A metric with terms of rank one, ``I / size + sum_i sigma_i d_i d_i'``, comes as more
+rows: the step is the plain one at ``v - sum_i nu_i d_i`` with the ``nu`` at which
+``d_i'(x - y) = nu_i / (size sigma_i)``.
+"""
 
 import numpy as np
 
 from cardqp._compiled import inner, inner_fast
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.exact.arrays import combine_rows, copy_into, multiply_rows
-from cardqp.exact.data import Data, RowData, Step
+from cardqp.exact.arrays import combine_rows, copy_into, dot, multiply_rows
+from cardqp.exact.data import Coupling, Data, RowData, Step
 from cardqp.exact.prox import active_limit, prox, sides
 
 NEWTON_STEPS = 30
 DAMPINGS = 12
+ACCURACY = 1e-9
+"""How well rows are met, as a share of the largest right-hand side."""
+
+
+@inner
+def couple(rows: RowData, step: Step, kept: IntArray) -> Coupling:
+    """The rows, and the directions of the metric, of some variables."""
+    m, k, n = len(rows.b), len(rows.sigma), len(kept)
+    A, b, give = np.empty((m + k, n)), np.zeros(m + k), np.zeros(m + k)
+    equal = np.ones(m + k, dtype=np.bool_)
+    for i in range(m):
+        b[i], equal[i] = rows.b[i], rows.equal[i]
+        for j in range(n):
+            A[i, j] = rows.A[i, kept[j]]
+    for i in range(k):
+        give[m + i] = 1.0 / (step.size * rows.sigma[i])
+        for j in range(n):
+            A[m + i, j] = rows.directions[i, kept[j]]
+    return Coupling(A, b, equal, give)
+
+
+@inner
+def centre(coupling: Coupling, m: int, y: FloatArray) -> None:
+    """Let the directions of the metric, which follow m rows, go through y."""
+    for i in range(m, len(coupling.b)):
+        coupling.b[i] = dot(coupling.A[i], y)
 
 
 @inner
@@ -27,6 +58,7 @@ def row_value(
     v: FloatArray,
     nu: FloatArray,
     excess: FloatArray,
+    give: FloatArray,
     x: FloatArray,
     z: FloatArray,
 ) -> float:
@@ -38,19 +70,19 @@ def row_value(
         if z[j] > 0:
             value += 0.5 * step.rho[j] * x[j] * x[j] / z[j] + price * z[j]
     for i in range(len(excess)):
-        value += nu[i] * excess[i]
+        value += nu[i] * (excess[i] + 0.5 * give[i] * nu[i])
     return value
 
 
 @inner
 def row_excess(
-    rows: RowData, nu: FloatArray, x: FloatArray
+    rows: Coupling, nu: FloatArray, x: FloatArray
 ) -> tuple[FloatArray, float]:
-    """``A x - b`` and the largest departure from complementarity."""
+    """``A x - b - give nu`` and the largest departure from complementarity."""
     excess = multiply_rows(rows.A, x)
     worst = 0.0
     for i in range(len(excess)):
-        excess[i] -= rows.b[i]
+        excess[i] -= rows.b[i] + rows.give[i] * nu[i]
         if rows.equal[i] or nu[i] > 0:
             worst = max(worst, abs(excess[i]))
         else:
@@ -58,22 +90,39 @@ def row_excess(
     return excess, worst
 
 
+@inner_fast
+def square(B: FloatArray) -> FloatArray:
+    """``B B'``."""
+    p = len(B)
+    product = np.empty((p, p))
+    for a in range(p):
+        for e in range(a + 1):
+            total = 0.0
+            for i in range(B.shape[1]):
+                total += B[a, i] * B[e, i]
+            product[a, e] = total
+            product[e, a] = total
+    return product
+
+
 @inner
 def row_curvature(
     data: Data,
     step: Step,
     v: FloatArray,
-    A: FloatArray,
+    rows: Coupling,
     active: IntArray,
     r: float,
     z: FloatArray,
 ) -> FloatArray:
-    """Generalised Jacobian of ``A x(nu)``: A (D - y y' / tau) A' on active rows.
+    """Generalised Jacobian of the excess: A (D - y y' / tau) A' + diag(give).
+
+    On active rows.
 
     ``D`` is the derivative of x at a fixed multiplier of ``sum z``; the rank-one term
     comes from that multiplier when the slots are full.
     """
-    n, p = len(v), len(active)
+    n, p, A = len(v), len(active), rows.A
     rho, lower, upper = step.rho, data.lower, data.upper
     D, y, tau = np.zeros(n), np.zeros(n), 0.0
     for j in range(n):
@@ -94,20 +143,22 @@ def row_curvature(
         else:
             y[j] = sign * np.sqrt(rho[j]) * r
             tau += abs(v[j]) * np.sqrt(rho[j]) * r * r * r
-    J = np.zeros((p, p))
-    Ay = np.zeros(p)
+    Ay, moving, count = np.zeros(p), np.empty(n, dtype=np.intp), 0
+    for j in range(n):
+        if D[j] > 0:
+            moving[count] = j
+            count += 1
+    B = np.empty((p, count))
     for a in range(p):
-        for j in range(n):
+        for i in range(count):
+            j = moving[i]
+            B[a, i] = A[active[a], j] * np.sqrt(D[j])
             Ay[a] += A[active[a], j] * y[j]
-        for e in range(a + 1):
-            t = 0.0
-            for j in range(n):
-                if D[j] > 0:
-                    t += A[active[a], j] * A[active[e], j] * D[j]
-            J[a, e] = t
-            J[e, a] = t
-    if r < step.r_most and tau > 0:
-        for a in range(p):
+    J = square(B)
+    is_full = r < step.r_most and tau > 0
+    for a in range(p):
+        J[a, a] += rows.give[active[a]]
+        if is_full:
             for e in range(p):
                 J[a, e] -= Ay[a] * Ay[e] / tau
     return J
@@ -179,7 +230,7 @@ def newton_step(
 @inner
 def prox_at(
     data: Data,
-    rows: RowData,
+    rows: Coupling,
     step: Step,
     status: IntArray,
     v: FloatArray,
@@ -196,13 +247,13 @@ def prox_at(
     shifted = shift(v, rows.A, nu)
     r = prox(data, step, status, shifted, guess, x, z)
     excess, worst = row_excess(rows, nu, x)
-    return r, shifted, row_value(step, v, nu, excess, x, z), excess, worst
+    return r, shifted, row_value(step, v, nu, excess, rows.give, x, z), excess, worst
 
 
 @inner
 def prox_rows(
     data: Data,
-    rows: RowData,
+    rows: Coupling,
     step: Step,
     status: IntArray,
     v: FloatArray,
@@ -225,10 +276,10 @@ def prox_rows(
     x_try, z_try = np.empty(len(x)), np.empty(len(x))
     damping = 1e-10
     for _ in range(NEWTON_STEPS):
-        if worst <= 1e-10 * size:
+        if worst <= ACCURACY * size:
             break
         active = active_rows(rows.equal, nu, excess)
-        J = row_curvature(data, step, shifted, rows.A, active, r, z)
+        J = row_curvature(data, step, shifted, rows, active, r, z)
         rising = False
         for _ in range(DAMPINGS):
             nu_try = newton_step(J, excess, active, rows.equal, nu, damping)

@@ -70,8 +70,8 @@ class Split:
 
 
 def is_splittable(problem: SparseQP, choice: Choice) -> bool:
-    """Whether splits are looked for: no rows, bounds or penalty, and not too large."""
-    is_plain = problem.is_free and problem.rule.penalty == 0
+    """Whether splits are looked for: no penalty, and not too large."""
+    is_plain = problem.rule.penalty == 0
     return is_plain and choice.slots >= 1 and problem.n <= MOST_VARIABLES
 
 

@@ -8,12 +8,12 @@ the relaxed minimiser and its switches, :math:`\omega_j = x_j^2 / z_j`, and
     G = x x^\top - \mathrm{diag}(\omega) + \text{for each row } j:\;
     \tfrac12 \omega_j \operatorname{sign}(R_{ij}) \text{ at } (i, j) \text{ and } (j, i)
 
-for ``i`` among the ``K - 1`` largest entries of the row.  It is sparse but for a term
-of rank one.  Steps are taken in the metric of ``P`` itself, ``(I + t G) P (I + t G)``,
-so ``P`` stays positive semidefinite.  As gradients jump, they are averaged over steps,
-and entries near the cut count in part.  Variables at which ``x`` is zero do not appear
-in ``G``; those whose ridge gets low are held up as if they did.  Whatever comes out is
-judged by ``sparse_minorant``.
+for ``i`` among the ``K - 1`` entries of the row that count most (see ``minorant.py``).
+It is sparse but for a term of rank one.  Steps are taken in the metric of ``P`` itself,
+``(I + t G) P (I + t G)``, so ``P`` stays positive semidefinite.  As gradients jump,
+they are averaged over steps, and entries near the cut count in part.  Variables at
+which ``x`` is zero do not appear in ``G``; those whose ridge gets low are held up as if
+they did.  Whatever comes out is judged by ``sparse_minorant``.
 """
 
 import time
@@ -34,15 +34,15 @@ from cardqp.exact.sparse_split import (
     highest_level,
     is_splittable,
 )
-from cardqp.minorant import ridge_unit, sparse_reach
+from cardqp.minorant import drag, ridge_unit, sparse_reach
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Gram
 from cardqp.sparsity import Choice
 
-MAX_STEPS = 80
+MAX_STEPS = 160
 """The normal end of an ascent: a count, so that results can be reproduced."""
 
-CHECKPOINTS = (16, 24, 32, 44, 58)
+CHECKPOINTS = (16, 24, 32, 44, 58, 80, 110)
 """Steps after which it is asked whether the split is good enough."""
 
 STEP_ACCURACY = 1e-4
@@ -77,6 +77,9 @@ FLAT = 1e-10
 """Eigenvalues below this share of the largest count as zero.  If more than half of them
 are, there is little to be gained: a split must not lose what is tight already."""
 
+MIXED = 0.1
+"""The share of ``Q`` in the start of an ascent where signs are known."""
+
 LARGEST_GROWTH = 1e3
 """A step must not let ``P`` outgrow ``Q`` by more than this."""
 
@@ -89,22 +92,28 @@ class Point:
     ----------
     P, R : (n, n) arrays
         The split ``Q = P + R``.
+    drag : (n, n) array
+        What the entries of ``R`` off its diagonal can take off the objective.
     ridge : (n,) array
         The ridge of the minorant.
     cut : (n,) array
-        The least magnitude in each row of ``R`` that counts.
+        The least entry in each row of the drag that counts.
     x, z : (n,) arrays
         The relaxed minimiser and its switches.
+    nu : (m,) array
+        The multipliers of the rows at which its relaxation ended.
     bound : float
         The bound, without rounding margins of the split.
     """
 
     P: FloatArray
     R: FloatArray
+    drag: FloatArray
     ridge: FloatArray
     cut: FloatArray
     x: FloatArray
     z: FloatArray
+    nu: FloatArray
     bound: float
 
 
@@ -119,14 +128,15 @@ class Bounded:
     choice: Choice
     tolerance: float
 
-    def at(self, P: FloatArray, x: FloatArray) -> Point | None:
-        """The bound at ``P``, starting at ``x``; None outside the domain."""
+    def at(self, P: FloatArray, x: FloatArray, nu: FloatArray) -> Point | None:
+        """The bound at ``P``, starting at ``x, nu``; None outside the domain."""
         Q = self.problem.quadratic.array
         if not np.abs(P).max() <= LARGEST_GROWTH * np.abs(Q).max():
             return None
         R = Q - P
-        diagonal, reach, cut = sparse_reach(R, self.problem.rule.limit)
-        ridge = 1.0 + diagonal - reach
+        entries = drag(R, self.problem.signs)
+        reach, cut = sparse_reach(entries, self.problem.rule.limit)
+        ridge = 1.0 + R.diagonal() - reach
         if not ridge.min() >= LEAST_RIDGE:
             return None
         minorant = self.problem.with_quadratic(Gram(P, np.zeros(len(P))), ridge)
@@ -134,15 +144,17 @@ class Bounded:
         # One chunk of iterations is plenty from a warm start.
         effort = Effort(self.tolerance, is_over=lambda: True)
         start = x / relaxation.unit
-        relaxed = relaxation.solve(self.choice, start, relaxation.start()[1], effort)
+        relaxed = relaxation.solve(self.choice, start, nu, effort)
         bound = tangent_bound(minorant, relaxed.anchor, relaxed.beta)
         return Point(
             P,
             R,
+            entries,
             ridge,
             cut,
             relaxed.x * relaxation.unit,
             relaxed.switches,
+            relaxed.nu,
             bound.value(self.choice),
         )
 
@@ -215,14 +227,14 @@ def _row_weights(point: Point, rows: IntArray, count: int) -> FloatArray:
     """How much each entry counts: the largest fully, those near the cut in part."""
     if count <= 0:
         return np.zeros((len(rows), len(point.x)))
-    cut = np.maximum(point.cut[rows], 1e-300)
-    weights = np.abs(point.R[rows]) / cut[:, None]
+    entries = point.drag[rows]
+    least = NEGLIGIBLE**2 * entries.max(initial=0.0) + 1e-300
+    weights = entries / np.maximum(point.cut[rows], least)[:, None]
     weights -= 1.0 - SOFTNESS
     weights /= 2.0 * SOFTNESS
     np.clip(weights, 0.0, 1.0, out=weights)
-    weights[np.arange(len(rows)), rows] = 0.0
     weights *= (count / np.maximum(weights.sum(axis=1), 1e-12))[:, None]
-    return np.minimum(weights, 1.0, out=weights)
+    return np.asarray(np.minimum(weights, 1.0, out=weights))
 
 
 class Ascent:
@@ -263,7 +275,7 @@ class Ascent:
             P *= length
             P += self.point.P
             P = 0.5 * (P + P.T)
-        return self.function.at(P, self.point.x)
+        return self.function.at(P, self.point.x, self.point.nu)
 
     def _judge(self, found: Point | None, length: float, expected: float) -> None:
         self.length = length
@@ -325,15 +337,16 @@ def optimise_split(
     Returns
     -------
     Split or None
-        A split whose bound is at least that of the start.  None for problems with rows,
-        bounds or a penalty, for large ones, and for a start that leaves no ridge.
+        A split whose bound is at least that of the start.  None for problems with a
+        penalty, for large ones, and for a start that leaves no ridge.
     """
     if not is_splittable(problem, choice):
         return None
     end = time.monotonic() + seconds
     unit = ridge_unit(problem)
     function = Bounded(in_units(problem, unit), choice, STEP_ACCURACY * size)
-    first = function.at(start * unit[:, None] * unit, np.zeros(problem.n))
+    nothing = np.zeros(problem.n), np.zeros(len(problem.rows))
+    first = function.at(start * unit[:, None] * unit, *nothing)
     if first is None:
         return None
     ascent = Ascent(function, first, upper_bound)
@@ -357,41 +370,42 @@ def optimise_split(
 
 
 def in_units(problem: SparseQP, unit: FloatArray) -> SparseQP:
-    """A free problem in other units of the variables."""
+    """A problem in other units of the variables."""
     Q = unit[:, None] * problem.quadratic.dense() * unit
     return SparseQP(
         Gram(Q, problem.quadratic.defect * unit**2),
         problem.c * unit,
         eta=problem.eta / unit**2,
         sparsity=problem.sparsity,
+        A=problem.A * unit,
+        b=problem.b,
+        A_eq=problem.A_eq * unit,
+        b_eq=problem.b_eq,
+        lower=problem.lower / unit,
+        upper=problem.upper / unit,
         constant=problem.constant,
     )
 
 
-def tightest_split(
-    problem: SparseQP,
-    choice: Choice,
-    upper_bound: float,
-    size: float,
-    is_over: Callable[[], bool],
-    is_enough: Callable[[Split], bool],
-) -> Split | None:
-    """The sparse minorant to which an ascent from a high level leads.
+def level_start(problem: SparseQP, choice: Choice) -> FloatArray | None:
+    """Where to start an ascent: what is above a high level of the eigenvalues.
 
-    The arguments are those of :func:`optimise_split`.
+    None where splits are not looked for, or would not gain much.
     """
     if not is_splittable(problem, choice):
         return None
     levels = Levels.of(problem)
     if np.count_nonzero(levels.values > FLAT * levels.values[0]) < 0.5 * problem.n:
         return None
+    return levels.above(highest_level(problem, levels))
+
+
+def signed_start(problem: SparseQP) -> FloatArray:
+    """Where to start an ascent if signs are known.
+
+    Little may be left of ``Q`` above a high level then, and steps relative to ``P``
+    would lead nowhere: something of ``Q`` itself is mixed in.
+    """
+    levels = Levels.of(problem)
     start = levels.above(highest_level(problem, levels))
-    return optimise_split(
-        problem,
-        choice,
-        start,
-        upper_bound,
-        size,
-        is_over=is_over,
-        is_enough=is_enough,
-    )
+    return np.asarray((1.0 - MIXED) * start + MIXED * problem.quadratic.dense())

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.certificate import Certificate, ProofLog, RootStep
+from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import SupportFit
 from cardqp.exact.incumbent import improve
@@ -37,6 +37,8 @@ class Node(NamedTuple):
         The nonzeros of the point to start from, in scaled units.
     nu : array
         Multipliers of the rows.
+    look : Kind
+        Which problem to relax first: the one that did better for the parent.
     """
 
     bound: float
@@ -46,6 +48,7 @@ class Node(NamedTuple):
     entries: IntArray
     values: FloatArray
     nu: FloatArray
+    look: Kind = Kind.POINT
 
 
 @dataclass(slots=True)
@@ -85,6 +88,8 @@ class Tree:
         Branches processed, and branches begun.
     tightened : float
         How many variables there were when a diagonal was last optimised.
+    split : float
+        The same for a split by signs.
     tried : set of bytes
         Supports that have been fitted.
     """
@@ -108,8 +113,9 @@ class Tree:
     n_nodes: int = 0
     n_created: int = 0
     tightened: float = np.inf
+    split: float = np.inf
     tried: set[bytes] = field(default_factory=set)
-    _relaxation: Relaxation | None = None
+    _relaxations: dict[Kind, Relaxation] = field(default_factory=dict)
 
     @classmethod
     def plant(cls, problem: SparseQP, view: View | None = None) -> "Tree":
@@ -120,10 +126,26 @@ class Tree:
 
     @property
     def relaxation(self) -> Relaxation:
-        """The relaxation of the problem as it is seen, prepared when first needed."""
-        if self._relaxation is None:
-            self._relaxation = Relaxation.prepare(self.view.problem)
-        return self._relaxation
+        """The relaxation of the problem as it is seen."""
+        return self.relaxation_of(Kind.POINT)
+
+    def relaxation_of(self, look: Kind) -> Relaxation:
+        """The relaxation whose dual points prove branches in a certain way.
+
+        It is prepared when it is first needed.
+        """
+        if look == Kind.FULL and not self.has_two_looks:
+            look = Kind.POINT
+        if look not in self._relaxations:
+            is_full = look == Kind.FULL
+            problem = self.view.full if is_full else self.view.problem
+            self._relaxations[look] = Relaxation.prepare(problem, is_reused=True)
+        return self._relaxations[look]
+
+    @property
+    def has_two_looks(self) -> bool:
+        """Whether a sparse minorant has taken the place of the problem."""
+        return self.view.full is not self.view.problem
 
     def offer(self, fit: SupportFit) -> None:
         """Keep a feasible point of the view if it is the best."""
@@ -145,7 +167,7 @@ class Tree:
         """Take a step at the root."""
         self.steps.append(step)
         if view.problem is not self.view.problem:
-            self._relaxation = None
+            self._relaxations = {}
         self.view = view
 
     def begin(self, accuracy: float) -> None:
@@ -171,7 +193,7 @@ class Tree:
     def _new_log(self, accuracy: float) -> ProofLog:
         x, problem = self.best.x, self.view.problem
         single = False
-        if x is not None:
+        if x is not None and problem.is_free:
             size, loss = np.abs(x).max(initial=0.0), self.problem.magnitude(x)
             reach = (np.abs(problem.c) / problem.ridge).max()
             fits = size > 1e-25 and reach < 1e25

@@ -28,9 +28,14 @@ _NONE = np.zeros(0, dtype=np.intp)
 NODE_SLACK = 0.1
 """How well the relaxation of a branch that must be split is solved."""
 
-ROUND_EVERY = 8
-"""One in so many relaxations of free problems is rounded to a support: swaps have
-usually found the best one before the first."""
+ROUND_EVERY, ROUND_FIRST = 8, 200
+"""One in so many relaxations is rounded to a support, and with rows or bounds the first
+ones: without them swaps have usually found the best support before that."""
+
+
+FEW_SLOTS = 3
+"""Branches with so few slots are relaxed with and without the sparse minorant, which
+is not exact at leaves."""
 
 
 @dataclass(slots=True)
@@ -124,7 +129,16 @@ class Visit:
                 status = status.copy()
                 status[self.branch] = 1 - 2 * child
             nodes.append(
-                Node(bound, height, first + child, status, index, value, self.nu)
+                Node(
+                    bound,
+                    height,
+                    first + child,
+                    status,
+                    index,
+                    value,
+                    self.nu,
+                    self.kind,
+                )
             )
         return nodes
 
@@ -166,7 +180,7 @@ class Visitor:
                 return visit
         if self._is_leaf(n_free, slots):
             return self._solve(node, slots)
-        return self._relax(node, slots)
+        return self._look_twice(node, slots)
 
     def _complete(self, node: Node, slots: int) -> Visit | None:
         """Try every way to fill the slots; None if rounding would tell too much."""
@@ -193,11 +207,12 @@ class Visitor:
     def _solve(self, node: Node, slots: int) -> Visit:
         """Solve the quadratic program that a branch has come down to."""
         support = np.flatnonzero(node.status > 0 if slots == 0 else node.status >= 0)
-        fit = fit_support(self.problem, support)
+        fit = fit_support(self.tree.view.full, support)
         if fit.x is None:
             return self._empty(node) or Visit(node, closed=node.bound)
-        scaled, beta = fit.x / self.tree.relaxation.unit, fit.beta
-        visit, *_ = self._assess(node, slots, scaled, beta)
+        look = Kind.FULL if self.tree.has_two_looks else Kind.POINT
+        scaled, beta = fit.x / self.tree.relaxation_of(look).unit, fit.beta
+        visit, *_ = self._assess(node, slots, look, scaled, beta)
         visit.closed, visit.fit = visit.bound, fit
         return visit
 
@@ -212,13 +227,13 @@ class Visitor:
         return Visit(node, Kind.RAY, beta=ray)
 
     def _assess(
-        self, node: Node, slots: int, anchor: FloatArray, beta: FloatArray
+        self, node: Node, slots: int, look: Kind, anchor: FloatArray, beta: FloatArray
     ) -> tuple[Visit, FloatArray, FloatArray, FloatArray]:
         """What a dual point, with the anchor in scaled units, proves about a branch.
 
         Also the bounds with each variable switched on and off, and their costs.
         """
-        relaxation, log = self.tree.relaxation, self.tree.log
+        relaxation, log = self.tree.relaxation_of(look), self.tree.log
         single = log is not None and log.is_single
         index, point = round_anchor(anchor, relaxation.unit, single)
         value, least, decided, on, off, costs = assess(
@@ -231,15 +246,26 @@ class Visitor:
             beta * relaxation.row_scale,
             self.cutoff,
         )
-        visit = Visit(node, Kind.POINT, index, point, beta, decided, least)
+        visit = Visit(node, look, index, point, beta, decided, least)
         visit.bound = max(value, node.bound)
         return visit, on, off, costs
 
-    def _relax(self, node: Node, slots: int) -> Visit:
+    def _look_twice(self, node: Node, slots: int) -> Visit:
+        """Relax a branch, near the leaves also without the sparse minorant."""
+        first = self._relax(node, slots, node.look)
+        if not self.tree.has_two_looks or not first.children or slots > FEW_SLOTS:
+            return first
+        other = Kind.POINT if node.look == Kind.FULL else Kind.FULL
+        second = self._relax(node, slots, other)
+        return second if second.bound > first.bound or not second.children else first
+
+    def _relax(self, node: Node, slots: int, look: Kind) -> Visit:
         """Relax a branch; close it or split it."""
-        relaxation = self.tree.relaxation
+        relaxation = self.tree.relaxation_of(look)
         x, nu = np.zeros(self.problem.n), node.nu.copy()
         x[node.entries] = node.values
+        change = self.tree.relaxation.unit / relaxation.unit
+        x *= change
         _, anchor, beta, z, worst, _ = kernels.relax(
             relaxation.data,
             relaxation.rows,
@@ -257,13 +283,14 @@ class Visitor:
         if not (np.isfinite(anchor).all() and np.isfinite(beta).all()):
             anchor, beta = np.zeros(len(x)), np.zeros(len(nu))
         visit, on, off, costs = self._assess(
-            node, slots, anchor, beta / relaxation.row_scale
+            node, slots, look, anchor, beta / relaxation.row_scale
         )
         if visit.bound >= self.cutoff:
             visit.closed = visit.bound
             return visit
-        visit.x, visit.nu = x, nu
-        if self.tree.supports is None or node.position % ROUND_EVERY == 0:
+        visit.x, visit.nu = x / change, nu
+        is_early = self.tree.supports is None and node.position < ROUND_FIRST
+        if is_early or node.position % ROUND_EVERY == 0:
             visit.support = self._round(node, z)
         by_share = self.tree.supports is not None
         branch = most_undecided(relaxation.data.w, visit.status, x, z, costs, by_share)
