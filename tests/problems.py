@@ -6,6 +6,7 @@ a least-distance problem and solved by nonnegative least squares (Lawson and Han
 """
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import scipy.linalg
@@ -41,6 +42,13 @@ KINDS = (
     "thresholds, forced",
     "thresholds, penalty",
     "infeasible thresholds",
+    "groups",
+    "groups alone",
+    "groups, rows",
+    "groups, thresholds",
+    "groups, forced",
+    "groups, penalty",
+    "infeasible in groups",
 )
 
 
@@ -98,6 +106,11 @@ def _settings(kind, rng, n, s):
         "upper": other.uniform(0.6, 1.2, n),
     }
     budget = {"A_eq": np.ones((1, n)), "b_eq": [1.0]}
+    labels = other.integers(-1, 3, n)
+    labels[0] = 2
+    counts = np.bincount(labels[forced] + 1, minlength=4)[1:]
+    groups = {"groups": labels, "group_sparsity": other.integers(0, 3, 3)}
+    roomy = {"groups": labels, "group_sparsity": np.maximum(counts, 1)}
     everything = {"penalty": penalty, "A": A, "b": b, "A_eq": A_eq[:1]}
     return {
         "penalty": {"penalty": penalty, "sparsity": None},
@@ -113,6 +126,16 @@ def _settings(kind, rng, n, s):
         "thresholds, budget": {**thresholds, **budget},
         "thresholds, forced": {**thresholds, "forced_in": forced, "A": A, "b": b},
         "thresholds, penalty": {**thresholds, "penalty": penalty, "A": A, "b": b},
+        "groups": groups,
+        "groups alone": {**groups, "sparsity": None},
+        "groups, rows": {**groups, "A": A, "b": b, **box()},
+        "groups, thresholds": {**groups, **thresholds, **budget},
+        "groups, forced": {**roomy, "forced_in": forced, "lower": np.zeros(n)},
+        "groups, penalty": {**groups, "penalty": penalty, "A": A[:1], "b": b[:1]},
+        "infeasible in groups": {
+            **{"groups": np.arange(n) % 2, "group_sparsity": [1, 0], "lower": 0.0},
+            **{"upper": 0.9, **budget},
+        },
         "infeasible thresholds": {"lower": 0.6, "upper": 0.9, **budget},
         "rows": {"A": A, "b": b},
         "equality": {"A_eq": A_eq, "b_eq": b_eq},
@@ -143,6 +166,7 @@ def enumerate_optimum(problem):
     most = problem.n if problem.sparsity is None else problem.sparsity
     # Without a penalty and thresholds, larger supports are never worse.
     is_monotone = penalty == 0 and (problem.lower <= 0).all()
+    is_monotone = is_monotone and problem.groups is None
     allowed = np.setdiff1d(np.arange(problem.n), problem.forced_out)
     most = min(most, len(allowed))
     sizes = [most] if is_monotone else range(most + 1)
@@ -150,6 +174,10 @@ def enumerate_optimum(problem):
         for support in itertools.combinations(allowed, size):
             if not set(problem.forced_in) <= set(support):
                 continue
+            if problem.groups is not None:
+                used = Counter(problem.groups[list(support)].tolist())
+                if any(used[g] > k for g, k in enumerate(problem.group_sparsity)):
+                    continue
             value = support_optimum(problem, list(support))
             if value + penalty * size < best:
                 best, best_support = value + penalty * size, support

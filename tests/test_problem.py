@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
-from cardqp import ProblemError, SparseQP
+from cardqp import ProblemError, SparseQP, solve
 from cardqp.quadratic import Factor
 from tests.problems import KINDS, random_problem
 
@@ -362,3 +362,47 @@ def test_feasibility_of_thresholds_and_forced_variables():
     assert problem.feasibility([0.5, 0.0, 1.0]).holds()
     for wrong in ([0.0, 0.0, 0.5], [0.5, 0.1, 0.0], [0.5, 0.0, 0.2]):
         assert problem.feasibility(wrong).bounds > 0.1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"groups": [0, 0, 1]}, "belong together"),
+        ({"group_sparsity": 1}, "belong together"),
+        ({"groups": [0, 1], "group_sparsity": 1}, "each of the 3 variables"),
+        ({"groups": [0.0, 1.0, 1.0], "group_sparsity": 1}, "counted from 0"),
+        ({"groups": [0, -2, 1], "group_sparsity": 1}, "-1 for none"),
+        ({"groups": [0, 0, 1], "group_sparsity": -1}, "must be a count"),
+        ({"groups": [0, 0, 1], "group_sparsity": 0.5}, "must be a count"),
+        ({"groups": [0, 0, 1], "group_sparsity": [[1]]}, "must be a count"),
+        ({"groups": [0, 0, 1], "group_sparsity": [1]}, "each of the 2 groups"),
+        (
+            {"groups": [0, 0, 1], "group_sparsity": 1, "forced_in": [0, 1]},
+            "names 2 variables of group 0",
+        ),
+    ],
+)
+def test_groups_that_are_refused(settings, message):
+    with pytest.raises(ProblemError, match=message):
+        SparseQP(np.eye(3), np.ones(3), eta=1.0, sparsity=2, **settings)
+
+
+def test_groups_in_and_out(tmp_path):
+    labels = [0, 1, 0, -1]
+    settings = {"eta": 1.0, "groups": labels, "group_sparsity": [1, 0]}
+    problem = SparseQP(np.eye(4), -np.arange(1.0, 5.0), **settings)
+    assert problem.rule.limit == 2
+    assert repr(problem) == "SparseQP(n=4, groups=2)"
+    assert problem.feasibility([1.0, 0.0, 1.0, 0.0]).cardinality == 1
+    assert problem.feasibility([0.0, 0.0, 1.0, 1.0]).holds()
+    assert solve(problem).support.tolist() == [2, 3]
+    assert problem.restrict(np.array([1, 2])).groups.tolist() == [1, 0]
+    problem.save(tmp_path / "p.npz")
+    loaded = SparseQP.load(tmp_path / "p.npz")
+    assert loaded.groups.tolist() == labels
+    assert loaded.group_sparsity.tolist() == [1, 0]
+
+
+def test_groups_without_members_do_not_count():
+    settings = {"eta": 1.0, "sparsity": 2, "groups": [-1, -1], "group_sparsity": 1}
+    assert SparseQP(np.eye(2), np.ones(2), **settings).is_free

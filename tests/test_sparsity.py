@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from cardqp.sparsity import Choice, SupportRule, smallest
+from cardqp.sparsity import Choice, Groups, SupportRule, smallest
 
 
 def test_ties_go_to_the_smaller_index():
@@ -16,25 +16,45 @@ def test_ties_go_to_the_smaller_index():
 def brute_total(costs, choice):
     inside = np.flatnonzero(choice.inside)
     free = np.flatnonzero(choice.free)
-    if len(inside) > choice.limit:
-        return np.inf
     return min(
-        costs[inside].sum() + costs[list(chosen)].sum()
-        for size in range(min(choice.slots, len(free)) + 1)
-        for chosen in itertools.combinations(free, size)
+        (
+            costs[inside].sum() + costs[list(chosen)].sum()
+            for size in range(min(choice.slots, len(free)) + 1)
+            for chosen in itertools.combinations(free, size)
+            if is_allowed([*inside, *chosen], choice)
+        ),
+        default=np.inf,
     )
 
 
+def is_allowed(support, choice):
+    if len(support) > choice.limit:
+        return False
+    if choice.groups is None:
+        return True
+    labels, limits = choice.groups.labels, choice.groups.limits
+    return all(
+        sum(labels[j] == group for j in support) <= limit
+        for group, limit in enumerate(limits)
+    )
+
+
+@pytest.mark.parametrize("has_groups", [False, True])
 @pytest.mark.parametrize("seed", range(200))
-def test_totals_and_penalties_equal_enumeration(seed):
+def test_totals_and_penalties_equal_enumeration(seed, has_groups):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
     costs = np.round(rng.standard_normal(n) - 0.3, 1)
     state = rng.integers(-1, 2, n)
-    choice = Choice(state == 1, state == -1, limit=int(rng.integers(0, n + 1)))
+    limit, groups = int(rng.integers(0, n + 1)), None
+    if has_groups:
+        state[rng.random(n) < 0.5] = 0
+        groups = Groups(rng.integers(-1, 3, n), rng.integers(0, 3, 3))
+    choice = Choice(state == 1, state == -1, limit, groups)
     total = choice.total(costs)
     assert total == pytest.approx(brute_total(costs, choice), abs=1e-12)
-    if choice.slots < 0:
+    assert choice.is_empty == np.isinf(total)
+    if choice.is_empty:
         return
     on, off = choice.penalties(costs)
     for j in np.flatnonzero(choice.free):
@@ -43,6 +63,30 @@ def test_totals_and_penalties_equal_enumeration(seed):
         without_j = brute_total(costs, choice.decide(none, one))
         assert total + on[j] == pytest.approx(with_j, abs=1e-12)
         assert total + off[j] == pytest.approx(without_j, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_the_rule_selects_the_cheapest_support_of_groups(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 8))
+    costs = np.round(rng.standard_normal(n) - 0.3, 1)
+    groups = Groups(rng.integers(-1, 3, n), rng.integers(0, 3, 3))
+    rule = SupportRule(int(rng.integers(0, n + 1)), groups=groups)
+    support = rule.select(costs)
+    nothing = Choice.of_status(np.zeros(n, dtype=np.int8), rule)
+    assert costs[support].sum() == pytest.approx(brute_total(costs, nothing))
+    assert rule.excess(support) == 0
+    assert len(support) <= groups.most
+
+
+def test_what_a_support_has_too_many():
+    groups = Groups(np.array([0, 0, 0, 1, -1]), np.array([1, 2]))
+    rule = SupportRule(4, groups=groups)
+    assert rule.excess(np.array([0, 3, 4])) == 0
+    assert rule.excess(np.array([0, 1, 2])) == 2
+    assert rule.excess(np.arange(5)) == 2
+    assert SupportRule(4).excess(np.arange(5)) == 1
+    assert groups.most == 3
 
 
 def test_smallest():

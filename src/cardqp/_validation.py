@@ -202,6 +202,49 @@ def forced_out(value: ArrayLike | None, n: int, inside: IntArray) -> IntArray:
     return unique
 
 
+def groups(
+    labels: ArrayLike | None, limits: ArrayLike | None, n: int, inside: IntArray
+) -> tuple[IntArray | None, IntArray | None]:
+    """The group of each variable and the limit of each group, or neither."""
+    if labels is None and limits is None:
+        return None, None
+    if labels is None or limits is None:
+        raise ProblemError(
+            "`groups` and `group_sparsity` belong together: give both or neither."
+        )
+    given = np.asarray(labels)
+    if given.shape != (n,) or given.dtype.kind not in "iu" or (given < -1).any():
+        raise ProblemError(
+            f"`groups` must give the group of each of the {n} variables, counted from "
+            f"0, or -1 for none: it is {labels!r}."
+        )
+    count = int(given.max(initial=-1)) + 1
+    allowed = np.asarray(limits)
+    if allowed.dtype.kind not in "iu" or (allowed < 0).any() or allowed.ndim > 1:
+        raise ProblemError(
+            "`group_sparsity` must be a count, or one for each group: it is "
+            f"{limits!r}."
+        )
+    if allowed.ndim == 1 and len(allowed) < count:
+        raise ProblemError(
+            f"`group_sparsity` must have an entry for each of the {count} groups: it "
+            f"has {len(allowed)}."
+        )
+    each = np.full(count, allowed) if allowed.ndim == 0 else allowed.copy()
+    used = np.bincount(given[inside] + 1, minlength=len(each) + 1)[1:]
+    if (over := np.flatnonzero(used > each)).size:
+        raise ProblemError(
+            f"`forced_in` must leave room: it names {used[over[0]]} variables of group "
+            f"{over[0]}, whose `group_sparsity` is {each[over[0]]}."
+        )
+    if count == 0:
+        return None, None
+    pair = given.astype(np.intp), each.astype(np.intp)
+    for array in pair:
+        array.setflags(write=False)
+    return pair
+
+
 def indices(name: str, value: ArrayLike | None, n: int) -> IntArray:
     """Distinct indices of variables in order."""
     given = np.atleast_1d(np.asarray([] if value is None else value))

@@ -165,13 +165,9 @@ def solve(
 
 
 def _offer_start(run: Run, start: FloatArray) -> None:
-    """Fit the support of a guess, as much of it as is allowed."""
-    problem = run.problem
-    forced = np.concatenate([problem.forced_in, problem.forced_out])
-    others = np.setdiff1d(np.flatnonzero(start), forced)
-    room = problem.rule.limit - len(problem.forced_in)
-    support = np.union1d(problem.forced_in, others[:room])
-    run.offer(fit_support(problem, support).x)
+    """Fit the support of a guess, as much of it as is allowed, large entries first."""
+    support = run.problem.rule.select(-np.abs(start))
+    run.offer(fit_support(run.problem, support).x)
 
 
 def _executor(threads: int) -> AbstractContextManager[Executor | None]:

@@ -16,11 +16,12 @@ from cardqp.exceptions import ProblemError
 from cardqp.feasibility import Feasibility
 from cardqp.quadratic import Factor, Gram, QuadraticForm
 from cardqp.rows import Rows
-from cardqp.sparsity import Choice, SupportRule
+from cardqp.sparsity import Choice, Groups, SupportRule
 
 _STORED = (
     *("c", "eta", "sparsity", "penalty", "A", "b", "A_eq", "b_eq"),
-    *("lower", "upper", "forced_in", "forced_out", "constant", "names"),
+    *("lower", "upper", "forced_in", "forced_out", "groups", "group_sparsity"),
+    *("constant", "names"),
 )
 
 
@@ -56,6 +57,9 @@ class SparseQP:
         places, pays its price and is within its bounds, whatever its value.
     forced_out : sequence of int, optional
         Variables that are zero.
+    groups, group_sparsity : (n,) array of int and int or sequence of int, optional
+        The group of each variable, counted from 0, -1 for none; and the largest number
+        of nonzeros in each group, or in all of them alike.
     constant : float
         Added to every objective value and bound; relative gaps refer to the sum.
     names : sequence of str, optional
@@ -85,6 +89,8 @@ class SparseQP:
     upper: FloatArray
     forced_in: IntArray
     forced_out: IntArray
+    groups: IntArray | None
+    group_sparsity: IntArray | None
     constant: float
     names: tuple[str, ...] | None
 
@@ -105,12 +111,14 @@ class SparseQP:
         upper: ArrayLike | None = None,
         forced_in: ArrayLike | None = None,
         forced_out: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        group_sparsity: ArrayLike | None = None,
         constant: float = 0.0,
         names: Sequence[str] | None = None,
     ) -> None:
         form = Q if isinstance(Q, Gram | Factor) else check.quadratic_matrix(Q)
         n = form.n
-        if sparsity is None and penalty is None:
+        if sparsity is None and penalty is None and groups is None:
             raise ProblemError(
                 "`sparsity` or `penalty` is missing: give the largest number of "
                 "nonzeros, the price of each nonzero, or both."
@@ -118,6 +126,7 @@ class SparseQP:
         low, high = check.bounds(lower, upper, n)
         limit = check.sparsity(sparsity, n)
         inside = check.forced_in(forced_in, n, limit)
+        labels, group_limits = check.groups(groups, group_sparsity, n, inside)
         self._fill(
             quadratic=form,
             c=check.vector("c", c, n),
@@ -132,6 +141,8 @@ class SparseQP:
             upper=high,
             forced_in=inside,
             forced_out=check.forced_out(forced_out, n, inside),
+            groups=labels,
+            group_sparsity=group_limits,
             constant=check.scalar("constant", constant),
             names=check.names(names, n),
         )
@@ -257,13 +268,17 @@ class SparseQP:
     def rule(self) -> SupportRule:
         """The support rule: how many nonzeros, at what price."""
         limit = self.n if self.sparsity is None else self.sparsity
+        groups = None
+        if self.groups is not None and self.group_sparsity is not None:
+            groups = Groups(self.groups, self.group_sparsity)
+            limit = min(limit, groups.most)
         penalty = self.penalty or 0.0
-        return SupportRule(limit, penalty, self.forced_in, self.forced_out)
+        return SupportRule(limit, penalty, self.forced_in, self.forced_out, groups)
 
     @property
     def root(self) -> Choice:
         """The branch with all supports: what is forced is switched on, or off."""
-        nothing = Choice.root(self.n, self.rule.limit)
+        nothing = Choice.of_status(np.zeros(self.n, dtype=np.int8), self.rule)
         return nothing.decide(self.forced_in, self.forced_out)
 
     def support_of(self, x: FloatArray) -> IntArray:
@@ -272,9 +287,9 @@ class SparseQP:
 
     @cached_property
     def is_free(self) -> bool:
-        """Whether there are neither rows nor bounds."""
+        """Whether there are neither rows nor bounds nor groups."""
         unbounded = np.isinf(self.lower).all() and np.isinf(self.upper).all()
-        return len(self.rows) == 0 and bool(unbounded)
+        return len(self.rows) == 0 and self.groups is None and bool(unbounded)
 
     @cached_property
     def is_semicontinuous(self) -> BoolArray:
@@ -325,7 +340,7 @@ class SparseQP:
             rows=float(relative[~is_equality].max(initial=0.0)),
             equalities=float(relative[is_equality].max(initial=0.0)),
             bounds=float(outside.max(initial=0.0)),
-            cardinality=max(len(self.support_of(x)) - self.rule.limit, 0),
+            cardinality=self.rule.excess(self.support_of(x)),
         )
 
     def restrict(self, indices: IntArray) -> "SparseQP":
@@ -347,6 +362,7 @@ class SparseQP:
             upper=self.upper[indices],
             forced_in=forced_in,
             forced_out=np.flatnonzero(np.isin(indices, self.forced_out)),
+            groups=None if self.groups is None else self.groups[indices],
             names=None if self.names is None else tuple(self.names[j] for j in indices),
         )
 
@@ -428,6 +444,8 @@ class SparseQP:
         parts += [f"sparsity={self.sparsity}"] if self.sparsity is not None else []
         parts += [f"penalty={self.penalty:g}"] if self.penalty is not None else []
         parts += [f"rows={len(self.rows)}"] if len(self.rows) else []
+        if self.group_sparsity is not None:
+            parts.append(f"groups={len(self.group_sparsity)}")
         return f"SparseQP({', '.join(parts)})"
 
 

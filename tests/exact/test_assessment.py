@@ -19,6 +19,8 @@ def random_branch(problem, rng):
     inside = np.flatnonzero(status > 0)
     status[inside[problem.rule.limit :]] = 0
     status[int(rng.integers(problem.n))] = 0
+    while Choice.of_status(status, problem.rule).is_empty:
+        status[np.flatnonzero(status > 0)[0]] = 0
     return status
 
 
@@ -30,7 +32,7 @@ def test_the_compiled_theorems_agree_with_the_plain_ones(kind, seed):
     relaxation = Relaxation.prepare(problem)
     for _ in range(5):
         status = random_branch(problem, rng)
-        choice = Choice.of_status(status, problem.rule.limit)
+        choice = Choice.of_status(status, problem.rule)
         anchor = rng.standard_normal(problem.n) * (rng.random(problem.n) < 0.6)
         anchor *= relaxation.unit
         beta = np.abs(rng.standard_normal(len(problem.rows)))

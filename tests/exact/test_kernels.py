@@ -28,6 +28,8 @@ def prox_data(lower, upper, *, direction=None, sigma=0.0):
         lower=lower,
         upper=upper,
         is_open=bool(np.isinf(lower).all() and np.isinf(upper).all()),
+        group=np.full(n, -1),
+        group_limits=np.zeros(0, dtype=int),
         theta=0.0,
         lipschitz=1.0,
         direction=np.zeros((1, n)) if direction is None else direction[None, :],
@@ -42,7 +44,9 @@ def form(M, is_gram):
 
 
 def prox_step(rho, status, slots, r_most=np.inf, size=1.0):
-    return Step(size, rho, np.sqrt(rho), np.flatnonzero(status == 0), slots, r_most)
+    free, cap = np.flatnonzero(status == 0), np.full(len(rho), np.inf)
+    no_groups = np.zeros(0, dtype=int)
+    return Step(size, rho, np.sqrt(rho), free, slots, r_most, no_groups, cap)
 
 
 def prox_problem(seed, kind):

@@ -13,11 +13,11 @@ from cardqp._typing import UNIT_ROUNDOFF, BoolArray, Float, FloatArray, IntArray
 from cardqp.certificate.completions import completion_bound, gain_error
 from cardqp.certificate.dual_proof import is_array
 from cardqp.certificate.proof_tree import WITH_RECORD, Kind, ProofTree
-from cardqp.dual.bound import evaluate
+from cardqp.dual.bound import SeparableBound, evaluate
 from cardqp.dual.ray import proves_empty
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
-from cardqp.sparsity import Choice
+from cardqp.sparsity import Choice, SupportRule
 
 BATCH = 256
 """How many branches are evaluated together."""
@@ -157,7 +157,7 @@ class Replay:
 
     def _is_empty(self, branch: OpenBranch) -> bool:
         ray = self.tree.beta[self.tree.record[branch.position]]
-        choice = Choice.of_status(branch.status, self.problem.rule.limit)
+        choice = Choice.of_status(branch.status, self.problem.rule)
         return proves_empty(self.problem, ray, choice)
 
     def _evaluate(self, batch: list[OpenBranch], problem: SparseQP) -> list[OpenBranch]:
@@ -172,7 +172,7 @@ class Replay:
         with np.errstate(over="ignore", invalid="ignore"):
             minorant = problem.quadratic.tangent(anchors)
             base, costs = evaluate(problem, minorant, self.tree.beta[records])
-            bounds = _Bounds.of(base, costs, status, problem.rule.limit)
+            bounds = _Bounds.of(base, costs, status, problem.rule)
         floor = np.maximum(floor, bounds.value)
         has_child = self.tree.child[position] > 0
         self._close(floor[~has_child].min(initial=np.inf))
@@ -241,10 +241,12 @@ class _Bounds:
 
     @classmethod
     def of(
-        cls, base: Float, costs: FloatArray, status: IntArray, limit: int
+        cls, base: Float, costs: FloatArray, status: IntArray, rule: SupportRule
     ) -> "_Bounds":
         """The bounds from base, costs and what is decided."""
-        n = status.shape[1]
+        if rule.groups is not None:
+            return cls._one_by_one(base, costs, status, rule)
+        n, limit = status.shape[1], rule.limit
         inside = np.where(status > 0, costs, 0.0)
         gains = np.where(status == 0, np.maximum(-costs, 0.0), 0.0)
         slots = limit - np.count_nonzero(status > 0, axis=1)
@@ -267,6 +269,21 @@ class _Bounds:
         on[slots <= 0] = np.inf
         is_empty = slots < 0
         value[is_empty], off[is_empty] = np.inf, np.inf
+        return cls(value, on, off)
+
+    @classmethod
+    def _one_by_one(
+        cls, base: Float, costs: FloatArray, status: IntArray, rule: SupportRule
+    ) -> "_Bounds":
+        """The same with groups."""
+        value, on, off = np.empty(len(status)), costs.copy(), costs.copy()
+        for i, decided in enumerate(status):
+            choice = Choice.of_status(decided, rule)
+            bound = SeparableBound(
+                float(np.broadcast_to(base, len(status))[i]), costs[i]
+            )
+            value[i] = bound.value(choice)
+            on[i], off[i] = bound.fixing_bounds(choice)
         return cls(value, on, off)
 
 

@@ -85,6 +85,15 @@ def pick(values: FloatArray, kept: IntArray) -> FloatArray:
 
 
 @inner
+def pick_labels(labels: IntArray, kept: IntArray) -> IntArray:
+    """Some entries of an array of integers."""
+    result = np.empty(len(kept), dtype=np.intp)
+    for a in range(len(kept)):
+        result[a] = labels[kept[a]]
+    return result
+
+
+@inner
 def pick_columns(A: FloatArray, kept: IntArray) -> FloatArray:
     """Some columns of a matrix."""
     part = np.empty((len(A), len(kept)))

@@ -13,6 +13,7 @@ from cardqp._compiled import compiled, inner
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.exact.arrays import largest_sum, multiply_rows
 from cardqp.exact.data import Data, RowData
+from cardqp.exact.grouped import exchanges
 
 
 class Margins(NamedTuple):
@@ -171,6 +172,16 @@ def total_cost(
     return total - gained, size + gained, last, following
 
 
+@inner
+def inside_cost(costs: FloatArray, status: IntArray) -> float:
+    """What the variables cost that are switched on."""
+    total = 0.0
+    for j in range(len(costs)):
+        if status[j] > 0:
+            total += costs[j]
+    return total
+
+
 @compiled
 def assess(
     data: Data,
@@ -203,6 +214,13 @@ def assess(
         on[j], off[j] = -np.inf, -np.inf
     base, costs = price(data, rows, margins, status, anchor, beta)
     total, size, last, following = total_cost(costs, status, slots)
+    is_grouped, lasts, followings = len(data.group_limits) > 0, costs, costs
+    if is_grouped:
+        gains = np.zeros(n)
+        for j in range(n):
+            gains[j] = max(-costs[j], 0.0) if status[j] == 0 else 0.0
+        gained, lasts, followings = exchanges(data, status, gains, slots)
+        total = inside_cost(costs, status) - gained
     value = base + total - (n + 8) * UNIT_ROUNDOFF * (abs(base) + size)
     if not value > -np.inf:
         return -np.inf, least, decided, on, off, costs
@@ -210,6 +228,8 @@ def assess(
     for j in range(n):
         if status[j] != 0:
             continue
+        if is_grouped:
+            last, following = lasts[j], followings[j]
         on[j] = np.inf if slots == 0 else start + shrink * max(costs[j] + last, 0.0)
         off[j] = start + shrink * max(-costs[j] - following, 0.0)
         if on[j] >= cutoff:

@@ -17,7 +17,9 @@ class Data(NamedTuple):
     c, w, lower, upper : (n,) arrays
         Slope, ridge and bounds.
     is_open : bool
-        Whether no variable has a bound.
+        Whether no variable has a bound, or is in a group.
+    group, group_limits : int arrays
+        The group of each variable, -1 for none, and the limits of the groups.
     theta : float
         The price of a nonzero.
     lipschitz, direction, sigma
@@ -32,6 +34,8 @@ class Data(NamedTuple):
     lower: FloatArray
     upper: FloatArray
     is_open: bool
+    group: IntArray
+    group_limits: IntArray
     theta: float
     lipschitz: float
     direction: FloatArray
@@ -88,6 +92,10 @@ class Step(NamedTuple):
         How many of them may be switched on.
     r_most : float
         The largest ``r``, set by the price of a nonzero.
+    group_slots : int array
+        How many free variables may be switched on in each group.
+    cap : (n,) array
+        The largest ``r`` of each variable, set by its group; changed by the prox.
     """
 
     size: float
@@ -96,3 +104,5 @@ class Step(NamedTuple):
     free: IntArray
     slots: float
     r_most: float
+    group_slots: IntArray
+    cap: FloatArray

@@ -8,7 +8,7 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.dual.separable import separable_minimum
 from cardqp.problem import SparseQP
-from cardqp.sparsity import Choice
+from cardqp.sparsity import Choice, SupportRule
 
 MAX_SWAPS = 1000
 ENTERING = 5
@@ -21,8 +21,12 @@ IMPROVEMENT = 1e-12
 def round_switches(problem: SparseQP, choice: Choice, switches: FloatArray) -> IntArray:
     """The support that the relaxed switches point to, within a branch."""
     least = 0.5 if problem.rule.penalty > 0 else 0.0
-    free = np.flatnonzero(choice.free & (switches > least))
-    best = free[np.argsort(-switches[free], kind="stable")][: choice.slots]
+    free = choice.free & (switches > least)
+    # Costs that are the less, the more a variable is switched on.
+    best = SupportRule(choice.slots).select(np.where(free, -switches, 0.0))
+    if choice.groups is not None:
+        room = choice.groups.room(choice.inside)
+        best = choice.groups.greedy(np.where(free, switches, 0.0), room, choice.slots)
     return np.sort(np.concatenate([np.flatnonzero(choice.inside), best]))
 
 
@@ -156,7 +160,11 @@ def _best_exchange(problem: SparseQP, fit: SupportFit) -> SupportFit:
     ]
     bases = [support] * (len(support) < problem.rule.limit) + smaller
     larger = [np.union1d(base, [j]) for base in bases for j in entering]
-    fits = (fit_support(problem, near) for near in (*smaller, *larger))
+    fits = (
+        fit_support(problem, near)
+        for near in (*smaller, *larger)
+        if problem.rule.excess(near) == 0
+    )
     return min(fits, key=lambda near: near.objective, default=fit)
 
 

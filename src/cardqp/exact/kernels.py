@@ -27,9 +27,11 @@ from cardqp.exact.arrays import (
     multiply_rows,
     pick,
     pick_columns,
+    pick_labels,
     spread,
 )
 from cardqp.exact.data import Data, RowData
+from cardqp.exact.grouped import grouped_sum
 from cardqp.exact.prox import guess_r, make_step, prox_tilted
 from cardqp.exact.row_prox import centre, couple, prox_rows
 
@@ -176,12 +178,14 @@ def survey(
     """The dual bound at x and beta, and the variables that matter.
 
     These are switched on, nonzero, or gain not much less than the last variable that
-    gets a slot; all that are live, if they are not fewer.
+    gets a slot; all that are live, if they are not fewer or there are groups.
     """
     Qx, row_slope, paid = multiply(data, x), np.zeros(len(x)), 0.0
     if rows is not None:
         row_slope, paid = combine_rows(rows.A, beta), dot(rows.b, beta)
     total, gains = price_all(data, status, Qx, x, row_slope)
+    if len(data.group_limits) > 0:
+        return total - grouped_sum(data, status, gains, slots) - paid, live
     ranked = gains.copy()
     bound = total - largest_sum(ranked, slots) - paid
     least = np.inf
@@ -214,6 +218,8 @@ def gather(data: Data, kept: IntArray) -> Data:
         pick(data.lower, kept),
         pick(data.upper, kept),
         data.is_open,
+        pick_labels(data.group, kept),
+        data.group_limits,
         data.theta,
         data.lipschitz,
         pick_columns(data.direction, kept),
@@ -337,7 +343,10 @@ def relax(
                     row_slope = combine_rows(coupling.A, here)
                     paid = dot(rows.b, here)
                 total, gains = price_all(part, inside, Qx, x, row_slope)
-                total -= largest_sum(gains, slots) + paid
+                if len(data.group_limits) > 0:
+                    total -= grouped_sum(part, inside, gains, slots) + paid
+                else:
+                    total -= largest_sum(gains, slots) + paid
                 if total > bound:
                     bound = total
                     copy_into(anchor, x)

@@ -30,7 +30,12 @@ def make_step(data: Data, status: IntArray, slots: int) -> Step:
         rho[j] = 2.0 * size * data.w[j]
         root[j] = np.sqrt(rho[j])
     most = np.inf if data.theta == 0 else np.sqrt(0.5 / (size * data.theta))
-    return Step(size, rho, root, free[:count], float(slots), most)
+    room, cap = data.group_limits.copy(), np.empty(n)
+    for j in range(n):
+        cap[j] = np.inf
+        if len(room) > 0 and status[j] > 0 and data.group[j] >= 0:
+            room[data.group[j]] -= 1
+    return Step(size, rho, root, free[:count], float(slots), most, room, cap)
 
 
 @inner
@@ -85,33 +90,38 @@ def total_open(gauge: FloatArray, rho: FloatArray, r: float) -> tuple[float, flo
 
 @inner
 def total_bounded(
-    data: Data, step: Step, v: FloatArray, r: float
+    data: Data, step: Step, free: IntArray, v: FloatArray, r: float
 ) -> tuple[float, float]:
-    """Sum of the switches of free variables with bounds, and its derivative in r."""
+    """Sum of the switches of some variables, and its derivative in r.
+
+    With bounds, and caps on r.
+    """
     total, slope = 0.0, 0.0
-    for j in step.free:
+    for j in free:
         least, most = sides(data, j, v[j])
-        z, dz = switch(abs(v[j]), step.rho[j], least, most, r)
+        z, dz = switch(abs(v[j]), step.rho[j], least, most, min(r, step.cap[j]))
         total += z
-        slope += dz
+        slope += dz if r < step.cap[j] else 0.0
     return total, slope
 
 
 @inner_fast
-def find_r(data: Data, step: Step, v: FloatArray, guess: float) -> float:
+def find_r(
+    data: Data, step: Step, free: IntArray, slots: float, v: FloatArray, guess: float
+) -> float:
     """The largest r up to ``r_most`` at which the switches fit into the slots.
 
     Newton's method on a piecewise smooth increasing function, kept inside a bracket.
     """
-    count = len(step.free)
+    count = len(free)
     gauge, rho = np.empty(count), np.empty(count)
     n_pulled = 0
     for i in range(count):
-        j = step.free[i]
+        j = free[i]
         gauge[i] = abs(v[j]) * step.root[j]
         rho[i] = step.rho[j]
         n_pulled += gauge[i] > 0
-    if n_pulled <= step.slots:
+    if n_pulled <= slots:
         return step.r_most
     low, high = 0.0, step.r_most
     start = guess if 0.0 < guess < high else min(1.0, 0.5 * high)
@@ -121,9 +131,9 @@ def find_r(data: Data, step: Step, v: FloatArray, guess: float) -> float:
         if data.is_open:
             total, slope = total_open(gauge, rho, r)
         else:
-            total, slope = total_bounded(data, step, v, r)
-        excess = total - step.slots
-        if abs(excess) <= 1e-13 * max(step.slots, 1.0):
+            total, slope = total_bounded(data, step, free, v, r)
+        excess = total - slots
+        if abs(excess) <= 1e-13 * max(slots, 1.0):
             return r
         if r == step.r_most:
             if excess < 0:
@@ -141,6 +151,28 @@ def find_r(data: Data, step: Step, v: FloatArray, guess: float) -> float:
             break
         r = following
     return low if low > 0 else r
+
+
+@inner
+def cap_groups(data: Data, step: Step, v: FloatArray) -> None:
+    """Find the largest r of the variables in each group, alone."""
+    members = np.empty(len(step.free), dtype=np.intp)
+    for g in range(len(step.group_slots)):
+        count, guess = 0, 0.0
+        for j in step.free:
+            if data.group[j] == g:
+                members[count] = j
+                count += 1
+                guess = step.cap[j]
+                step.cap[j] = np.inf
+        slots = float(max(step.group_slots[g], 0))
+        if count == 0:
+            continue
+        r = 0.0
+        if slots > 0:
+            r = find_r(data, step, members[:count], slots, v, guess)
+        for i in range(count):
+            step.cap[members[i]] = r
 
 
 @inner
@@ -177,7 +209,9 @@ def prox(
     z: FloatArray,
 ) -> float:
     """Proximal step without rows; fills x and z and returns r."""
-    r = find_r(data, step, v, guess)
+    if len(step.group_slots) > 0:
+        cap_groups(data, step, v)
+    r = find_r(data, step, step.free, step.slots, v, guess)
     if data.is_open and not np.isinf(r):
         fill_open(step, status, v, r, x, z)
         return r
@@ -186,7 +220,8 @@ def prox(
             z[j] = 1.0 if status[j] > 0 else 0.0
         else:
             least, most = sides(data, j, v[j])
-            z[j], _ = switch(abs(v[j]), step.rho[j], least, most, r)
+            own = min(r, step.cap[j])
+            z[j], _ = switch(abs(v[j]), step.rho[j], least, most, own)
         x[j] = 0.0
         if z[j] > 0:
             point = v[j] / (z[j] + step.rho[j])

@@ -118,13 +118,15 @@ class Relaxation:
             by_variable, problem.rows.rhs, problem.rows.is_equality
         ).scaled()
         ridge = problem.ridge * unit**2
-        least = 1e-3 * float(ridge.max())
+        least, groups = 1e-3 * float(ridge.max()), problem.rule.groups
         if len(rows) > 0 and is_reused and problem.n <= MOST_DECOMPOSED:
             metric = Metric.choose_many(
                 matrix, is_gram, least, float(np.median(ridge)), len(rows)
             )
         else:
-            metric = Metric.choose(matrix, is_gram, least)
+            # The proximal step in a tilted metric does not know of groups.
+            is_plain = groups is not None and len(rows) == 0
+            metric = Metric.choose(matrix, is_gram, least, plain=is_plain)
         is_coupled = len(rows) > 0
         directions, sigma = metric.directions, metric.sigma
         unbounded = np.isinf(problem.lower).all() and np.isinf(problem.upper).all()
@@ -135,7 +137,9 @@ class Relaxation:
             w=ridge,
             lower=problem.lower / unit,
             upper=problem.upper / unit,
-            is_open=bool(unbounded),
+            is_open=bool(unbounded) and groups is None,
+            group=np.full(problem.n, -1) if groups is None else groups.labels.copy(),
+            group_limits=np.zeros(0, int) if groups is None else groups.limits.copy(),
             theta=float(problem.rule.penalty),
             lipschitz=metric.lipschitz,
             direction=0.0 * directions[:1] if is_coupled else directions,
@@ -208,7 +212,9 @@ class Metric:
     sigma: FloatArray
 
     @classmethod
-    def choose(cls, matrix: FloatArray, is_gram: bool, least: float) -> "Metric":
+    def choose(
+        cls, matrix: FloatArray, is_gram: bool, least: float, *, plain: bool = False
+    ) -> "Metric":
         """The metric with at most one term of rank one.
 
         Parameters
@@ -217,9 +223,11 @@ class Metric:
             The form, as the kernels want it: its matrix or its transposed factor.
         least : float
             The metric is not chosen smaller than twice this.
+        plain : bool
+            No term of rank one.
         """
         first, second, direction = _leading_pair(matrix, is_gram)
-        if first <= DOMINANCE * max(second, least):
+        if plain or first <= DOMINANCE * max(second, least):
             nothing = np.zeros((1, len(matrix)))
             return cls(2.0 * max(first, least), nothing, np.zeros(1))
         base = 2.0 * max(second, least)

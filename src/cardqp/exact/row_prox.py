@@ -120,11 +120,14 @@ def row_curvature(
     On active rows.
 
     ``D`` is the derivative of x at a fixed multiplier of ``sum z``; the rank-one term
-    comes from that multiplier when the slots are full.
+    comes from that multiplier when the slots are full.  There is one more for each
+    group that is full.
     """
     n, p, A = len(v), len(active), rows.A
     rho, lower, upper = step.rho, data.lower, data.upper
-    D, y, tau = np.zeros(n), np.zeros(n), 0.0
+    D, y = np.zeros(n), np.zeros(n)
+    n_groups = len(step.group_slots)
+    tau, owner = np.zeros(n_groups + 1), np.zeros(n, dtype=np.intp)
     for j in range(n):
         if z[j] <= 0:
             continue
@@ -135,15 +138,18 @@ def row_curvature(
             continue
         D[j] = 1.0
         least, most = sides(data, j, v[j])
-        limit = active_limit(rho[j], least, most, r)
+        own = min(r, step.cap[j])
+        owner[j] = data.group[j] + 1 if step.cap[j] < r else 0
+        limit = active_limit(rho[j], least, most, own)
         sign = 1.0 if v[j] > 0 else -1.0
         if limit > 0:
             y[j] = sign / limit
-            tau += 1.0 / (limit * limit)
+            tau[owner[j]] += 1.0 / (limit * limit)
         else:
-            y[j] = sign * np.sqrt(rho[j]) * r
-            tau += abs(v[j]) * np.sqrt(rho[j]) * r * r * r
-    Ay, moving, count = np.zeros(p), np.empty(n, dtype=np.intp), 0
+            y[j] = sign * np.sqrt(rho[j]) * own
+            tau[owner[j]] += abs(v[j]) * np.sqrt(rho[j]) * own * own * own
+    Ay = np.zeros((p, n_groups + 1))
+    moving, count = np.empty(n, dtype=np.intp), 0
     for j in range(n):
         if D[j] > 0:
             moving[count] = j
@@ -153,14 +159,15 @@ def row_curvature(
         for i in range(count):
             j = moving[i]
             B[a, i] = A[active[a], j] * np.sqrt(D[j])
-            Ay[a] += A[active[a], j] * y[j]
+            Ay[a, owner[j]] += A[active[a], j] * y[j]
     J = square(B)
-    is_full = r < step.r_most and tau > 0
     for a in range(p):
         J[a, a] += rows.give[active[a]]
-        if is_full:
-            for e in range(p):
-                J[a, e] -= Ay[a] * Ay[e] / tau
+    for k in range(n_groups + 1):
+        if tau[k] > 0 and (k > 0 or r < step.r_most):
+            for a in range(p):
+                for e in range(p):
+                    J[a, e] -= Ay[a, k] * Ay[e, k] / tau[k]
     return J
 
 

@@ -383,6 +383,8 @@ def in_units(problem: SparseQP, unit: FloatArray) -> SparseQP:
         b_eq=problem.b_eq,
         lower=problem.lower / unit,
         upper=problem.upper / unit,
+        groups=problem.groups,
+        group_sparsity=problem.group_sparsity,
         constant=problem.constant,
     )
 

@@ -178,7 +178,7 @@ class Visitor:
             visit = self._complete(node, slots)
             if visit is not None:
                 return visit
-        if self._is_leaf(n_free, slots):
+        if self._is_leaf(node.status):
             return self._solve(node, slots)
         return self._look_twice(node, slots)
 
@@ -197,12 +197,14 @@ class Visitor:
         visit.support = support if bound < objective else None
         return visit
 
-    def _is_leaf(self, n_free: int, slots: int) -> bool:
+    def _is_leaf(self, status: IntArray) -> bool:
         """Whether the branch is a quadratic program on one support."""
-        if n_free == 0 or slots == 0:
+        choice = Choice.of_status(status, self.problem.rule)
+        if choice.slots <= 0 or not choice.free.any():
             return True
-        is_monotone = not self.problem.is_semicontinuous.any()
-        return is_monotone and self.problem.rule.penalty == 0 and n_free <= slots
+        if self.problem.is_semicontinuous.any() or self.problem.rule.penalty != 0:
+            return False
+        return self.problem.rule.excess(np.flatnonzero(status >= 0)) == 0
 
     def _solve(self, node: Node, slots: int) -> Visit:
         """Solve the quadratic program that a branch has come down to."""
@@ -220,7 +222,7 @@ class Visitor:
         """The proof that a branch is empty, if there is one."""
         if len(self.problem.rows) == 0:
             return None
-        choice = Choice.of_status(node.status, self.problem.rule.limit)
+        choice = Choice.of_status(node.status, self.problem.rule)
         _, ray = least_violation(self.problem, choice)
         if not proves_empty(self.problem, ray, choice):
             return None
@@ -299,9 +301,7 @@ class Visitor:
 
     def _split(self, visit: Visit, branch: int, on: float, off: float) -> None:
         """Split a branch on a variable, unless it is a leaf now."""
-        slots = self.problem.rule.limit - int(np.count_nonzero(visit.status > 0))
-        n_free = len(visit.status) - int(np.count_nonzero(visit.status))
-        if slots < 0 or self._is_leaf(n_free, slots):
+        if self._is_leaf(visit.status):
             visit.children = (visit.bound,)
             return
         visit.branch = branch
@@ -309,7 +309,7 @@ class Visitor:
 
     def _round(self, node: Node, z: FloatArray) -> IntArray | None:
         """The support that the switches point to, if it is worth fitting."""
-        choice = Choice.of_status(node.status, self.problem.rule.limit)
+        choice = Choice.of_status(node.status, self.problem.rule)
         support = round_switches(self.problem, choice, z)
         supports, best = self.tree.supports, self.tree.best.objective
         if supports is not None and not supports.estimate(support) < best:
