@@ -172,16 +172,22 @@ def enumerate_optimum(problem):
     sizes = [most] if is_monotone else range(most + 1)
     for size in sizes:
         for support in itertools.combinations(allowed, size):
-            if not set(problem.forced_in) <= set(support):
+            if not is_allowed(problem, support):
                 continue
-            if problem.groups is not None:
-                used = Counter(problem.groups[list(support)].tolist())
-                if any(used[g] > k for g, k in enumerate(problem.group_sparsity)):
-                    continue
             value = support_optimum(problem, list(support))
             if value + penalty * size < best:
                 best, best_support = value + penalty * size, support
     return best, best_support
+
+
+def is_allowed(problem, support):
+    """Whether a support has what is forced in, and no group has too many."""
+    if not set(problem.forced_in) <= set(support):
+        return False
+    if problem.groups is None:
+        return True
+    used = Counter(problem.groups[list(support)].tolist())
+    return all(used[g] <= k for g, k in enumerate(problem.group_sparsity))
 
 
 def support_optimum(problem, support):

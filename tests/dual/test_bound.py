@@ -9,7 +9,13 @@ from cardqp.convex.support_qp import fit_support
 from cardqp.dual.bound import separable_bound, tangent_bound
 from cardqp.quadratic import plane
 from cardqp.sparsity import Choice
-from tests.problems import KINDS, enumerate_optimum, random_problem, support_optimum
+from tests.problems import (
+    KINDS,
+    enumerate_optimum,
+    is_allowed,
+    random_problem,
+    support_optimum,
+)
 
 FEASIBLE_KINDS = [kind for kind in KINDS if "infeasible" not in kind]
 
@@ -54,7 +60,7 @@ def optimum_with(problem, forced):
         support_optimum(problem, sorted([forced, *chosen])) + penalty * (1 + size)
         for size in range(problem.rule.limit)
         for chosen in itertools.combinations(others, size)
-        if {*problem.forced_in} <= {forced, *chosen}
+        if is_allowed(problem, [forced, *chosen])
     )
     return min(values, default=np.inf)
 
