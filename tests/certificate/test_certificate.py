@@ -15,6 +15,7 @@ from cardqp.certificate import (
 )
 from cardqp.datasets import make_regression
 from cardqp.dual.bound import tangent_bound
+from cardqp.exact import root
 from cardqp.exceptions import ParameterError
 from tests.problems import random_problem
 
@@ -366,9 +367,10 @@ def test_children_inherit_what_their_own_side_costs(kind):
         np.testing.assert_allclose([b.floor for b in found.open], floors, rtol=1e-9)
 
 
-@pytest.fixture(scope="module")
-def portfolio():
-    """A long-only problem that needs a sparse minorant, and branches."""
+@pytest.fixture
+def portfolio(monkeypatch):
+    """A long-only problem with branches, and the wish for a sparse minorant."""
+    monkeypatch.setattr(root, "EASY", 0)
     rng = np.random.default_rng(2)
     loadings = 0.5 + rng.standard_normal((12, 40))
     covariance = loadings.T @ loadings / 12 + np.diag(rng.uniform(0.02, 0.2, 40))

@@ -4,7 +4,7 @@ import pytest
 from cardqp.dual.bound import tangent_bound
 from cardqp.exact.assessment import (
     assess,
-    most_undecided,
+    largest_share,
     round_anchor,
     signed_changes,
 )
@@ -98,9 +98,8 @@ def test_where_to_split():
     data = Relaxation.prepare(problem).data
     n = problem.n
     status, costs = np.zeros(n, dtype=np.int8), -np.arange(n, dtype=float)
-    x, z = np.zeros(n), np.zeros(n)
-    assert most_undecided(data.w, status, x, z, costs, True) == n - 1
-    x[2], z[1] = 5.0, 0.5
-    assert most_undecided(data.w, status, x, z, costs, True) == 2
-    assert most_undecided(data.w, status, x, z, costs, False) == 1
-    assert most_undecided(data.w, status + np.int8(1), x, z, costs, True) == -1
+    x = np.zeros(n)
+    assert largest_share(data.w, status, x, costs) == n - 1
+    x[2] = -5.0
+    assert largest_share(data.w, status, x, costs) == 2
+    assert largest_share(data.w, status + np.int8(1), x, costs) == -1

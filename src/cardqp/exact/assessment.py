@@ -263,27 +263,24 @@ def round_anchor(
 
 
 @compiled
-def most_undecided(
+def largest_share(
     ridge: FloatArray,
     decided: IntArray,
     x: FloatArray,
-    z: FloatArray,
     costs: FloatArray,
-    by_share: bool,
 ) -> int:
     """The variable to split on; -1 if none is free.
 
-    Either the one with the largest share in the relaxed point, or the one whose switch
-    is least decided.  Where nothing is undecided, the one that the dual point would
-    switch on first.
+    The one with the largest share in the relaxed point; where no free one has a share,
+    the one that the dual point would switch on first.
     """
     best, cheapest, most = -1, -1, 0.0
     for j in range(len(x)):
         if decided[j] != 0:
             continue
-        score = np.sqrt(ridge[j]) * abs(x[j]) if by_share else min(z[j], 1.0 - z[j])
-        if score > most and (by_share or score > 1e-6):
-            best, most = j, score
+        share = np.sqrt(ridge[j]) * abs(x[j])
+        if share > most:
+            best, most = j, share
         if cheapest < 0 or costs[j] < costs[cheapest]:
             cheapest = j
     return best if best >= 0 else cheapest

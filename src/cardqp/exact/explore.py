@@ -13,7 +13,7 @@ from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.exact.assessment import (
     Margins,
     assess,
-    most_undecided,
+    largest_share,
     round_anchor,
     signed_changes,
 )
@@ -243,7 +243,7 @@ def look_into(
 ) -> bool:
     """Relax a branch and split it; whether it was closed."""
     nu = np.zeros(0)
-    _, anchor, _, z, _, _ = relax(
+    _, anchor, _, _, _, _ = relax(
         data,
         None,
         status,
@@ -268,7 +268,7 @@ def look_into(
         return True
     write_point(proof, position, index, point, signed_changes(status, decided))
     tally.numbers[0] = min(tally.numbers[0], least)
-    branch = most_undecided(data.w, decided, x, z, costs, True)
+    branch = largest_share(data.w, decided, x, costs)
     split(
         orders,
         proof,

@@ -12,7 +12,7 @@ from cardqp.dual.ray import proves_empty
 from cardqp.exact import kernels
 from cardqp.exact.assessment import (
     assess,
-    most_undecided,
+    largest_share,
     round_anchor,
     signed_changes,
 )
@@ -294,8 +294,7 @@ class Visitor:
         is_early = self.tree.supports is None and node.position < ROUND_FIRST
         if is_early or node.position % ROUND_EVERY == 0:
             visit.support = self._round(node, z)
-        by_share = self.tree.supports is not None
-        branch = most_undecided(relaxation.data.w, visit.status, x, z, costs, by_share)
+        branch = largest_share(relaxation.data.w, visit.status, x, costs)
         self._split(visit, branch, on[branch], off[branch])
         return visit
 

@@ -7,7 +7,7 @@ import numpy as np
 from cardqp.certificate.completions import completion_bound
 from cardqp.exact.assessment import (
     assess,
-    most_undecided,
+    largest_share,
     round_anchor,
     signed_changes,
 )
@@ -42,7 +42,7 @@ def load_tree_kernels(*, is_free: bool = True) -> None:
     problem = _tiny_problem(has_rows=False)
     x, status = np.zeros(2), problem.root.status
     round_anchor(x, x, False)
-    most_undecided(x, status, x, x, x, True)
+    largest_share(x, status, x, x)
     signed_changes(status, status)
     is_countable(2, 1)
     supports = Supports.of(problem)
