@@ -3,7 +3,9 @@
 ``python -m benchmarks.constrained`` solves portfolios and index tracking on one thread
 to a gap of 1e-4, hot, all stages included.  The data are read from the folder that the
 environment variable ``CARDQP_DATA`` names; without it only random factor models are
-solved.
+solved.  With ``--scip`` each problem is also solved by SCIP, in a virtual environment
+of its own and with the same limits; its objective is that of the best point on the
+support it found.
 """
 
 import os
@@ -12,12 +14,19 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import argparse
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+
+import numpy as np
 
 import cardqp
+from benchmarks.peers.environments import WITH_ROWS, interpreter
+from benchmarks.peers.runner import AdapterError, OverTimeError, run
 from benchmarks.portfolios import buy_in, factor_model, index_tracking, or_library
+from cardqp.convex.support_qp import fit_support
 from cardqp.exact.warm_up import load_kernels, load_tree_kernels
 
 Instances = dict[str, Callable[[], cardqp.SparseQP]]
@@ -55,16 +64,44 @@ def real_instances() -> Instances:
     return instances
 
 
-def measure(name: str, problem: cardqp.SparseQP, limit: float) -> None:
-    """Print one row."""
+GAP = 1e-4
+"""The relative gap of a proof."""
+
+
+def measure(problem: cardqp.SparseQP, limit: float) -> tuple[str, cardqp.Solution]:
+    """Solve a problem; what to print about it, and the solution."""
     start = time.perf_counter()
-    solution = cardqp.solve(problem, time_limit=limit)
+    solution = cardqp.solve(problem, gap=GAP, time_limit=limit)
     seconds = time.perf_counter() - start
-    print(
-        f"{name:30} {solution.status.name:10} {solution.objective:12.6g} "
-        f"{solution.gap:9.1e} {solution.n_nodes:8d} {seconds:8.3f}",
-        flush=True,
+    text = (
+        f"{solution.status.name:10} {solution.objective:12.6g} {solution.gap:9.1e} "
+        f"{solution.n_nodes:8d} {seconds:8.3f}"
     )
+    return text, solution
+
+
+def measure_scip(
+    problem: cardqp.SparseQP, best: cardqp.Solution, limit: float, home: Path
+) -> str:
+    """What to print about SCIP on the same problem."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        problem.save(folder / "problem.npz")
+        with np.load(folder / "problem.npz") as file:
+            data = dict(file)
+        data |= {"objective": best.objective, "tolerance": GAP, "time_limit": limit}
+        np.savez(folder / "task.npz", **data)
+        try:
+            claim = run(
+                interpreter(WITH_ROWS, home), WITH_ROWS.adapter, folder, 1.0, limit
+            )
+        except (AdapterError, OverTimeError) as error:
+            return f"scip: {error}"
+    # Its point may break rows by its tolerance: what counts is its support.
+    found = fit_support(problem, np.flatnonzero(claim.x)).objective
+    gap = max(found - claim.bound, 0.0) / abs(found)
+    status = "proved" if claim.claims_optimal else "open"
+    return f"scip {status:6} {found:12.6g} {gap:9.1e} {claim.seconds:8.3f}"
 
 
 def main() -> None:
@@ -72,6 +109,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("--only", nargs="*", default=[""], help="beginnings of names")
+    parser.add_argument("--scip", action="store_true", help="SCIP side by side")
+    parser.add_argument("--environments", type=Path, default=Path(".peers"))
     options = parser.parse_args()
     instances = random_instances()
     if "CARDQP_DATA" in os.environ:
@@ -83,8 +122,14 @@ def main() -> None:
         f"{'seconds':>8}"
     )
     for name, make in instances.items():
-        if name.startswith(tuple(options.only)):
-            measure(name, make(), options.time_limit)
+        if not name.startswith(tuple(options.only)):
+            continue
+        problem, limit = make(), options.time_limit
+        text, solution = measure(problem, limit)
+        if options.scip:
+            other = measure_scip(problem, solution, limit, options.environments)
+            text = f"{text} | {other}"
+        print(f"{name:30} {text}", flush=True)
 
 
 if __name__ == "__main__":

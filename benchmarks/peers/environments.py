@@ -59,6 +59,10 @@ PEERS: dict[str, Peer] = {
 }
 
 
+WITH_ROWS = Peer("scip_rows", _SCIP)
+"""SCIP on problems with rows and bounds."""
+
+
 def interpreter(peer: Peer, folder: Path) -> Path:
     """The Python of the peer's environment, which is made if it is not there.
 

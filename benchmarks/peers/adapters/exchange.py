@@ -110,9 +110,13 @@ def main(solve: Solver) -> None:
     task_path, answer_path, marker_path = sys.argv[1:]
     solve(warm_up_task(), Clock())
     clock = Clock(Path(marker_path))
-    answer = solve(Task.load(task_path), clock)
+    write(answer_path, solve(Task.load(task_path), clock), clock)
+
+
+def write(path: str, answer: Answer, clock: Clock) -> None:
+    """Write an answer and how long it took."""
     np.savez(
-        answer_path,
+        path,
         x=answer.x,
         bound=answer.bound,
         claims_optimal=answer.claims_optimal,
