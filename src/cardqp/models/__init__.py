@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cardqp.models.estimator import SparseMeanVariance as SparseMeanVariance
     from cardqp.models.efficient_frontier import Frontier as Frontier
     from cardqp.models.efficient_frontier import frontier as frontier
+    from cardqp.models.estimator import SparseMeanVariance as SparseMeanVariance
     from cardqp.models.portfolio import Portfolio as Portfolio
     from cardqp.models.portfolio import PortfolioSolution as PortfolioSolution
     from cardqp.models.tracking import IndexTracking as IndexTracking

@@ -20,7 +20,7 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.models._validation import SectorLimit
 
 ROUNDING = 1e-12
-"""A budget for sales this little below zero is zero: rounding in the sum of the
+"""Sales that are over their limit by this little are not: rounding in the sum of the
 holdings must not forbid to keep them."""
 
 Row = tuple[FloatArray, float, float]
@@ -28,18 +28,19 @@ Row = tuple[FloatArray, float, float]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sales:
-    """Which assets can be sold, how much of each, and how much in all."""
+    """Which assets can be sold, how much of each, and how little and much in all."""
 
     assets: IntArray
     held: FloatArray
     upper: FloatArray
-    budget: float
+    least: float
+    most: float
 
     def __len__(self) -> int:
         return len(self.assets)
 
     def rows(self, n: int) -> Iterator[Row]:
-        """``x_j + sale_j >= held_j`` for each, and ``sum_j sale_j <= budget``."""
+        """``x_j + sale_j >= held_j`` for each, and limits of the sum of all sales."""
         width = n + len(self)
         for place, (asset, held) in enumerate(zip(self.assets, self.held, strict=True)):
             row = np.zeros(width)
@@ -47,11 +48,15 @@ class Sales:
             yield row, float(held), np.inf
         row = np.zeros(width)
         row[n:] = 1.0
-        yield row, -np.inf, self.budget
+        yield row, self.least, self.most
 
 
-def plan_sales(holdings: FloatArray, max_turnover: float, lower: FloatArray) -> Sales:
+def plan_sales(
+    holdings: FloatArray, max_turnover: float, max_assets: int, lower: FloatArray
+) -> Sales:
     """The sales that a turnover limit allows, if weights sum to one.
+
+    What cannot be kept, because too many assets are held, must be sold.
 
     Parameters
     ----------
@@ -59,15 +64,21 @@ def plan_sales(holdings: FloatArray, max_turnover: float, lower: FloatArray) -> 
         Current weights; they need not sum to one.
     max_turnover : float
         The most that purchases and sales may sum to.
+    max_assets : int
+        How many assets can be kept.
     lower : (n,) array
-        The smallest weight that each asset can have.
+        The smallest weight that each asset can have, not above zero.
     """
-    budget = 0.5 * (max_turnover - (1.0 - holdings.sum()))
-    budget = max(budget, 0.0) if budget > -ROUNDING else budget
-    # Below zero not even the purchases fit: no sales, and a row that nothing meets.
-    assets = np.flatnonzero((holdings > lower) & (budget >= 0.0))
-    most = np.minimum((holdings - lower)[assets], budget)
-    return Sales(assets, holdings[assets], most, float(budget))
+    most = 0.5 * (max_turnover - (1.0 - float(holdings.sum())))
+    owned = np.sort(holdings[holdings > 0])
+    least = float(owned[: max(len(owned) - max_assets, 0)].sum())
+    if most < least - ROUNDING:  # no plan at all: a row of zeros that nothing meets
+        nothing = np.zeros(0)
+        return Sales(nothing.astype(np.intp), nothing, nothing, -np.inf, most - least)
+    most = max(most, least)
+    assets = np.flatnonzero(holdings > lower)
+    upper = np.minimum((holdings - lower)[assets], most)
+    return Sales(assets, holdings[assets], upper, least, most)
 
 
 def sector_rows(limits: Iterable[SectorLimit], n: int) -> Iterator[Row]:

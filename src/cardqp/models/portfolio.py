@@ -83,8 +83,8 @@ class Portfolio:
     A turnover limit adds one variable for the sales of each asset that can be sold.
     These are always in the support and take no place of an asset.  Each pays 1e-6 of
     the mean variance (times :math:`\gamma/2`) for its square, which is part of
-    objective and bound: at most that much times ``(max_turnover / 2)**2`` in all if
-    the holdings sum to one.
+    objective and bound: at most that much times the square of all sales, which are
+    ``max_turnover / 2`` if the holdings sum to one.
 
     Examples
     --------
@@ -195,18 +195,21 @@ class Portfolio:
         n, sales = self.n, self._sales
         extra = 0 if sales is None else len(sales)
         scale = 1.0 if self.risk_aversion is None else 0.5 * self.risk_aversion
-        own = self.risk_model.specific + self.ridge
+        model = self.risk_model.with_spare if extra else self.risk_model
+        own = model.specific + self.ridge
         slight = np.full(extra, _share(SALES_RIDGE, self.risk_model))
         cost = np.zeros(n) if self.risk_aversion is None else -self.expected_returns
         return SparseQP(
-            self.risk_model.widened(scale, extra),
+            model.widened(scale, extra),
             np.pad(cost, (0, extra)),
             eta=1.0 / (scale * np.concatenate([own, slight])),
             sparsity=self.max_assets + extra,
             A_eq=np.pad(np.ones((1, n)), ((0, 0), (0, extra))),
             b_eq=1.0,
             lower=np.pad(self.lower, (0, extra)),
-            upper=np.concatenate([self.upper, [] if sales is None else sales.upper]),
+            upper=np.concatenate(
+                [self._implied_upper, [] if sales is None else sales.upper]
+            ),
             forced_in=np.arange(n, n + extra),
             names=self._variable_names,
             **stack(self._rows(), n + extra),
@@ -228,13 +231,23 @@ class Portfolio:
             )
         return self.mean
 
+    @property
+    def _implied_upper(self) -> FloatArray:
+        """Weights of a long-only portfolio do not exceed one.
+
+        The budget says so, too, but infeasibility is proved more easily with bounds.
+        """
+        if (self.lower < 0).any():
+            return self.upper
+        return np.maximum(np.minimum(self.upper, 1.0), self.lower)
+
     @cached_property
     def _sales(self) -> Sales | None:
         if self.holdings is None or self.max_turnover is None:
             return None
         # An asset with a minimum position may also be sold altogether.
         lowest = np.minimum(self.lower, 0.0)
-        return plan_sales(self.holdings, self.max_turnover, lowest)
+        return plan_sales(self.holdings, self.max_turnover, self.max_assets, lowest)
 
     @property
     def _variable_names(self) -> tuple[str, ...]:

@@ -4,12 +4,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.linalg
 
 from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
 from cardqp.models import _validation as rule
 from cardqp.quadratic import Factor, Gram
+
+SPARE = 0.999
+"""The share of the least eigenvalue that is taken out: rounding must not make what is
+left indefinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +46,22 @@ class RiskModel:
         """The variance of a portfolio."""
         common = weights @ self.form.apply(weights)
         return float(common + self.specific @ (weights * weights))
+
+    @cached_property
+    def with_spare(self) -> "RiskModel":
+        """The same covariance with the least eigenvalue of its matrix in ``specific``.
+
+        The search does that for itself, except when there are variables without risk,
+        which make the least eigenvalue zero.
+        """
+        if isinstance(self.form, Factor):
+            return self
+        Q = self.form.array
+        spare = SPARE * float(scipy.linalg.eigvalsh(Q, subset_by_index=(0, 0))[0])
+        if spare <= 0:
+            return self
+        rest = check.quadratic_matrix(Q - spare * np.eye(self.n), "covariance")
+        return RiskModel(rest, self.specific + spare)
 
     def widened(self, scale: float, extra: int) -> Gram | Factor:
         """The common part times ``scale``, with ``extra`` variables without risk."""
