@@ -114,6 +114,8 @@ def plot_path(path: "Path", ax: Any = None) -> Any:
 def plot_frontier(frontier: "Frontier", ax: Any = None) -> Any:
     """Expected return against risk, with the band between bound and objective.
 
+    Bounds are proved at the targets; between them lines only guide the eye.
+
     Parameters
     ----------
     frontier : Frontier
@@ -137,7 +139,9 @@ def plot_frontier(frontier: "Frontier", ax: Any = None) -> Any:
     ax.fill_betweenx(
         target, lower, np.sqrt(objective), color=BLUE, alpha=0.25, linewidth=0
     )
-    ax.plot(lower, target, "-", color=BLUE, label="lower bound (proved)")
+    ax.plot(
+        lower, target, "|-", color=BLUE, label="lower bound (proved at the targets)"
+    )
     ax.plot(risk, reward, "o", color=ORANGE, label="portfolios")
     ax.set_xlabel("risk (standard deviation)")
     ax.set_ylabel("expected return")

@@ -83,15 +83,15 @@ def test_pipeline_and_searches():
 
 
 def test_unsolved_is_told(monkeypatch):
-    X = np.random.default_rng(0).normal(0.0, 0.05, (30, 40))
+    X = np.random.default_rng(0).normal(0.0, 0.05, (60, 20))
+    with pytest.raises(NotSolvedError, match="INFEASIBLE: proved"):
+        SparseMeanVariance(5, target_return=9.0).fit(X)
     solve = Portfolio.solve
     monkeypatch.setattr(
         Portfolio, "solve", lambda self, **given: solve(self, node_limit=1, **given)
     )
     with pytest.warns(ConvergenceWarning, match="raise `time_limit` or `gap`"):
         SparseMeanVariance(5).fit(X)
-    with pytest.raises(NotSolvedError, match="INFEASIBLE: proved"):
-        SparseMeanVariance(5, target_return=9.0).fit(X)
 
 
 def test_messages():

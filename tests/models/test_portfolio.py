@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,7 +8,7 @@ from cardqp import ProblemError, Status
 from cardqp.models import Portfolio
 from tests.models.truth import best_portfolio
 
-N, SIZE = 7, 3
+N, SIZE, RIDGE = 7, 3, 0.003
 
 TIGHT = 1e-7
 """The gap that is asked for; truth and answer may differ by a little more."""
@@ -73,7 +75,9 @@ def limits(kind, seed):
     return given
 
 
-def truth(data, given, ridge):
+@cache
+def truth(kind, seed):
+    data, given = market(seed), limits(kind, seed)
     scale = 0.5 * given.get("risk_aversion", 2.0)
     c = -data["mean"] if "risk_aversion" in given else np.zeros(N)
     most = np.full(N, given.get("maximum_position", np.inf))
@@ -86,7 +90,7 @@ def truth(data, given, ridge):
         low, high = limit if isinstance(limit, tuple) else (-10.0, limit)
         rows += [(members, high), (-members, -low)]
     return best_portfolio(
-        scale * (covariance_of(data) + ridge * np.eye(N)),
+        scale * (covariance_of(data) + RIDGE * np.eye(N)),
         c,
         size=SIZE,
         lower=least if given.get("long_only", True) else -most,
@@ -123,8 +127,8 @@ def price_of_sales(scale, data, given):
 @pytest.mark.parametrize("kind", KINDS)
 def test_equals_enumeration(kind, seed):
     data, given = market(seed), limits(kind, seed)
-    portfolio = Portfolio(**data, **given, max_assets=SIZE, ridge=0.003)
-    best = truth(data, given, 0.003)
+    portfolio = Portfolio(**data, **given, max_assets=SIZE, ridge=RIDGE)
+    best = truth(kind, seed)
     answer = portfolio.solve(gap=TIGHT, time_limit=10)
     if best == np.inf:
         assert answer.status is Status.INFEASIBLE
@@ -135,7 +139,7 @@ def test_equals_enumeration(kind, seed):
     weights = answer.weights
     check_limits(weights, data, given)
     scale = 0.5 * given.get("risk_aversion", 2.0)
-    value = scale * (answer.variance + 0.003 * weights @ weights)
+    value = scale * (answer.variance + RIDGE * weights @ weights)
     value -= answer.expected_return if "risk_aversion" in given else 0.0
     price = price_of_sales(scale, data, given)
     assert value <= best + TRUTH * abs(best) + price + TIGHT * abs(answer.objective)
@@ -146,10 +150,7 @@ def test_equals_enumeration(kind, seed):
 
 
 def test_kinds_are_neither_all_feasible_nor_all_infeasible():
-    found = {
-        kind: [np.isfinite(truth(market(s), limits(kind, s), 0.003)) for s in range(4)]
-        for kind in KINDS
-    }
+    found = {kind: [np.isfinite(truth(kind, s)) for s in range(4)] for kind in KINDS}
     assert all(any(feasible) for feasible in found.values()), found
     assert not all(map(all, found.values()))
 
