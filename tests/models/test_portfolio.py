@@ -272,6 +272,9 @@ def test_answers_do_not_share_their_arrays():
     answer = Portfolio(**market(2), max_assets=3).solve()
     answer.weights[:] = 7.0
     assert answer.weights.sum() == pytest.approx(1.0)
+    for name in ("mean", "lower", "upper"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(answer.portfolio, name)[0] = 7.0
     assert repr(answer.portfolio) == "Portfolio(n=7, max_assets=3)"
 
 
@@ -355,7 +358,15 @@ LABELLED = pd.DataFrame(SIX, columns=list("abcdef"), index=list("abcdef"))
                 "sectors": list("aabbcc"),
                 "sector_limits": {"a": (0.5, 0.2)},
             },
-            "must not have a minimum above the maximum: for 'a'",
+            "must leave room: for 'a' the minimum is 0.5 and the maximum 0.2",
+        ),
+        (
+            {
+                "covariance": SIX,
+                "sectors": list("aabbcc"),
+                "sector_limits": {"a": (np.inf, np.inf)},
+            },
+            "must leave room: for 'a' the minimum is inf",
         ),
         (
             {

@@ -121,7 +121,10 @@ def positions(
             f"`minimum_position` must not exceed `maximum_position`: for asset {j} "
             f"they are {lower[j]} and {upper[j]}."
         )
-    return (lower if flag("long_only", long_only) else -upper), upper
+    lower = lower if flag("long_only", long_only) else -upper
+    for array in (lower, upper):
+        array.setflags(write=False)
+    return lower, upper
 
 
 def _position(name: str, value: ArrayLike | None, n: int, default: float) -> FloatArray:
@@ -184,10 +187,10 @@ def _sector(label: Any, limit: Any, labels: list[Any]) -> SectorLimit:
     least, most = (
         (-np.inf, float(limit)) if isinstance(limit, Real) else _pair(label, limit)
     )
-    if not least <= most:
+    if not least <= most or least == np.inf or most == -np.inf:
         raise ProblemError(
-            "`sector_limits` must not have a minimum above the maximum: for "
-            f"{label!r} they are {least} and {most}."
+            f"`sector_limits` must leave room: for {label!r} the minimum is {least} "
+            f"and the maximum {most}."
         )
     return SectorLimit(label, members, least, most)
 

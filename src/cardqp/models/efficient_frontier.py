@@ -30,10 +30,10 @@ _COLUMNS = (
 class Frontier:
     """The portfolio of least variance for each target return, in increasing order.
 
-    ``objective`` and ``lower_bound`` of a point are variances plus the ridge of the
-    model (and what sales pay, see :class:`Portfolio`): with the negligible ridge that
-    is the default, no portfolio has a variance below the bound, up to a share of 1e-9
-    of the mean variance.
+    ``objective`` and ``lower_bound`` of a point are variances plus the ridge times
+    ``|x|^2`` and what sales pay, see :class:`Portfolio`.  As ``|x|^2 <= 1`` without
+    short sales, no long-only portfolio with that return has a variance below
+    ``lower_bound - ridge``, less the price of sales if turnover is limited.
 
     Attributes
     ----------

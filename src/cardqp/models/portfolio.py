@@ -366,11 +366,9 @@ def _risk_model(
 def _expected_returns(
     mean: ArrayLike | None, returns: ArrayLike | None, n: int
 ) -> FloatArray | None:
-    if mean is not None:
-        return check.vector("mean", mean, n)
-    if returns is not None:
-        return np.asarray(rule.returns_table("returns", returns).mean(axis=0))
-    return None
+    if mean is None and returns is not None:
+        mean = rule.returns_table("returns", returns).mean(axis=0)
+    return None if mean is None else check.vector("mean", mean, n)
 
 
 def _optional_scalar(name: str, value: Any) -> float | None:
