@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from cardqp import models as models
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
     from cardqp.exact.safe_screening import SafeScreening as SafeScreening
@@ -57,10 +58,14 @@ _HOME = {
     "spectrum": "cardqp.spectral.spectrum",
 }
 
-__all__ = ["__version__", *_HOME]
+_MODULES = ("models",)
+
+__all__ = ["__version__", *_HOME, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"cardqp.{name}")
     try:
         home = _HOME[name]
     except KeyError:

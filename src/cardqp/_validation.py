@@ -86,23 +86,26 @@ def numeric_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
     return array
 
 
-def quadratic_matrix(value: ArrayLike) -> Gram:
+def quadratic_matrix(value: ArrayLike, name: str = "Q") -> Gram:
     """A symmetric positive semidefinite matrix, with the proof of how nearly it is."""
-    Q = real_array("Q", value, 2)
+    Q = real_array(name, value, 2)
     if Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:
-        raise ProblemError(f"`Q` must be square and not empty: its shape is {Q.shape}.")
+        raise ProblemError(
+            f"`{name}` must be square and not empty: its shape is {Q.shape}."
+        )
     skew = float(np.abs(Q - Q.T).max())
     if skew > SYMMETRY_TOLERANCE * float(np.abs(Q).max()):
         raise ProblemError(
-            f"`Q` must be symmetric: max |Q - Q.T| is {skew:.1e}; pass (Q + Q.T) / 2."
+            f"`{name}` must be symmetric: max |{name} - {name}.T| is {skew:.1e}; "
+            f"pass ({name} + {name}.T) / 2."
         )
     if skew > 0:
         Q = (Q + Q.T) / 2
         Q.setflags(write=False)
-    return Gram(Q, convexity_defect(Q))
+    return Gram(Q, convexity_defect(Q, name))
 
 
-def convexity_defect(Q: FloatArray) -> FloatArray:
+def convexity_defect(Q: FloatArray, name: str = "Q") -> FloatArray:
     """A vector ``d`` with ``Q + diag(d)`` positive semidefinite, or an error.
 
     A Cholesky factorisation of ``S + shift I``, with ``S`` the matrix scaled to unit
@@ -121,15 +124,15 @@ def convexity_defect(Q: FloatArray) -> FloatArray:
     except scipy.linalg.LinAlgError:
         eigenvalues = scipy.linalg.eigvalsh(scaled, check_finite=False)
         if eigenvalues[0] < -CONVEXITY_TOLERANCE * max(eigenvalues[-1], 0.0) - short:
-            _refuse_indefinite(Q)
+            _refuse_indefinite(Q, name)
         short += max(-float(eigenvalues[0]), 0.0)
     return short * curvature
 
 
-def _refuse_indefinite(Q: FloatArray) -> NoReturn:
+def _refuse_indefinite(Q: FloatArray, name: str) -> NoReturn:
     smallest = float(scipy.linalg.eigvalsh(Q, check_finite=False)[0])
     raise ProblemError(
-        "`Q` must be positive semidefinite: its smallest eigenvalue is "
+        f"`{name}` must be positive semidefinite: its smallest eigenvalue is "
         f"{smallest:.3g}; add at least {-smallest:.3g} to its diagonal."
     )
 

@@ -8,6 +8,7 @@ from cardqp.exceptions import BackendNotFoundError
 
 if TYPE_CHECKING:
     from cardqp.ladder import Hierarchy
+    from cardqp.models.efficient_frontier import Frontier
     from cardqp.sparsity_path import Path
 
 # Okabe and Ito's palette, told apart by colour-blind readers and in grey.
@@ -107,6 +108,45 @@ def plot_path(path: "Path", ax: Any = None) -> Any:
     right.set_ylim(0, max(100 * gap.max(initial=0.0), 0.02) * 1.1)
     _legend(ax, right, "upper right")
     ax.set_title("Certified path")
+    return ax
+
+
+def plot_frontier(frontier: "Frontier", ax: Any = None) -> Any:
+    """Expected return against risk, with the band between bound and objective.
+
+    Bounds are proved at the targets; between them lines only guide the eye.
+
+    Parameters
+    ----------
+    frontier : Frontier
+        The points; those without weights are left out.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        ``ax.figure.savefig("frontier.png")`` writes it to a file.
+    """
+    ax = new_axes() if ax is None else ax
+    columns = {name: np.array(v) for name, v in frontier.to_dict().items()}
+    known = np.isfinite(columns["objective"])
+    target, risk, reward, objective, bound = (
+        columns[name][known]
+        for name in ("target", "risk", "expected_return", "objective", "lower_bound")
+    )
+    lower = np.sqrt(np.maximum(bound, 0.0))
+    ax.fill_betweenx(
+        target, lower, np.sqrt(objective), color=BLUE, alpha=0.25, linewidth=0
+    )
+    ax.plot(
+        lower, target, "|-", color=BLUE, label="lower bound (proved at the targets)"
+    )
+    ax.plot(risk, reward, "o", color=ORANGE, label="portfolios")
+    ax.set_xlabel("risk (standard deviation)")
+    ax.set_ylabel("expected return")
+    ax.legend(loc="lower right")
+    ax.set_title("Certified efficient frontier")
     return ax
 
 

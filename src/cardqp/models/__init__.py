@@ -1,0 +1,44 @@
+"""Models that are solved as sparse quadratic programs: portfolios, index tracking.
+
+The names are loaded on first use; only :class:`SparseMeanVariance` needs scikit-learn.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cardqp.models.efficient_frontier import Frontier as Frontier
+    from cardqp.models.efficient_frontier import frontier as frontier
+    from cardqp.models.estimator import SparseMeanVariance as SparseMeanVariance
+    from cardqp.models.portfolio import Portfolio as Portfolio
+    from cardqp.models.portfolio import PortfolioSolution as PortfolioSolution
+    from cardqp.models.tracking import IndexTracking as IndexTracking
+    from cardqp.models.tracking import TrackingSolution as TrackingSolution
+
+_HOME = {
+    "Frontier": "cardqp.models.efficient_frontier",
+    "IndexTracking": "cardqp.models.tracking",
+    "Portfolio": "cardqp.models.portfolio",
+    "PortfolioSolution": "cardqp.models.portfolio",
+    "SparseMeanVariance": "cardqp.models.estimator",
+    "TrackingSolution": "cardqp.models.tracking",
+    "frontier": "cardqp.models.efficient_frontier",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        home = _HOME[name]
+    except KeyError:
+        raise AttributeError(
+            f"module 'cardqp.models' has no attribute {name!r}"
+        ) from None
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,247 @@
+"""The rules for the data of models: each rule has one message, raised here only."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from cardqp import _validation as check
+from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.exceptions import ProblemError
+
+Labels = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SectorLimit:
+    """The assets of a sector, and how little and how much they may weigh together."""
+
+    label: Any
+    members: IntArray
+    minimum: float
+    maximum: float
+
+
+def labels_of(value: Any) -> Labels | None:
+    """The names that a DataFrame gives its columns, or a Series its entries."""
+    index = getattr(value, "columns", getattr(value, "index", None))
+    if index is None or callable(index):  # lists and tuples have a method `index`
+        return None
+    return tuple(str(label) for label in index)
+
+
+def same_labels(name: str, value: Any, labels: Labels | None) -> None:
+    """Data with names must name the same assets in the same order."""
+    own = labels_of(value)
+    if own is None or labels is None or own == labels:
+        return
+    pairs = enumerate(zip(own, labels, strict=False))
+    wrong = next((j for j, (mine, theirs) in pairs if mine != theirs), None)
+    detail = (
+        f"there are {len(own)} names, not {len(labels)}"
+        if wrong is None
+        else f"entry {wrong} is {own[wrong]!r}, not {labels[wrong]!r}"
+    )
+    raise ProblemError(
+        f"`{name}` must name the assets as the other data do: {detail}; "
+        "reorder it, or pass it without names."
+    )
+
+
+def asset_names(value: Any, labels: Labels | None, n: int) -> Labels:
+    """One distinct name per asset: given, taken from the data, or made up."""
+    found = check.names(value if value is not None else labels, n)
+    return tuple(f"asset {j}" for j in range(n)) if found is None else found
+
+
+def returns_table(name: str, value: ArrayLike) -> FloatArray:
+    """Returns of assets, one row for each of at least two periods."""
+    table = check.real_array(name, value, 2)
+    if len(table) < 2 or table.shape[1] == 0:
+        raise ProblemError(
+            f"`{name}` must have at least two rows, one per period, and a column per "
+            f"asset: its shape is {table.shape}."
+        )
+    return table
+
+
+def max_assets(value: Any, n: int) -> int:
+    """How many assets may be held."""
+    if not check._is_integer(value) or not 1 <= value <= n:
+        raise ProblemError(
+            f"`max_assets` must be an integer between 1 and {n}, the number of "
+            f"assets: it is {value!r}."
+        )
+    return int(value)
+
+
+def positive_scalar(name: str, value: Any) -> float | None:
+    """A positive number, or None."""
+    if value is None:
+        return None
+    number = check.scalar(name, value)
+    if number <= 0:
+        raise ProblemError(
+            f"`{name}` must be positive: it is {number}; leave it out for none."
+        )
+    return number
+
+
+def not_negative(name: str, value: ArrayLike, n: int) -> FloatArray:
+    """A vector without negative entries."""
+    array = check.vector(name, value, n)
+    check._refuse(name, array, array < 0, "must not be negative", "correct it")
+    return array
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ProblemError(f"`{name}` must be True or False: it is {value!r}.")
+    return bool(value)
+
+
+def positions(
+    least: ArrayLike | None, most: ArrayLike | None, n: int, *, long_only: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds of the weights of assets that are held."""
+    if least is not None and not flag("long_only", long_only):
+        raise ProblemError(
+            "`minimum_position` is for long-only portfolios: a short position would "
+            "break it; leave it out or use long_only=True."
+        )
+    upper = _position("maximum_position", most, n, np.inf)
+    lower = _position("minimum_position", least, n, 0.0)
+    crossed = np.flatnonzero(lower > upper)
+    if len(crossed):
+        j = crossed[0]
+        raise ProblemError(
+            f"`minimum_position` must not exceed `maximum_position`: for asset {j} "
+            f"they are {lower[j]} and {upper[j]}."
+        )
+    lower = lower if flag("long_only", long_only) else -upper
+    for array in (lower, upper):
+        array.setflags(write=False)
+    return lower, upper
+
+
+def _position(name: str, value: ArrayLike | None, n: int, default: float) -> FloatArray:
+    if value is None:
+        return np.full(n, default)
+    array = check.vector(name, np.full(n, value) if np.ndim(value) == 0 else value, n)
+    check._refuse(
+        name, array, array <= 0, "must be positive", "leave it out if there is none"
+    )
+    return array
+
+
+def per_asset(name: str, value: Any, names: Labels, default: Any) -> list[Any]:
+    """One entry per asset; a dictionary by name may leave assets out."""
+    if isinstance(value, Mapping):
+        unknown = [key for key in value if str(key) not in names]
+        if unknown:
+            raise ProblemError(
+                f"`{name}` must name assets: {unknown[0]!r} is none of them."
+            )
+        given = {str(key): entry for key, entry in value.items()}
+        return [given.get(asset, default) for asset in names]
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ProblemError(
+            f"`{name}` must be a list or a dictionary by name: it is {value!r}."
+        )
+    entries = list(value)
+    if len(entries) != len(names):
+        raise ProblemError(
+            f"`{name}` must have {len(names)} entries, one per asset: it has "
+            f"{len(entries)}."
+        )
+    return entries
+
+
+def sector_limits(sectors: Any, limits: Any, names: Labels) -> tuple[SectorLimit, ...]:
+    """The limits of the sectors, with the assets that they concern."""
+    if sectors is None and limits is None:
+        return ()
+    if sectors is None or limits is None:
+        missing = "sectors" if sectors is None else "sector_limits"
+        raise ProblemError(
+            f"`{missing}` is missing: `sectors` and `sector_limits` go together."
+        )
+    if not isinstance(limits, Mapping):
+        raise ProblemError(
+            "`sector_limits` must be a dictionary from sectors to a maximum or to "
+            f"(minimum, maximum): it is {limits!r}."
+        )
+    labels = per_asset("sectors", sectors, names, None)
+    return tuple(_sector(label, limit, labels) for label, limit in limits.items())
+
+
+def _sector(label: Any, limit: Any, labels: list[Any]) -> SectorLimit:
+    members = np.array([j for j, own in enumerate(labels) if own == label], np.intp)
+    if len(members) == 0:
+        raise ProblemError(
+            f"`sector_limits` must name sectors of assets: no asset is in {label!r}."
+        )
+    least, most = (
+        (-np.inf, float(limit)) if isinstance(limit, Real) else _pair(label, limit)
+    )
+    if not least <= most or least == np.inf or most == -np.inf:
+        raise ProblemError(
+            f"`sector_limits` must leave room: for {label!r} the minimum is {least} "
+            f"and the maximum {most}."
+        )
+    return SectorLimit(label, members, least, most)
+
+
+def _pair(label: Any, limit: Any) -> tuple[float, float]:
+    try:
+        least, most = limit
+        return float(least), float(most)
+    except (TypeError, ValueError):
+        raise ProblemError(
+            "`sector_limits` must hold a maximum or (minimum, maximum) per sector: "
+            f"for {label!r} it is {limit!r}."
+        ) from None
+
+
+def holdings(value: Any, max_turnover: Any, names: Labels) -> FloatArray | None:
+    """Current weights; what is not named is not held."""
+    if value is None:
+        if max_turnover is not None:
+            raise ProblemError(
+                "`holdings` is missing: `max_turnover` limits the distance from it."
+            )
+        return None
+    if not isinstance(value, Mapping):
+        return check.vector("holdings", value, len(names))
+    return check.vector(
+        "holdings", per_asset("holdings", value, names, 0.0), len(names)
+    )
+
+
+def max_turnover(value: Any) -> float | None:
+    """How much may be traded in all, or None."""
+    if value is None:
+        return None
+    number = check.scalar("max_turnover", value)
+    if number < 0:
+        raise ProblemError(
+            f"`max_turnover` must not be negative: it is {number}; it limits the sum "
+            "of all purchases and sales."
+        )
+    return number
+
+
+def ridge(value: Any, default: float, *, zero_allowed: bool) -> float:
+    """The ridge that is added to every variance."""
+    if value is None:
+        return default
+    number = check.scalar("ridge", value)
+    if number < 0 or (number == 0 and not zero_allowed):
+        raise ProblemError(
+            f"`ridge` must be positive: it is {number}; None stands for a negligible "
+            "one, and 0 is for factor models whose specific variances are positive."
+        )
+    return number
