@@ -292,9 +292,12 @@ class SparseQP:
 
     def objective(self, x: ArrayLike) -> float:
         """The objective at ``x``, constant and penalty included."""
-        x = check.vector("x", x, self.n)
+        return self.value(check.vector("x", x, self.n))
+
+    def value(self, x: FloatArray) -> float:
+        """The same for a point that need not be checked."""
         smooth = self.c @ x + x @ self.quadratic.apply(x) + self.ridge @ (x * x)
-        price = self.rule.penalty * len(self.support_of(x))
+        price = self.penalty * len(self.support_of(x)) if self.penalty else 0.0
         return float(self.constant + smooth + price)
 
     def magnitude(self, x: FloatArray) -> float:
@@ -394,6 +397,53 @@ class SparseQP:
             check.forced_in(self.forced_in, self.n, sparsity)
         if penalty is not None:
             changes["penalty"] = check.penalty(penalty)
+        return self._with(**changes)
+
+    def with_linear(
+        self,
+        *,
+        c: ArrayLike | None = None,
+        b: ArrayLike | None = None,
+        b_eq: ArrayLike | None = None,
+        constant: float | None = None,
+    ) -> "SparseQP":
+        """The same problem with another linear cost, right-hand side or constant.
+
+        Only what is given is checked.  Nothing that was computed from the quadratic
+        form is computed again.
+
+        Parameters
+        ----------
+        c : (n,) array, optional
+            Linear cost.
+        b, b_eq : arrays, optional
+            Right-hand sides, one entry for each row of :attr:`A` and :attr:`A_eq`: as
+            they are stored, two-sided rows being two inequalities.
+        constant : float, optional
+            Added to every objective value and bound.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> problem = SparseQP(np.eye(2), [-4.0, -2.0], eta=1.0, sparsity=1)
+        >>> problem.with_linear(c=[0.0, -6.0], constant=1.0).objective([0.0, 1.0])
+        -3.0
+        """
+        changes: dict[str, Any] = {}
+        if c is not None:
+            changes["c"] = check.vector("c", c, self.n)
+        if b is not None or b_eq is not None:
+            n_above = len(self.rows) - int(np.count_nonzero(self.rows.is_equality))
+            rhs = self.rows.rhs
+            above = rhs[:n_above]
+            if b is not None:
+                above = check.right_hand_side("b", b, n_above)
+            equal = rhs[n_above:]
+            if b_eq is not None:
+                equal = check.right_hand_side("b_eq", b_eq, len(equal))
+            changes["rows"] = self.rows.with_rhs(np.concatenate([above, equal]))
+        if constant is not None:
+            changes["constant"] = check.scalar("constant", constant)
         return self._with(**changes)
 
     def _with(self, **changes: Any) -> "SparseQP":

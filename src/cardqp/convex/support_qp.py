@@ -91,7 +91,7 @@ def _accept(problem: SparseQP, x: FloatArray, beta: FloatArray) -> SupportFit:
         return SupportFit.nothing(problem)
     if len(problem.rows) and not problem.feasibility(x).holds():
         return SupportFit.nothing(problem)
-    return SupportFit(x, beta, problem.objective(x))
+    return SupportFit(x, beta, problem.value(x))
 
 
 def _solve_free(block: FloatArray, c: FloatArray) -> FloatArray:
