@@ -268,7 +268,10 @@ class SparseQP:
 
     def support_of(self, x: FloatArray) -> IntArray:
         """The support of a point: its nonzeros and what is forced in."""
-        return np.union1d(np.flatnonzero(x), self.forced_in)
+        nonzeros = np.flatnonzero(x)
+        if len(self.forced_in) == 0:
+            return nonzeros
+        return np.union1d(nonzeros, self.forced_in)
 
     @cached_property
     def is_free(self) -> bool:
@@ -336,7 +339,7 @@ class SparseQP:
 
         Those that are forced in must be among them.
         """
-        forced_in = np.flatnonzero(np.isin(indices, self.forced_in))
+        forced_in = _places(self.forced_in, indices)
         if len(forced_in) < len(self.forced_in):
             raise ProblemError("`indices` must hold all that is forced in.")
         fewer = None if self.sparsity is None else min(self.sparsity, len(indices))
@@ -349,7 +352,7 @@ class SparseQP:
             lower=self.lower[indices],
             upper=self.upper[indices],
             forced_in=forced_in,
-            forced_out=np.flatnonzero(np.isin(indices, self.forced_out)),
+            forced_out=_places(self.forced_out, indices),
             names=None if self.names is None else tuple(self.names[j] for j in indices),
         )
 
@@ -486,6 +489,11 @@ def lift(part: FloatArray, indices: IntArray, n: int) -> FloatArray:
     x = np.zeros(n)
     x[indices] = part
     return x
+
+
+def _places(some: IntArray, indices: IntArray) -> IntArray:
+    """Where some variables are among indices."""
+    return np.flatnonzero(np.isin(indices, some)) if len(some) else some
 
 
 def _check_sparse(X: Any) -> Any:

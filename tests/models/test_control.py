@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.optimize
+from examples import control as example
 
 from cardqp import ParameterError, ProblemError, SparseQP, Status
 from cardqp.models import SparseControl
@@ -295,3 +296,10 @@ def test_bad_states_and_settings():
         control.step(np.ones(3), time_limit=-1.0)
     with pytest.raises(ProblemError, match="`inputs` must have 2 dimensions"):
         control.simulate(np.ones(3), np.ones(3))
+
+
+def test_the_example_draws_a_loop(tmp_path, capsys):
+    picture = tmp_path / "loop.png"
+    example.main([str(picture), "--steps", "4", "--carts", "2"])
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "thrusts in 4 stages" in capsys.readouterr().out

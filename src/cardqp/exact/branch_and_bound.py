@@ -100,7 +100,9 @@ class BranchAndBound:
         if incumbent is not None:
             start = problem.support_of(incumbent)
         tree.offer(fit_support(problem, start))
-        tree.offer(fit_support(problem, grow_greedily(problem, start)))
+        grown = grow_greedily(problem, start)
+        if len(grown) > len(start):
+            tree.offer(fit_support(problem, grown))
         if tree.best.x is not None:
             tree.x = tree.best.x
         self._root_phase(tree).start()

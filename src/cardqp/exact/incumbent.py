@@ -88,7 +88,8 @@ def _swap_changes(
     change = (view.x**2)[:, None] / weight + cost
     change[:, support] = np.inf
     change[:, problem.forced_out] = np.inf
-    change[np.isin(support, problem.forced_in)] = np.inf
+    if len(problem.forced_in):
+        change[np.isin(support, problem.forced_in)] = np.inf
     return np.asarray(change)
 
 
@@ -181,7 +182,8 @@ def exchange_bounds(
     Entry ``[i, j]`` belongs to ``support[i]`` leaving and variable ``j`` entering; in
     the last row nothing leaves, in the last column nothing enters.  Multipliers of rows
     and bounds are kept as they are at the fit, so that only what enters is held by its
-    bounds.  Exchanges that are not allowed are infinite.
+    bounds.  All of the support that results pays its price.  Exchanges that are not
+    allowed are infinite.
     """
     s, n, price = len(support), problem.n, problem.rule.penalty
     least = np.full((s + 1, n + 1), -np.inf)
@@ -204,7 +206,8 @@ def exchange_bounds(
             view.slope, view.schur, problem.lower, problem.upper
         )
         least[s, :n] = cost + price
-    least[:s][np.isin(support, problem.forced_in)] = np.inf
+    if len(problem.forced_in):
+        least[:s][np.isin(support, problem.forced_in)] = np.inf
     least[:, support] = np.inf
     least[:, problem.forced_out] = np.inf
     if s >= problem.rule.limit:

@@ -8,6 +8,7 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate import DualProof, Narrowing, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import fit_support
+from cardqp.dual.bound import SeparableBound
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import round_switches
 from cardqp.exact.relaxation import Effort, Relaxation
@@ -74,7 +75,7 @@ class RootPhase:
         """What the best point, or zero, proves as a dual point: that costs little."""
         tree, view = self.tree, self.tree.view
         proof = DualProof.at(tree.x, tree.best.beta)
-        step = RootStep(proof, *self._fix(proof))
+        step = RootStep(proof, *self._fix(proof.bound(view.problem)))
         decided = view.after(step)
         kept = np.flatnonzero(~decided.choice.outside)
         if 0 < len(kept) <= NARROWING_SHARE * view.problem.n:
@@ -109,13 +110,14 @@ class RootPhase:
         support = round_switches(view.problem, view.choice, relaxed.switches)
         tree.offer(fit_support(view.exact, support))
         proof = DualProof.at(relaxed.anchor, relaxed.beta)
-        value = proof.bound(view.problem).value(view.choice)
+        bound = proof.bound(view.problem)
+        value = bound.value(view.choice)
         if value >= self.cutoff:
             step = RootStep(proof)
             tree.step_root(step, view.after(step))
             self._close()
             return
-        step = RootStep(proof, *self._fix(proof))
+        step = RootStep(proof, *self._fix(bound))
         decided = view.after(step)
         found = self._narrowing(decided, value)
         if found is None:
@@ -128,10 +130,10 @@ class RootPhase:
         )
         tree.x, tree.nu = tree.x[narrowing.kept], np.zeros(len(tree.nu))
 
-    def _fix(self, proof: DualProof) -> tuple[IntArray, IntArray]:
+    def _fix(self, bound: SeparableBound) -> tuple[IntArray, IntArray]:
         """Theorem 2: variables whose other value costs too much."""
         choice = self.tree.view.choice
-        on, off = proof.bound(self.tree.view.problem).fixing_bounds(choice)
+        on, off = bound.fixing_bounds(choice)
         is_out = choice.free & (on >= self.cutoff)
         is_in = choice.free & (off >= self.cutoff) & ~is_out
         return np.flatnonzero(is_in), np.flatnonzero(is_out)
