@@ -7,6 +7,7 @@ the positions, and which thruster fires when.
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -55,13 +56,11 @@ def run(
     return np.array(states), steps
 
 
-def draw(
-    control: SparseControl, states: np.ndarray, steps: list[ControlStep]
-) -> object:
+def draw(control: SparseControl, states: np.ndarray, steps: list[ControlStep]) -> Any:
     """Positions above, thrusts below; returns the figure."""
     above, below = new_axes(2)
     seconds, count = INTERVAL * np.arange(len(states)), control.n_inputs
-    above.plot(seconds, states[:, :count], color=BLUE)
+    above.plot(seconds, states[:, :count], color="black", linewidth=0.8)
     above.set_ylabel("positions")
     above.set_title(f"{count} carts, few thrusts")
     thrusts = np.array([step.inputs[0] for step in steps])
@@ -72,7 +71,8 @@ def draw(
     below.set_yticks(range(count), [f"thruster {i}" for i in range(count)])
     below.set_xlim(above.get_xlim())
     below.set_xlabel("seconds")
-    below.legend(loc="upper right")
+    below.set_ylim(-0.5, count + 0.5)
+    below.legend(loc="upper right", ncols=2, frameon=False)
     return above.figure
 
 

@@ -160,6 +160,17 @@ def test_a_warm_start_does_not_change_the_optimum():
         assert one.objective == pytest.approx(other.objective, rel=2e-6)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_another_split_does_not_change_the_optimum(seed):
+    control = random_control(seed, horizon=8, n_states=5, n_inputs=3, input_upper=0.5)
+    x0 = 2.0 * np.random.default_rng(seed).standard_normal(5)
+    given, best = (control.step(x0, optimise_split=flag) for flag in (False, True))
+    assert given.status is best.status is Status.OPTIMAL
+    assert given.lower_bound <= best.objective
+    assert best.lower_bound <= given.objective
+    assert given.objective == pytest.approx(best.objective, rel=1e-4)
+
+
 def test_loops_are_repeatable():
     first, second = (disturbed_loop(random_control(3, horizon=6)) for _ in range(2))
     for one, other in zip(first, second, strict=True):

@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.certificate import DualProof, Narrowing, RootStep
+from cardqp.certificate import DualProof, Kind, Narrowing, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import fit_support
+from cardqp.convex.violation import least_violation
 from cardqp.dual.bound import SeparableBound
+from cardqp.dual.ray import proves_empty
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import round_switches
 from cardqp.exact.relaxation import Effort, Relaxation
@@ -17,7 +19,7 @@ from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.exact.split_ascent import level_start, optimise_split, signed_start
 from cardqp.exact.supports import Supports
 from cardqp.exact.tree import Tree
-from cardqp.exact.visit import NODE_SLACK, Visitor
+from cardqp.exact.visit import NODE_SLACK, Visit, Visitor
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
@@ -97,6 +99,8 @@ class RootPhase:
     def step(self) -> None:
         """Relax the root; end the steps when the problem does not change any more."""
         tree, view = self.tree, self.tree.view
+        if tree.n_nodes == 0 and tree.best.x is None and self._is_empty():
+            return
         tree.n_nodes += 1
         start = tree.x / tree.relaxation.unit
         relaxed = tree.relaxation.solve(view.choice, start, tree.nu, self.effort)
@@ -129,6 +133,21 @@ class RootPhase:
             replace(step, narrowing=narrowing), decided.narrowed(narrowing, problem)
         )
         tree.x, tree.nu = tree.x[narrowing.kept], np.zeros(len(tree.nu))
+
+    def _is_empty(self) -> bool:
+        """Whether the rows rule out everything; the tree is then a proof of it.
+
+        A relaxation would take long to find that out.
+        """
+        tree, view = self.tree, self.tree.view
+        if len(view.problem.rows) == 0:
+            return False
+        _, ray = least_violation(view.problem, view.choice)
+        if not proves_empty(view.problem, ray, view.choice):
+            return False
+        tree.begin(self.effort.tolerance)
+        Visit(tree.pop(), Kind.RAY, beta=ray).commit(tree)
+        return True
 
     def _fix(self, bound: SeparableBound) -> tuple[IntArray, IntArray]:
         """Theorem 2: variables whose other value costs too much."""

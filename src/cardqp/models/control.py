@@ -72,6 +72,68 @@ class ControlStep:
         return None if self.inputs is None else self.inputs[0]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Condensed:
+    r"""The cost and the bounds of later states, in stacked inputs.
+
+    The cost of the states after :math:`x_0` and of the inputs is
+    ``U' hessian U + x0' slope' U + x0' rest x0``, and the states are within their
+    bounds if ``matrix U <= limit - drift x0``.
+    """
+
+    hessian: FloatArray
+    slope: FloatArray
+    rest: FloatArray
+    matrix: FloatArray
+    drift: FloatArray
+    limit: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        A: FloatArray,
+        B: FloatArray,
+        weights: Sequence[FloatArray],
+        R: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+    ) -> "Condensed":
+        """Eliminate the states; there is a weight for each of them."""
+        N, (n, m) = len(weights), B.shape
+        free, forced = np.empty((N, n, n)), np.zeros((N, n, N, m))
+        power, effect = np.eye(n), B
+        for t in range(N):
+            for stage in range(N - t):
+                forced[stage + t, :, stage] = effect
+            power, effect = A @ power, A @ effect
+            free[t] = power
+        Phi, Gamma = free.reshape(N * n, n), forced.reshape(N * n, N * m)
+        weighted = np.matmul(weights, Gamma.reshape(N, n, N * m)).reshape(N * n, N * m)
+        hessian = Gamma.T @ weighted + np.kron(np.eye(N), R)
+        low, high = np.tile(lower, N), np.tile(upper, N)
+        below, above = np.isfinite(low), np.isfinite(high)
+        return cls(
+            hessian=0.5 * (hessian + hessian.T),
+            slope=2.0 * weighted.T @ Phi,
+            rest=Phi.T @ np.matmul(weights, free).reshape(N * n, n),
+            matrix=np.vstack([Gamma[above], -Gamma[below]]),
+            drift=np.vstack([Phi[above], -Phi[below]]),
+            limit=np.concatenate([high[above], -low[below]]),
+        )
+
+    def problem(self, ridge: float, **settings: Any) -> SparseQP:
+        """The problem at the state zero, with so much of the cost in the ridge."""
+        size = len(self.hessian)
+        return SparseQP(
+            self.hessian - ridge * np.eye(size),
+            np.zeros(size),
+            eta=1.0 / ridge,
+            A=self.matrix,
+            b=self.limit,
+            **settings,
+        )
+
+
 class SparseControl:
     r"""Steer a linear system with few nonzero inputs.
 
@@ -164,62 +226,30 @@ class SparseControl:
             self.terminal = _riccati(self.A, self.B, self.Q, self.R)
         else:
             self.terminal = check.state_weight("terminal", terminal, self.n_states)
-        self._condense(*check.bounds(state_lower, state_upper, self.n_states, "state_"))
         low, high = check.bounds(input_lower, input_upper, self.n_inputs, "input_")
-        nothing = np.zeros(self.n_states)
-        least = float(scipy.linalg.eigvalsh(self.R)[0])
-        ridge = FIRST_SHARE * least
-        size = self.n_inputs * self.horizon
-        problem = SparseQP(
-            self._hessian - ridge * np.eye(size),
-            np.zeros(size),
-            eta=1.0 / ridge,
-            A=self._row_matrix,
-            b=self._row_side(nothing),
+        staged = _staged(check.names(names, self.n_inputs, "input"), self.horizon)
+        limits = _limits(
+            max_actuations, max_actuations_per_stage, self.horizon, self.n_inputs
+        )
+        self._condensed = Condensed.of(
+            self.A,
+            self.B,
+            [self.Q] * (self.horizon - 1) + [self.terminal],
+            self.R,
+            *check.bounds(state_lower, state_upper, self.n_states, "state_"),
+        )
+        problem = self._condensed.problem(
+            FIRST_SHARE * float(scipy.linalg.eigvalsh(self.R)[0]),
             lower=np.tile(low, self.horizon),
             upper=np.tile(high, self.horizon),
-            names=_staged(check.names(names, self.n_inputs, "input"), self.horizon),
-            **_limits(
-                max_actuations, max_actuations_per_stage, self.horizon, self.n_inputs
-            ),
+            names=staged,
+            **limits,
         )
-        self._problem = problem.move_to_ridge(_diagonal(problem, self._slope))
+        moved = _diagonal(problem, self._condensed.slope)
+        self._problem = problem.move_to_ridge(moved)
         self._last: FloatArray | None = None
         load_kernels(has_rows=len(problem.rows) > 0)
         load_tree_kernels(is_free=problem.is_free)
-
-    def _condense(self, lower: FloatArray, upper: FloatArray) -> None:
-        """The cost, and the rows that the bounds of states become, in the inputs."""
-        N, n, m = self.horizon, self.n_states, self.n_inputs
-        free = np.empty((N, n, n))
-        forced = np.zeros((N, n, N, m))
-        power, effect = np.eye(n), self.B
-        for t in range(N):
-            for stage in range(N - t):
-                forced[stage + t, :, stage] = effect
-            power, effect = self.A @ power, self.A @ effect
-            free[t] = power
-        self._free = free.reshape(N * n, n)
-        self._forced = forced.reshape(N * n, N * m)
-        weights = np.array([self.Q] * (N - 1) + [self.terminal])
-        weighted = np.matmul(weights, forced.reshape(N, n, N * m)).reshape(N * n, -1)
-        hessian = self._forced.T @ weighted + np.kron(np.eye(N), self.R)
-        self._hessian = 0.5 * (hessian + hessian.T)
-        self._slope = 2.0 * weighted.T @ self._free
-        at_rest = np.matmul(weights, free).reshape(N * n, n)
-        self._rest = self.Q + self._free.T @ at_rest
-        self._upper, self._lower = np.tile(upper, N), np.tile(lower, N)
-        self._above = np.isfinite(self._upper)
-        self._below = np.isfinite(self._lower)
-        self._row_matrix = np.vstack(
-            [self._forced[self._above], -self._forced[self._below]]
-        )
-
-    def _row_side(self, x0: FloatArray) -> FloatArray:
-        """The right-hand side of the rows for a state."""
-        drift = self._free @ x0
-        room_above, room_below = self._upper - drift, drift - self._lower
-        return np.concatenate([room_above[self._above], room_below[self._below]])
 
     def problem(self, x0: ArrayLike) -> SparseQP:
         """The problem in stacked inputs for a state; only vectors are computed.
@@ -230,10 +260,11 @@ class SparseControl:
             The state.
         """
         x0 = check.vector("x0", x0, self.n_states, "state")
+        condensed = self._condensed
         return self._problem.with_linear(
-            c=self._slope @ x0,
-            b=self._row_side(x0),
-            constant=float(x0 @ self._rest @ x0),
+            c=condensed.slope @ x0,
+            b=condensed.limit - condensed.drift @ x0,
+            constant=float(x0 @ condensed.rest @ x0 + x0 @ self.Q @ x0),
         )
 
     def step(
@@ -302,7 +333,7 @@ def _riccati(A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray) -> Floa
     try:
         P = scipy.linalg.solve_discrete_are(A, B, Q, R)
         return check.state_weight("terminal", 0.5 * (P + P.T), len(A))
-    except (np.linalg.LinAlgError, ProblemError, ValueError):
+    except ValueError:  # what SciPy raises, and what the check does
         return Q
 
 
@@ -340,7 +371,6 @@ def _diagonal(problem: SparseQP, slope: FloatArray) -> FloatArray:
     The best one depends on the state.  A mean of diagonals that leave ``Q`` convex
     leaves it convex.
     """
-    everything = np.arange(problem.n)
     free = SparseQP(
         problem.quadratic, problem.c, eta=problem.eta, sparsity=problem.sparsity
     )
@@ -353,5 +383,5 @@ def _diagonal(problem: SparseQP, slope: FloatArray) -> FloatArray:
     best = [diagonal for diagonal in found if diagonal is not None]
     if best:
         return np.asarray(KEPT_SHARE * np.mean(best, axis=0))
-    spare = spare_diagonal(problem, everything)
+    spare = spare_diagonal(problem, np.arange(problem.n))
     return np.zeros(problem.n) if spare is None else KEPT_SHARE * spare
