@@ -2,7 +2,7 @@ r"""Few nonzero inputs of a linear system over a horizon.
 
 With the inputs :math:`u_0, \dots, u_{N-1}` stacked into one vector ``U``, the states
 are :math:`X = \Phi x_0 + \Gamma U`, and the cost is a quadratic function of ``U`` whose
-matrix does not depend on :math:`x_0`: whatever is computed from it is computed once.
+matrix does not depend on :math:`x_0`: it is formed, checked and split once.
 """
 
 import time
@@ -142,10 +142,10 @@ class SparseControl:
         \quad\text{s.t.}\quad x_{t+1} = A x_t + B u_t,\;
         |u|_0 \le s,\; |u_t|_0 \le k,\; \text{bounds} .
 
-    Objective and bound are those of this cost.  The steps of a loop share all that does
-    not depend on the state; each starts from the inputs of the one before, shifted by
-    one stage.  A step fails only in time: its inputs are then the best found, and its
-    bound says how good they are.
+    Objective and bound are those of this cost.  The steps of a loop share one matrix,
+    which is checked and split once; each starts from the inputs of the one before,
+    shifted by one stage.  A step fails only in time: its inputs are then the best
+    found, and its bound says how good they are.
 
     Parameters
     ----------
