@@ -406,3 +406,52 @@ def test_groups_in_and_out(tmp_path):
 def test_groups_without_members_do_not_count():
     settings = {"eta": 1.0, "sparsity": 2, "groups": [-1, -1], "group_sparsity": 1}
     assert SparseQP(np.eye(2), np.ones(2), **settings).is_free
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_vectors_make_the_same_problem_as_new_data(kind):
+    problem = random_problem(kind, 1)
+    c, b, b_eq = problem.c + 1.0, problem.b - 0.5, 2.0 * problem.b_eq
+    changed = problem.with_linear(c=c, b=b, b_eq=b_eq, constant=7.0)
+    assert changed.quadratic is problem.quadratic
+    assert changed.rows.matrix is problem.rows.matrix
+    assert changed.constant == 7.0
+    for name, expected in (("c", c), ("b", b), ("b_eq", b_eq)):
+        np.testing.assert_array_equal(getattr(changed, name), expected)
+    for name in ("eta", "sparsity", "lower", "upper", "forced_in", "forced_out"):
+        assert getattr(changed, name) is getattr(problem, name)
+    x = np.linspace(-1.0, 1.0, problem.n)
+    difference = 7.0 - problem.constant + x.sum()
+    assert changed.objective(x) == pytest.approx(problem.objective(x) + difference)
+    same = problem.with_linear()
+    assert same.objective(x) == problem.objective(x)
+    assert same.rows is problem.rows
+
+
+def test_other_vectors_are_copied_and_checked():
+    problem = make(A=np.ones((1, 3)), b=[1.0], A_eq=np.eye(3)[:1], b_eq=[0.5])
+    c = np.ones(3)
+    changed = problem.with_linear(c=c, b=2.0)
+    c[0] = 5.0
+    assert changed.c[0] == 1.0
+    assert changed.b.tolist() == [2.0]
+    assert changed.b_eq.tolist() == [0.5]
+    with pytest.raises(ValueError, match="read-only"):
+        changed.rows.rhs[0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"c": np.ones(4)}, "`c` must have 3 entries, one per variable"),
+        ({"c": [np.nan, 0, 0]}, r"`c` must be finite: c\[0\] is nan"),
+        ({"b": [1.0, 2.0]}, "`b` must have 1 entries, one per row of `A`"),
+        ({"b_eq": [np.inf]}, "`b_eq` must be finite"),
+        ({"b_eq": [1.0, 1.0]}, "`b_eq` must have 1 entries, one per row of `A_eq`"),
+        ({"constant": "much"}, "`constant` must hold numbers"),
+    ],
+)
+def test_other_vectors_that_do_not_fit(changes, message):
+    problem = make(A=np.ones((1, 3)), b=[1.0], A_eq=np.eye(3)[:1], b_eq=[0.5])
+    with pytest.raises(ProblemError, match=message):
+        problem.with_linear(**changes)

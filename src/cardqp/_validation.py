@@ -88,21 +88,42 @@ def numeric_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
 
 def quadratic_matrix(value: ArrayLike, name: str = "Q") -> Gram:
     """A symmetric positive semidefinite matrix, with the proof of how nearly it is."""
-    Q = real_array(name, value, 2)
-    if Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:
+    Q = square_matrix(name, value)
+    return Gram(Q, convexity_defect(Q, name))
+
+
+def square_matrix(name: str, value: ArrayLike) -> FloatArray:
+    """A finite symmetric matrix of any size but none."""
+    M = real_array(name, value, 2)
+    if M.shape[0] != M.shape[1] or M.shape[0] == 0:
         raise ProblemError(
-            f"`{name}` must be square and not empty: its shape is {Q.shape}."
+            f"`{name}` must be square and not empty: its shape is {M.shape}."
         )
-    skew = float(np.abs(Q - Q.T).max())
-    if skew > SYMMETRY_TOLERANCE * float(np.abs(Q).max()):
+    return _symmetrised(name, M)
+
+
+def symmetric_matrix(name: str, value: ArrayLike, n: int) -> FloatArray:
+    """A finite symmetric ``(n, n)`` matrix."""
+    M = real_array(name, value, 2)
+    if M.shape != (n, n):
+        raise ProblemError(
+            f"`{name}` must have the shape ({n}, {n}): its shape is {M.shape}."
+        )
+    return _symmetrised(name, M)
+
+
+def _symmetrised(name: str, M: FloatArray) -> FloatArray:
+    """A square matrix without the rounding that keeps it from being symmetric."""
+    skew = float(np.abs(M - M.T).max())
+    if skew > SYMMETRY_TOLERANCE * float(np.abs(M).max()):
         raise ProblemError(
             f"`{name}` must be symmetric: max |{name} - {name}.T| is {skew:.1e}; "
             f"pass ({name} + {name}.T) / 2."
         )
     if skew > 0:
-        Q = (Q + Q.T) / 2
-        Q.setflags(write=False)
-    return Gram(Q, convexity_defect(Q, name))
+        M = (M + M.T) / 2
+        M.setflags(write=False)
+    return M
 
 
 def convexity_defect(Q: FloatArray, name: str = "Q") -> FloatArray:
@@ -145,12 +166,12 @@ def factor_matrix(value: ArrayLike) -> Factor:
     return Factor(F)
 
 
-def vector(name: str, value: ArrayLike, n: int) -> FloatArray:
-    """A finite vector of length ``n``."""
+def vector(name: str, value: ArrayLike, n: int, owner: str = "variable") -> FloatArray:
+    """A finite vector of length ``n``, with one entry for each of its owners."""
     array = real_array(name, value, 1)
     if len(array) != n:
         raise ProblemError(
-            f"`{name}` must have {n} entries, one per variable: it has {len(array)}."
+            f"`{name}` must have {n} entries, one per {owner}: it has {len(array)}."
         )
     return array
 
@@ -309,13 +330,18 @@ def rows(
         f"must have rows of zeros or of size {1 / LARGEST:g} at least",
         "rescale the row",
     )
-    b = real_array(rhs_name, rhs if np.ndim(rhs) else [rhs], 1)
-    if len(b) != len(A):
+    return A, right_hand_side(rhs_name, rhs, len(A))
+
+
+def right_hand_side(name: str, value: ArrayLike, count: int) -> FloatArray:
+    """A finite number for each of ``count`` rows."""
+    b = real_array(name, value if np.ndim(value) else [value], 1)
+    if len(b) != count:
         raise ProblemError(
-            f"`{rhs_name}` must have {len(A)} entries, one per row of "
-            f"`{matrix_name}`: it has {len(b)}."
+            f"`{name}` must have {count} entries, one per row of "
+            f"`A{name[1:]}`: it has {len(b)}."
         )
-    return A, b
+    return b
 
 
 def two_sided(
@@ -353,24 +379,25 @@ def two_sided(
 
 
 def bounds(
-    lower: ArrayLike | None, upper: ArrayLike | None, n: int
+    lower: ArrayLike | None, upper: ArrayLike | None, n: int, prefix: str = ""
 ) -> tuple[FloatArray, FloatArray]:
-    """Bounds of the nonzeros; None means unbounded."""
-    low = _bound("lower", lower, n, -np.inf)
-    high = _bound("upper", upper, n, np.inf)
+    """Bounds, of the nonzeros if they have no other name; None means unbounded."""
+    below, above = f"{prefix}lower", f"{prefix}upper"
+    low = _bound(below, lower, n, -np.inf)
+    high = _bound(above, upper, n, np.inf)
     crossed = np.flatnonzero(low > high)
     if len(crossed):
         j = crossed[0]
         raise ProblemError(
-            f"`lower` must not exceed `upper`: lower[{j}] = {low[j]} > "
-            f"upper[{j}] = {high[j]}."
+            f"`{below}` must not exceed `{above}`: {below}[{j}] = {low[j]} > "
+            f"{above}[{j}] = {high[j]}."
         )
     infinite = np.flatnonzero((low == np.inf) | (high == -np.inf))
     if len(infinite):
         j = infinite[0]
         raise ProblemError(
-            f"`lower` and `upper` must leave room for finite numbers: lower[{j}] = "
-            f"{low[j]}, upper[{j}] = {high[j]}."
+            f"`{below}` and `{above}` must leave room for finite numbers: "
+            f"{below}[{j}] = {low[j]}, {above}[{j}] = {high[j]}."
         )
     return low, high
 
@@ -395,8 +422,10 @@ def _bound(name: str, value: ArrayLike | None, n: int, default: float) -> FloatA
     return array
 
 
-def names(value: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
-    """One distinct name per variable, or None."""
+def names(
+    value: Sequence[str] | None, n: int, owner: str = "variable"
+) -> tuple[str, ...] | None:
+    """One distinct name for each owner, or None."""
     if value is None:
         return None
     if isinstance(value, str) or not isinstance(value, Iterable):
@@ -404,12 +433,58 @@ def names(value: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
     result = tuple(str(name) for name in value)
     if len(result) != n:
         raise ProblemError(
-            f"`names` must have {n} entries, one per variable: it has {len(result)}."
+            f"`names` must have {n} entries, one per {owner}: it has {len(result)}."
         )
     if len(set(result)) < n:
         twice = next(name for name in result if result.count(name) > 1)
         raise ProblemError(f"`names` must be distinct: {twice!r} occurs twice.")
     return result
+
+
+def linear_system(A: ArrayLike, B: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """The matrices of ``x+ = A x + B u``, with a state and an input at least."""
+    A, B = real_array("A", A, 2), real_array("B", B, 2)
+    if A.shape[0] != A.shape[1] or len(A) == 0:
+        raise ProblemError(f"`A` must be square and not empty: its shape is {A.shape}.")
+    if len(B) != len(A) or B.shape[1] == 0:
+        raise ProblemError(
+            f"`B` must have {len(A)} rows, one per state, and a column per input: its "
+            f"shape is {B.shape}."
+        )
+    return A, B
+
+
+def state_weight(name: str, value: ArrayLike, n: int) -> FloatArray:
+    """A symmetric positive semidefinite weight of ``n`` states."""
+    weight = symmetric_matrix(name, value, n)
+    eigenvalues = scipy.linalg.eigvalsh(weight, check_finite=False)
+    if eigenvalues[0] < -CONVEXITY_TOLERANCE * max(eigenvalues[-1], 0.0):
+        raise ProblemError(
+            f"`{name}` must be positive semidefinite: its smallest eigenvalue is "
+            f"{eigenvalues[0]:.3g}; add at least {-eigenvalues[0]:.3g} to its diagonal."
+        )
+    return weight
+
+
+def input_weight(value: ArrayLike, n: int) -> FloatArray:
+    """A symmetric positive definite weight of ``n`` inputs."""
+    weight = symmetric_matrix("R", value, n)
+    eigenvalues = scipy.linalg.eigvalsh(weight, check_finite=False)
+    if not eigenvalues[0] > CONVEXITY_TOLERANCE * eigenvalues[-1]:
+        raise ProblemError(
+            "`R` must be positive definite: its smallest eigenvalue is "
+            f"{eigenvalues[0]:.3g}; every input must cost something."
+        )
+    return weight
+
+
+def actuations(name: str, value: Any, most: int) -> None:
+    """How many inputs may be nonzero, of so many."""
+    if not _is_integer(value) or not 0 <= value <= most:
+        raise ProblemError(
+            f"`{name}` must be an integer between 0 and {most}, the number of inputs "
+            f"there are: it is {value!r}."
+        )
 
 
 def at_least(name: str, value: Any, least: float) -> None:

@@ -92,6 +92,7 @@ def solve(
     spectrum: Spectrum | None = None,
     resume: Solution | None = None,
     proof_memory: float = PROOF_MEMORY,
+    optimise_split: bool = True,
 ) -> Solution:
     """Find a good sparse point and prove how good it is.
 
@@ -128,6 +129,10 @@ def solve(
     proof_memory : float
         Bytes for the certificate.  A proof that needs more is not kept, and 0 keeps
         none: the bound is then the search's word.
+    optimise_split : bool
+        Whether the search may look for a better split of ``Q`` if its root is loose.
+        That takes longer than a small tree.  It can be done without where a good
+        diagonal is in the ridge already: see :meth:`SparseQP.move_to_ridge`.
 
     Returns
     -------
@@ -155,6 +160,7 @@ def solve(
             node_limit=node_limit,
             proof_memory=proof_memory,
             with_estimate=callback is not None,
+            optimise_split=optimise_split,
         )
         run = Run(problem, gap, watch, search, threads)
         if resume is not None:

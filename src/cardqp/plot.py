@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 
 
-def new_axes() -> Any:
-    """Axes of a new figure that belongs to no window."""
+def new_axes(rows: int = 1) -> Any:
+    """Axes of a new figure that belongs to no window; an array of them if several."""
     try:
         from matplotlib.figure import Figure
     except ImportError as err:
         raise BackendNotFoundError(
             "Plots need Matplotlib: install it with `pip install cardqp[plot]`."
         ) from err
-    return Figure(figsize=(7.0, 4.2), layout="constrained").subplots()
+    return Figure(figsize=(7.0, 4.2), layout="constrained").subplots(rows)
 
 
 def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:

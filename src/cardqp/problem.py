@@ -283,7 +283,10 @@ class SparseQP:
 
     def support_of(self, x: FloatArray) -> IntArray:
         """The support of a point: its nonzeros and what is forced in."""
-        return np.union1d(np.flatnonzero(x), self.forced_in)
+        nonzeros = np.flatnonzero(x)
+        if len(self.forced_in) == 0:
+            return nonzeros
+        return np.union1d(nonzeros, self.forced_in)
 
     @cached_property
     def is_free(self) -> bool:
@@ -307,9 +310,12 @@ class SparseQP:
 
     def objective(self, x: ArrayLike) -> float:
         """The objective at ``x``, constant and penalty included."""
-        x = check.vector("x", x, self.n)
+        return self.value(check.vector("x", x, self.n))
+
+    def value(self, x: FloatArray) -> float:
+        """The same for a point that need not be checked."""
         smooth = self.c @ x + x @ self.quadratic.apply(x) + self.ridge @ (x * x)
-        price = self.rule.penalty * len(self.support_of(x))
+        price = self.penalty * len(self.support_of(x)) if self.penalty else 0.0
         return float(self.constant + smooth + price)
 
     def magnitude(self, x: FloatArray) -> float:
@@ -348,7 +354,7 @@ class SparseQP:
 
         Those that are forced in must be among them.
         """
-        forced_in = np.flatnonzero(np.isin(indices, self.forced_in))
+        forced_in = _places(self.forced_in, indices)
         if len(forced_in) < len(self.forced_in):
             raise ProblemError("`indices` must hold all that is forced in.")
         fewer = None if self.sparsity is None else min(self.sparsity, len(indices))
@@ -361,7 +367,7 @@ class SparseQP:
             lower=self.lower[indices],
             upper=self.upper[indices],
             forced_in=forced_in,
-            forced_out=np.flatnonzero(np.isin(indices, self.forced_out)),
+            forced_out=_places(self.forced_out, indices),
             groups=None if self.groups is None else self.groups[indices],
             names=None if self.names is None else tuple(self.names[j] for j in indices),
         )
@@ -412,6 +418,53 @@ class SparseQP:
             changes["penalty"] = check.penalty(penalty)
         return self._with(**changes)
 
+    def with_linear(
+        self,
+        *,
+        c: ArrayLike | None = None,
+        b: ArrayLike | None = None,
+        b_eq: ArrayLike | None = None,
+        constant: float | None = None,
+    ) -> "SparseQP":
+        """The same problem with another linear cost, right-hand side or constant.
+
+        Only what is given is checked.  Nothing that was computed from the quadratic
+        form is computed again.
+
+        Parameters
+        ----------
+        c : (n,) array, optional
+            Linear cost.
+        b, b_eq : arrays, optional
+            Right-hand sides, one entry for each row of :attr:`A` and :attr:`A_eq`: as
+            they are stored, two-sided rows being two inequalities.
+        constant : float, optional
+            Added to every objective value and bound.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> problem = SparseQP(np.eye(2), [-4.0, -2.0], eta=1.0, sparsity=1)
+        >>> problem.with_linear(c=[0.0, -6.0], constant=1.0).objective([0.0, 1.0])
+        -3.0
+        """
+        changes: dict[str, Any] = {}
+        if c is not None:
+            changes["c"] = check.vector("c", c, self.n)
+        if b is not None or b_eq is not None:
+            n_above = len(self.rows) - int(np.count_nonzero(self.rows.is_equality))
+            rhs = self.rows.rhs
+            above = rhs[:n_above]
+            if b is not None:
+                above = check.right_hand_side("b", b, n_above)
+            equal = rhs[n_above:]
+            if b_eq is not None:
+                equal = check.right_hand_side("b_eq", b_eq, len(equal))
+            changes["rows"] = self.rows.with_rhs(np.concatenate([above, equal]))
+        if constant is not None:
+            changes["constant"] = check.scalar("constant", constant)
+        return self._with(**changes)
+
     def _with(self, **changes: Any) -> "SparseQP":
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return SparseQP.__new__(SparseQP)._fill(**fields | changes)
@@ -454,6 +507,11 @@ def lift(part: FloatArray, indices: IntArray, n: int) -> FloatArray:
     x = np.zeros(n)
     x[indices] = part
     return x
+
+
+def _places(some: IntArray, indices: IntArray) -> IntArray:
+    """Where some variables are among indices."""
+    return np.flatnonzero(np.isin(indices, some)) if len(some) else some
 
 
 def _check_sparse(X: Any) -> Any:

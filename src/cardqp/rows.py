@@ -39,6 +39,11 @@ class Rows:
             np.ascontiguousarray(self.matrix[:, indices]), self.rhs, self.is_equality
         )
 
+    def with_rhs(self, rhs: FloatArray) -> "Rows":
+        """The same rows with another right-hand side."""
+        rhs.setflags(write=False)
+        return Rows(self.matrix, rhs, self.is_equality)
+
     def scaled(self) -> tuple["Rows", FloatArray]:
         """Rows divided by powers of two near their norms, and those powers.
 

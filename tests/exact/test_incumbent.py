@@ -4,6 +4,7 @@ import pytest
 from cardqp.convex.support_qp import fit_support
 from cardqp.datasets import make_regression
 from cardqp.exact.incumbent import (
+    exchange_bounds,
     grow_greedily,
     improve,
     round_switches,
@@ -11,7 +12,7 @@ from cardqp.exact.incumbent import (
 )
 from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
-from tests.problems import random_problem
+from tests.problems import KINDS, random_problem
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -67,3 +68,30 @@ def test_greedy_adds_the_best_variable_each_time():
 def test_greedy_stops_where_a_variable_is_not_worth_its_price():
     problem = SparseQP(np.eye(3), [-4.0, -2.0, -0.1], eta=1.0, penalty=0.2)
     assert grow_greedily(problem, np.zeros(0, dtype=int)).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_exchange_gains_more_than_its_bound(kind, seed):
+    problem = random_problem(kind, seed)
+    allowed = np.setdiff1d(np.arange(problem.n), problem.forced_out)
+    size = min(max(problem.rule.limit - 1, 1), len(allowed))
+    fit = fit_support(problem, np.union1d(allowed[:size], problem.forced_in))
+    if fit.x is None:
+        return
+    support = problem.support_of(fit.x)
+    least = exchange_bounds(problem, fit, support)
+    assert least.shape == (len(support) + 1, problem.n + 1)
+    # Multipliers are as accurate as the solver of the subproblem: about 1e-9.
+    slack = 1e-6 * (problem.magnitude(fit.x) + 1.0)
+    for leaves, enters in np.argwhere(np.isfinite(least)):
+        rest = np.delete(support, leaves) if leaves < len(support) else support
+        changed = np.union1d(rest, [enters] if enters < problem.n else [])
+        after = fit_support(problem, changed.astype(int))
+        value = after.objective
+        if after.x is not None:
+            zeros = len(changed) - len(problem.support_of(after.x))
+            value += problem.rule.penalty * zeros
+        assert value >= fit.objective + least[leaves, enters] - slack
+    for j in (*support, *problem.forced_out):
+        assert np.isinf(least[:, j]).all()

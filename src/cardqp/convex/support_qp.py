@@ -66,22 +66,25 @@ class ScaledQP:
 def fit_support(problem: SparseQP, support: IntArray) -> SupportFit:
     """Minimise the objective over the points that vanish off the support.
 
-    A Cholesky factorisation where there are neither rows nor bounds; ``daqp``
+    A Cholesky factorisation where there are no rows and no bound matters; ``daqp``
     (dual active set) otherwise, and ``clarabel`` (interior point) for large supports
     or when the former gives up.
     """
     if len(support) == 0:
         return _accept(problem, np.zeros(problem.n), np.zeros(len(problem.rows)))
     block = problem.quadratic.block(support) + np.diag(problem.ridge[support])
-    if problem.is_free:
+    lower, upper = problem.lower[support], problem.upper[support]
+    is_done = False
+    if len(problem.rows) == 0:
         part, beta = _solve_free(block, problem.c[support]), np.zeros(0)
-    else:
+        is_done = bool(((part >= lower) & (part <= upper)).all())
+    if not is_done and not problem.is_free:
         answer = _solve_constrained(problem, support, block)
         if answer is None:
             return SupportFit.nothing(problem)
         part, beta = answer
     x = np.zeros(problem.n)
-    x[support] = np.clip(part, problem.lower[support], problem.upper[support])
+    x[support] = np.clip(part, lower, upper)
     return _accept(problem, x, problem.rows.project(beta))
 
 
@@ -91,7 +94,7 @@ def _accept(problem: SparseQP, x: FloatArray, beta: FloatArray) -> SupportFit:
         return SupportFit.nothing(problem)
     if len(problem.rows) and not problem.feasibility(x).holds():
         return SupportFit.nothing(problem)
-    return SupportFit(x, beta, problem.objective(x))
+    return SupportFit(x, beta, problem.value(x))
 
 
 def _solve_free(block: FloatArray, c: FloatArray) -> FloatArray:

@@ -69,6 +69,8 @@ class BranchAndBound:
         dropped; 0 keeps none.
     with_estimate : bool
         Whether to estimate the number of branches before a long run.
+    optimise_split : bool
+        Whether the root may look for a better split of ``Q``.
     """
 
     gap: float = 1e-4
@@ -78,6 +80,7 @@ class BranchAndBound:
     node_limit: int | None = None
     proof_memory: float = PROOF_MEMORY
     with_estimate: bool = False
+    optimise_split: bool = True
 
     def plant(self, problem: SparseQP, incumbent: FloatArray | None = None) -> Tree:
         """The tree before its root is processed.
@@ -91,11 +94,15 @@ class BranchAndBound:
         """
         tree = Tree.plant(problem)
         tree.keep_proof = self.proof_memory > 0
+        if not self.optimise_split:
+            tree.tightened = tree.split = 0.0
         start = problem.forced_in
         if incumbent is not None:
             start = problem.support_of(incumbent)
         tree.offer(fit_support(problem, start))
-        tree.offer(fit_support(problem, grow_greedily(problem, start)))
+        grown = grow_greedily(problem, start)
+        if len(grown) > len(start):
+            tree.offer(fit_support(problem, grown))
         if tree.best.x is not None:
             tree.x = tree.best.x
         self._root_phase(tree).start()

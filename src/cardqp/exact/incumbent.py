@@ -78,14 +78,22 @@ def swap_changes(problem: SparseQP, support: IntArray) -> FloatArray:
     Removing ``i`` costs ``x_i^2 / H_ii``; adding ``j`` afterwards gains the square of
     the slope that ``j`` then sees over four times its Schur complement.
     """
-    view = SupportView.of(problem, support)
+    return _swap_changes(problem, support, SupportView.of(problem, support))
+
+
+def _swap_changes(
+    problem: SparseQP, support: IntArray, view: SupportView
+) -> FloatArray:
+    """The same, seen from the support, with what enters held within its bounds."""
     weight = view.weight[:, None]
     seen = view.slope - 2.0 * (view.x[:, None] / weight) * view.B
     room = view.schur + view.B**2 / weight
-    change = (view.x**2)[:, None] / weight - seen**2 / (4.0 * room)
+    _, cost = separable_minimum(seen, room, problem.lower, problem.upper)
+    change = (view.x**2)[:, None] / weight + cost
     change[:, support] = np.inf
     change[:, problem.forced_out] = np.inf
-    change[np.isin(support, problem.forced_in)] = np.inf
+    if len(problem.forced_in):
+        change[np.isin(support, problem.forced_in)] = np.inf
     return np.asarray(change)
 
 
@@ -143,7 +151,8 @@ def _best_swap(problem: SparseQP, fit: SupportFit) -> SupportFit:
 def _best_exchange(problem: SparseQP, fit: SupportFit) -> SupportFit:
     """The best fit with one variable less, one more, or one exchanged.
 
-    Only variables enter that promise most where the others stay.
+    Only variables enter that promise most where the others stay.  Most exchanges need
+    not be fitted: what they can gain at most is known.
     """
     if fit.x is None:
         return fit
@@ -155,17 +164,61 @@ def _best_exchange(problem: SparseQP, fit: SupportFit) -> SupportFit:
     cost[support], cost[problem.forced_out] = np.inf, np.inf
     entering = np.argsort(cost, kind="stable")[:ENTERING]
     entering = entering[np.isfinite(cost[entering])]
-    smaller = [
-        np.setdiff1d(support, [i]) for i in support if i not in problem.forced_in
-    ]
-    bases = [support] * (len(support) < problem.rule.limit) + smaller
-    larger = [np.union1d(base, [j]) for base in bases for j in entering]
-    fits = (
-        fit_support(problem, near)
-        for near in (*smaller, *larger)
-        if problem.rule.excess(near) == 0
-    )
-    return min(fits, key=lambda near: near.objective, default=fit)
+    least = exchange_bounds(problem, fit, support)
+    near = least[:, np.append(entering, problem.n)]
+    margin, best = IMPROVEMENT * abs(fit.objective), fit
+    for place in np.argsort(near, axis=None, kind="stable"):
+        leaves, enters = np.unravel_index(place, near.shape)
+        if not fit.objective + near[leaves, enters] < best.objective - margin:
+            break
+        changed = np.delete(support, leaves) if leaves < len(support) else support
+        changed = np.union1d(changed, entering[enters : enters + 1])
+        if problem.rule.excess(changed) > 0:
+            continue
+        found = fit_support(problem, changed)
+        best = found if found.objective < best.objective else best
+    return best
+
+
+def exchange_bounds(
+    problem: SparseQP, fit: SupportFit, support: IntArray
+) -> FloatArray:
+    """How much each exchange changes the objective at least, up to rounding.
+
+    Entry ``[i, j]`` belongs to ``support[i]`` leaving and variable ``j`` entering; in
+    the last row nothing leaves, in the last column nothing enters.  Multipliers of rows
+    and bounds are kept as they are at the fit, so that only what enters is held by its
+    bounds.  All of the support that results pays its price.  Exchanges that are not
+    allowed are infinite.
+    """
+    s, n, price = len(support), problem.n, problem.rule.penalty
+    least = np.full((s + 1, n + 1), -np.inf)
+    least[s, n] = np.inf
+    x = np.zeros(n) if fit.x is None else fit.x
+    slope = problem.c + fit.beta @ problem.rows.matrix
+    moved = slope + 2.0 * (problem.quadratic.apply(x) + problem.ridge * x)
+    held = -moved[support]
+    slope[support] += held
+    try:
+        view = SupportView.of(problem.with_linear(c=slope), support)
+    except np.linalg.LinAlgError:
+        view = None  # the ridge is lost in the rounding of Q
+    if view is not None:
+        # A variable that leaves is not held by its bounds any more.
+        freed = held * view.x
+        least[:s, :n] = _swap_changes(problem, support, view) + freed[:, None]
+        least[:s, n] = view.x**2 / view.weight + freed - price
+        _, cost = separable_minimum(
+            view.slope, view.schur, problem.lower, problem.upper
+        )
+        least[s, :n] = cost + price
+    if len(problem.forced_in):
+        least[:s][np.isin(support, problem.forced_in)] = np.inf
+    least[:, support] = np.inf
+    least[:, problem.forced_out] = np.inf
+    if s >= problem.rule.limit:
+        least[s] = np.inf
+    return least
 
 
 def first_support(problem: SparseQP) -> IntArray:

@@ -5,9 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.certificate import DualProof, Narrowing, RootStep
+from cardqp.certificate import DualProof, Kind, Narrowing, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import fit_support
+from cardqp.convex.violation import least_violation
+from cardqp.dual.bound import SeparableBound
+from cardqp.dual.ray import proves_empty
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import round_switches
 from cardqp.exact.relaxation import Effort, Relaxation
@@ -16,7 +19,7 @@ from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.exact.split_ascent import level_start, optimise_split, signed_start
 from cardqp.exact.supports import Supports
 from cardqp.exact.tree import Tree
-from cardqp.exact.visit import NODE_SLACK, Visitor
+from cardqp.exact.visit import NODE_SLACK, Visit, Visitor
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
@@ -74,7 +77,7 @@ class RootPhase:
         """What the best point, or zero, proves as a dual point: that costs little."""
         tree, view = self.tree, self.tree.view
         proof = DualProof.at(tree.x, tree.best.beta)
-        step = RootStep(proof, *self._fix(proof))
+        step = RootStep(proof, *self._fix(proof.bound(view.problem)))
         decided = view.after(step)
         kept = np.flatnonzero(~decided.choice.outside)
         if 0 < len(kept) <= NARROWING_SHARE * view.problem.n:
@@ -96,6 +99,8 @@ class RootPhase:
     def step(self) -> None:
         """Relax the root; end the steps when the problem does not change any more."""
         tree, view = self.tree, self.tree.view
+        if tree.n_nodes == 0 and tree.best.x is None and self._is_empty():
+            return
         tree.n_nodes += 1
         start = tree.x / tree.relaxation.unit
         relaxed = tree.relaxation.solve(view.choice, start, tree.nu, self.effort)
@@ -109,13 +114,14 @@ class RootPhase:
         support = round_switches(view.problem, view.choice, relaxed.switches)
         tree.offer(fit_support(view.exact, support))
         proof = DualProof.at(relaxed.anchor, relaxed.beta)
-        value = proof.bound(view.problem).value(view.choice)
+        bound = proof.bound(view.problem)
+        value = bound.value(view.choice)
         if value >= self.cutoff:
             step = RootStep(proof)
             tree.step_root(step, view.after(step))
             self._close()
             return
-        step = RootStep(proof, *self._fix(proof))
+        step = RootStep(proof, *self._fix(bound))
         decided = view.after(step)
         found = self._narrowing(decided, value)
         if found is None:
@@ -128,10 +134,25 @@ class RootPhase:
         )
         tree.x, tree.nu = tree.x[narrowing.kept], np.zeros(len(tree.nu))
 
-    def _fix(self, proof: DualProof) -> tuple[IntArray, IntArray]:
+    def _is_empty(self) -> bool:
+        """Whether the rows rule out everything; the tree is then a proof of it.
+
+        A relaxation would take long to find that out.
+        """
+        tree, view = self.tree, self.tree.view
+        if len(view.problem.rows) == 0:
+            return False
+        _, ray = least_violation(view.problem, view.choice)
+        if not proves_empty(view.problem, ray, view.choice):
+            return False
+        tree.begin(self.effort.tolerance)
+        Visit(tree.pop(), Kind.RAY, beta=ray).commit(tree)
+        return True
+
+    def _fix(self, bound: SeparableBound) -> tuple[IntArray, IntArray]:
         """Theorem 2: variables whose other value costs too much."""
         choice = self.tree.view.choice
-        on, off = proof.bound(self.tree.view.problem).fixing_bounds(choice)
+        on, off = bound.fixing_bounds(choice)
         is_out = choice.free & (on >= self.cutoff)
         is_in = choice.free & (off >= self.cutoff) & ~is_out
         return np.flatnonzero(is_in), np.flatnonzero(is_out)

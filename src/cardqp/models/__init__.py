@@ -1,4 +1,4 @@
-"""Models that are solved as sparse quadratic programs: portfolios, index tracking.
+"""Models that are solved as sparse quadratic programs.
 
 The names are loaded on first use; only :class:`SparseMeanVariance` needs scikit-learn.
 """
@@ -7,6 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cardqp.models.binary import BinaryQP as BinaryQP
+    from cardqp.models.binary import BinarySolution as BinarySolution
+    from cardqp.models.control import ControlStep as ControlStep
+    from cardqp.models.control import SparseControl as SparseControl
     from cardqp.models.efficient_frontier import Frontier as Frontier
     from cardqp.models.efficient_frontier import frontier as frontier
     from cardqp.models.estimator import SparseMeanVariance as SparseMeanVariance
@@ -16,10 +20,14 @@ if TYPE_CHECKING:
     from cardqp.models.tracking import TrackingSolution as TrackingSolution
 
 _HOME = {
+    "BinaryQP": "cardqp.models.binary",
+    "BinarySolution": "cardqp.models.binary",
+    "ControlStep": "cardqp.models.control",
     "Frontier": "cardqp.models.efficient_frontier",
     "IndexTracking": "cardqp.models.tracking",
     "Portfolio": "cardqp.models.portfolio",
     "PortfolioSolution": "cardqp.models.portfolio",
+    "SparseControl": "cardqp.models.control",
     "SparseMeanVariance": "cardqp.models.estimator",
     "TrackingSolution": "cardqp.models.tracking",
     "frontier": "cardqp.models.efficient_frontier",
