@@ -376,6 +376,11 @@ def test_feasibility_of_thresholds_and_forced_variables():
         ({"groups": [0, 0, 1], "group_sparsity": 0.5}, "must be a count"),
         ({"groups": [0, 0, 1], "group_sparsity": [[1]]}, "must be a count"),
         ({"groups": [0, 0, 1], "group_sparsity": [1]}, "each of the 2 groups"),
+        ({"groups": [0, 0, 10**12], "group_sparsity": 1}, "number the groups from 0"),
+        (
+            {"groups": [0, 0, 10**12], "group_sparsity": [1]},
+            "each of the 1000000000001",
+        ),
         (
             {"groups": [0, 0, 1], "group_sparsity": 1, "forced_in": [0, 1]},
             "names 2 variables of group 0",

@@ -25,20 +25,20 @@ CONVEXITY_TOLERANCE = 1e-9
 def real_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
     """A read-only float64 copy of ``value``, contiguous and finite."""
     array = numeric_array(name, value, ndim)
-    _refuse(
+    refuse(
         name,
         array,
         ~np.isfinite(array),
         "must be finite",
         "remove or impute such entries",
     )
-    _refuse(
+    refuse(
         name, array, np.abs(array) > LARGEST, f"must be below {LARGEST:g}", "rescale it"
     )
     return array
 
 
-def _refuse(
+def refuse(
     name: str, array: FloatArray, wrong: BoolArray, rule: str, remedy: str
 ) -> None:
     """Raise for the first wrong entry, if there is one."""
@@ -183,7 +183,7 @@ def inverse_ridge(eta: ArrayLike, n: int) -> FloatArray:
         raise ProblemError(
             f"`eta` must be a number or have {n} entries: it has {len(value)}."
         )
-    _refuse(
+    refuse(
         "eta",
         value,
         ~((value > 1 / LARGEST) & (value < LARGEST)),
@@ -197,7 +197,7 @@ def sparsity(value: Any, n: int) -> int | None:
     """An integer between 0 and ``n``, or None."""
     if value is None:
         return None
-    if not _is_integer(value):
+    if not is_integer(value):
         raise ProblemError(f"`sparsity` must be an integer: it is {value!r}.")
     if not 0 <= value <= n:
         raise ProblemError(f"`sparsity` must lie between 0 and n = {n}: it is {value}.")
@@ -248,6 +248,12 @@ def groups(
         raise ProblemError(
             "`group_sparsity` must be a count, or one for each group: it is "
             f"{limits!r}."
+        )
+    if allowed.ndim == 0 and count > n:
+        raise ProblemError(
+            f"`groups` must be below {n}, the number of variables, where "
+            f"`group_sparsity` is one count for all: one of them is {count - 1}; "
+            "number the groups from 0 on."
         )
     if allowed.ndim == 1 and len(allowed) < count:
         raise ProblemError(
@@ -323,7 +329,7 @@ def rows(
             f"its shape is {A.shape}."
         )
     size = np.abs(A).max(axis=1, initial=0.0)[:, None]
-    _refuse(
+    refuse(
         matrix_name,
         size,
         (size > 0) & (size < 1 / LARGEST),
@@ -411,8 +417,8 @@ def _bound(name: str, value: ArrayLike | None, n: int, default: float) -> FloatA
             f"`{name}` must be a number or have {n} entries: it has {len(array)}."
         )
     size = np.abs(array)
-    _refuse(name, array, np.isnan(array), "must not be NaN", f"use {default} for none")
-    _refuse(
+    refuse(name, array, np.isnan(array), "must not be NaN", f"use {default} for none")
+    refuse(
         name,
         array,
         ((size > 0) & (size < 1 / LARGEST)) | ((size > LARGEST) & (size < np.inf)),
@@ -441,52 +447,6 @@ def names(
     return result
 
 
-def linear_system(A: ArrayLike, B: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """The matrices of ``x+ = A x + B u``, with a state and an input at least."""
-    A, B = real_array("A", A, 2), real_array("B", B, 2)
-    if A.shape[0] != A.shape[1] or len(A) == 0:
-        raise ProblemError(f"`A` must be square and not empty: its shape is {A.shape}.")
-    if len(B) != len(A) or B.shape[1] == 0:
-        raise ProblemError(
-            f"`B` must have {len(A)} rows, one per state, and a column per input: its "
-            f"shape is {B.shape}."
-        )
-    return A, B
-
-
-def state_weight(name: str, value: ArrayLike, n: int) -> FloatArray:
-    """A symmetric positive semidefinite weight of ``n`` states."""
-    weight = symmetric_matrix(name, value, n)
-    eigenvalues = scipy.linalg.eigvalsh(weight, check_finite=False)
-    if eigenvalues[0] < -CONVEXITY_TOLERANCE * max(eigenvalues[-1], 0.0):
-        raise ProblemError(
-            f"`{name}` must be positive semidefinite: its smallest eigenvalue is "
-            f"{eigenvalues[0]:.3g}; add at least {-eigenvalues[0]:.3g} to its diagonal."
-        )
-    return weight
-
-
-def input_weight(value: ArrayLike, n: int) -> FloatArray:
-    """A symmetric positive definite weight of ``n`` inputs."""
-    weight = symmetric_matrix("R", value, n)
-    eigenvalues = scipy.linalg.eigvalsh(weight, check_finite=False)
-    if not eigenvalues[0] > CONVEXITY_TOLERANCE * eigenvalues[-1]:
-        raise ProblemError(
-            "`R` must be positive definite: its smallest eigenvalue is "
-            f"{eigenvalues[0]:.3g}; every input must cost something."
-        )
-    return weight
-
-
-def actuations(name: str, value: Any, most: int) -> None:
-    """How many inputs may be nonzero, of so many."""
-    if not _is_integer(value) or not 0 <= value <= most:
-        raise ProblemError(
-            f"`{name}` must be an integer between 0 and {most}, the number of inputs "
-            f"there are: it is {value!r}."
-        )
-
-
 def at_least(name: str, value: Any, least: float) -> None:
     """A setting of a method that has a smallest value."""
     if not _is_number(value) or not value >= least:
@@ -503,7 +463,7 @@ def positive(name: str, value: Any) -> None:
 
 def count(name: str, value: Any) -> None:
     """A setting of a method that counts something, at least one."""
-    if not _is_integer(value) or value < 1:
+    if not is_integer(value) or value < 1:
         raise ParameterError(
             f"`{name}` must be an integer, at least 1: it is {value!r}."
         )
@@ -511,7 +471,7 @@ def count(name: str, value: Any) -> None:
 
 def whole(name: str, value: Any) -> None:
     """A whole number, zero or more."""
-    if not _is_integer(value) or value < 0:
+    if not is_integer(value) or value < 0:
         raise ParameterError(
             f"`{name}` must hold integers, at least 0: it holds {value!r}."
         )
@@ -529,13 +489,13 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def level(value: Any, largest: int) -> int:
     """A level of the hierarchy between 1 and ``largest``."""
-    if not _is_integer(value):
+    if not is_integer(value):
         raise ParameterError(f"`level` must be an integer: it is {value!r}.")
     if not 1 <= value <= largest:
         raise ParameterError(

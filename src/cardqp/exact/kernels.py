@@ -36,6 +36,8 @@ from cardqp.exact.prox import guess_r, make_step, prox_tilted
 from cardqp.exact.row_prox import centre, couple, prox_rows
 
 CHECK_EVERY = 5
+ROWS_MET = 1e-6
+"""The largest departure of rows that are met from complementarity."""
 GATHER_SHARE = 0.8
 """Variables are taken out of the data if at most this share is left."""
 NEAR_SHARE = 0.7
@@ -229,14 +231,22 @@ def gather(data: Data, kept: IntArray) -> Data:
 
 @inner
 def is_enough(
-    bound: float, value: float, cutoff: float, tolerance: float, slack: float
+    bound: float,
+    value: float,
+    worst: float,
+    cutoff: float,
+    tolerance: float,
+    slack: float,
 ) -> bool:
     """Whether it is not worth to bring value and bound of a relaxation closer.
 
     The branch is closed, they agree, or what lies between them is small as compared
-    with what the branch lacks to be closed: it will be split anyway.
+    with what the branch lacks to be closed: it will be split anyway.  The value counts
+    only if the rows are met.
     """
-    if bound >= cutoff or value - bound <= tolerance:
+    if bound >= cutoff or worst > ROWS_MET:
+        return bound >= cutoff
+    if value - bound <= tolerance:
         return True
     return value < cutoff < np.inf and value - bound <= slack * (cutoff - value)
 
@@ -352,17 +362,13 @@ def relax(
                     copy_into(anchor, x)
                     copy_into(beta, here)
                 value = relaxed_value(part, Qx, x, z)
-                is_done = bound >= cutoff or (
-                    worst <= 1e-6 and is_enough(bound, value, cutoff, tolerance, slack)
-                )
+                is_done = is_enough(bound, value, worst, cutoff, tolerance, slack)
         spread(x, kept, start)
         spread(z, kept, switches)
         whole, wanted = spread(anchor, kept, np.empty(len(start))), live
         if len(kept) < len(live):
             bound, wanted = survey(data, rows, status, slots, whole, beta, live)
-            is_done = bound >= cutoff or (
-                worst <= 1e-6 and is_enough(bound, value, cutoff, tolerance, slack)
-            )
+            is_done = is_enough(bound, value, worst, cutoff, tolerance, slack)
         if bound > best:
             best, best_anchor = bound, whole
             copy_into(best_beta, beta)

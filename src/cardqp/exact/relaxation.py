@@ -191,7 +191,7 @@ class Relaxation:
             switches=z,
             x=x,
             nu=nu,
-            rows_met=bool(worst <= 1e-6),
+            rows_met=bool(worst <= kernels.ROWS_MET),
         )
 
     def start(self) -> tuple[FloatArray, FloatArray]:

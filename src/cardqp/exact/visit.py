@@ -280,7 +280,7 @@ class Visitor:
             x,
             nu,
         )
-        if worst > 1e-6 and (empty := self._empty(node)) is not None:
+        if worst > kernels.ROWS_MET and (empty := self._empty(node)) is not None:
             return empty
         if not (np.isfinite(anchor).all() and np.isfinite(beta).all()):
             anchor, beta = np.zeros(len(x)), np.zeros(len(nu))

@@ -69,7 +69,7 @@ def returns_table(name: str, value: ArrayLike) -> FloatArray:
 
 def max_assets(value: Any, n: int) -> int:
     """How many assets may be held."""
-    if not check._is_integer(value) or not 1 <= value <= n:
+    if not check.is_integer(value) or not 1 <= value <= n:
         raise ProblemError(
             f"`max_assets` must be an integer between 1 and {n}, the number of "
             f"assets: it is {value!r}."
@@ -92,7 +92,7 @@ def positive_scalar(name: str, value: Any) -> float | None:
 def not_negative(name: str, value: ArrayLike, n: int) -> FloatArray:
     """A vector without negative entries."""
     array = check.vector(name, value, n)
-    check._refuse(name, array, array < 0, "must not be negative", "correct it")
+    check.refuse(name, array, array < 0, "must not be negative", "correct it")
     return array
 
 
@@ -131,7 +131,7 @@ def _position(name: str, value: ArrayLike | None, n: int, default: float) -> Flo
     if value is None:
         return np.full(n, default)
     array = check.vector(name, np.full(n, value) if np.ndim(value) == 0 else value, n)
-    check._refuse(
+    check.refuse(
         name, array, array <= 0, "must be positive", "leave it out if there is none"
     )
     return array

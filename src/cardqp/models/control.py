@@ -18,6 +18,7 @@ from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.exact.warm_up import load_kernels, load_tree_kernels
 from cardqp.exceptions import ProblemError
+from cardqp.models import _system as rule
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
 from cardqp.solution import Solution, Status
@@ -216,16 +217,16 @@ class SparseControl:
         state_upper: ArrayLike | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
-        self.A, self.B = check.linear_system(A, B)
+        self.A, self.B = rule.linear_system(A, B)
         self.n_states, self.n_inputs = self.B.shape
         check.count("horizon", horizon)
         self.horizon = int(horizon)
-        self.Q = check.state_weight("Q", Q, self.n_states)
-        self.R = check.input_weight(R, self.n_inputs)
+        self.Q = rule.state_weight("Q", Q, self.n_states)
+        self.R = rule.input_weight(R, self.n_inputs)
         if terminal is None:
             self.terminal = _riccati(self.A, self.B, self.Q, self.R)
         else:
-            self.terminal = check.state_weight("terminal", terminal, self.n_states)
+            self.terminal = rule.state_weight("terminal", terminal, self.n_states)
         low, high = check.bounds(input_lower, input_upper, self.n_inputs, "input_")
         staged = _staged(check.names(names, self.n_inputs, "input"), self.horizon)
         limits = _limits(
@@ -332,7 +333,7 @@ def _riccati(A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray) -> Floa
     """The cost to go without limits, or ``Q`` where it is not finite."""
     try:
         P = scipy.linalg.solve_discrete_are(A, B, Q, R)
-        return check.state_weight("terminal", 0.5 * (P + P.T), len(A))
+        return rule.state_weight("terminal", 0.5 * (P + P.T), len(A))
     except ValueError:  # what SciPy raises, and what the check does
         return Q
 
@@ -347,10 +348,10 @@ def _limits(
             "largest number of nonzero inputs in all, in each stage, or both."
         )
     if total is not None:
-        check.actuations("max_actuations", total, horizon * n_inputs)
+        rule.actuations("max_actuations", total, horizon * n_inputs)
     if per_stage is None:
         return {"sparsity": total}
-    check.actuations("max_actuations_per_stage", per_stage, n_inputs)
+    rule.actuations("max_actuations_per_stage", per_stage, n_inputs)
     return {
         "sparsity": horizon * per_stage if total is None else total,
         "groups": np.repeat(np.arange(horizon), n_inputs),

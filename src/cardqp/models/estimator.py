@@ -21,6 +21,7 @@ except ImportError as err:
     ) from err
 
 
+# scikit-learn has no types.
 class SparseMeanVariance(BaseEstimator):  # type: ignore[misc]
     """Mean-variance portfolios with few assets, fitted to returns.
 
@@ -86,6 +87,7 @@ class SparseMeanVariance(BaseEstimator):  # type: ignore[misc]
         self.time_limit = time_limit
         self.gap = gap
 
+    # Pipelines hand a `y` to `fit` and `score`, used or not.
     def fit(self, X: ArrayLike, y: Any = None) -> "SparseMeanVariance":  # noqa: ARG002
         """Find the weights.
 
