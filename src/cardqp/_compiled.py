@@ -35,6 +35,15 @@ def inner_fast(function: Function) -> Function:
     return _compile(function, no_cpython_wrapper=True, fastmath=_ANY_ORDER)
 
 
+def spliced(function: Function) -> Function:
+    """Compile a part as if it were written where it is called.
+
+    For what is called once: each layer of functions is optimised anew with all that is
+    below it.
+    """
+    return _compile(function, inline="always")
+
+
 def _compile(function: Function, **options: Any) -> Function:
     # Division by zero gives an infinity or NaN, as in NumPy: no checks, no branches.
     options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}

@@ -327,7 +327,8 @@ def _grow(search: BranchAndBound, tree: Tree, watch: Watch) -> tuple[Tree, Stop]
     if search.root_only or stop is not Stop.COMPLETED:
         return tree, stop
     with watch.paused():
-        load_tree_kernels(is_free=tree.view.exact.is_free)
+        problem = tree.view.exact
+        load_tree_kernels(has_rows=len(problem.rows) > 0, is_free=problem.is_free)
     return iterate(search, tree, watch)
 
 

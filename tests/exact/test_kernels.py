@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cardqp.exact.arrays import largest_sum
-from cardqp.exact.data import Coupling, Data, Step
+from cardqp.exact.data import Coupling, Data, Step, Tilt
 from cardqp.exact.kernels import multiply
 from cardqp.exact.prox import prox, prox_tilted
 from cardqp.exact.row_prox import prox_rows, solve_damped
@@ -17,7 +17,7 @@ kernels = SimpleNamespace(
 )
 
 
-def prox_data(lower, upper, *, direction=None, sigma=0.0):
+def prox_data(lower, upper):
     """Data of which the prox sees bounds and metric."""
     n = len(lower)
     return Data(
@@ -28,12 +28,9 @@ def prox_data(lower, upper, *, direction=None, sigma=0.0):
         lower=lower,
         upper=upper,
         is_open=bool(np.isinf(lower).all() and np.isinf(upper).all()),
-        group=np.full(n, -1),
-        group_limits=np.zeros(0, dtype=int),
         theta=0.0,
         lipschitz=1.0,
-        direction=np.zeros((1, n)) if direction is None else direction[None, :],
-        sigma=sigma,
+        groups=None,
     )
 
 
@@ -170,15 +167,15 @@ def test_tilted_prox_solves_its_equation(seed, kind):
     slope, direction = rng.standard_normal(n), rng.standard_normal(n)
     direction /= np.linalg.norm(direction)
     sigma, size = 10.0 ** rng.uniform(-1, 3), 10.0 ** rng.uniform(-2, 1)
-    data = prox_data(lower, upper, direction=direction, sigma=sigma)
+    data, tilt = prox_data(lower, upper), Tilt(direction[None, :], np.array([sigma]))
     step = prox_step(rho, status, slots, size=size)
     v, x, z = np.empty(n), np.empty(n), np.empty(n)
-    _, tilt = kernels.prox_tilted(data, step, status, y, slope, 0.0, 0.0, v, x, z)
+    _, lean = kernels.prox_tilted(data, tilt, step, status, y, slope, 0.0, 0.0, v, x, z)
     moved = direction @ (x - y)
-    assert moved == pytest.approx(tilt / sigma, rel=1e-2, abs=1e-12)
+    assert moved == pytest.approx(lean / sigma, rel=1e-2, abs=1e-12)
     # x is the plain prox at the tilted point.
     plain_x, plain_z = np.empty(n), np.empty(n)
-    point = y - size * (slope + tilt * direction)
+    point = y - size * (slope + lean * direction)
     kernels.prox(data, step, status, point, 0.0, plain_x, plain_z)
     np.testing.assert_allclose(plain_x, x, atol=1e-9)
 

@@ -5,6 +5,7 @@ import pytest
 
 from cardqp import SparseQP
 from cardqp.dual.bound import tangent_bound
+from cardqp.exact.data import Tilt
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.sparsity import Choice
 from tests.problems import KINDS, enumerate_optimum, random_problem
@@ -47,20 +48,19 @@ def dominated(n=40):
 @pytest.mark.parametrize("n", [10, 40])
 def test_the_metric_lies_above_the_form(n):
     relaxation = Relaxation.prepare(dominated(n))
-    metric = relaxation.data
-    assert metric.sigma > 0
-    above = metric.lipschitz * np.eye(n) + metric.sigma * np.outer(
-        metric.direction, metric.direction
-    )
-    assert np.linalg.eigvalsh(above - 2.0 * metric.M)[0] > 0
+    data, tilt = relaxation.data, relaxation.tilt
+    assert tilt.sigma > 0
+    above = data.lipschitz * np.eye(n) + tilt.sigma * tilt.direction.T @ tilt.direction
+    assert np.linalg.eigvalsh(above - 2.0 * data.M)[0] > 0
 
 
 def test_the_metric_of_a_factor_is_that_of_its_product():
     by_matrix = dominated()
     root = np.linalg.cholesky(by_matrix.Q + 1e-9 * np.eye(40)).T
     by_factor = SparseQP.from_factor(root, by_matrix.c, eta=20.0, sparsity=4)
-    first, second = (Relaxation.prepare(p).data for p in (by_matrix, by_factor))
-    assert first.lipschitz == pytest.approx(second.lipschitz, rel=1e-3)
+    both = [Relaxation.prepare(p) for p in (by_matrix, by_factor)]
+    assert both[0].data.lipschitz == pytest.approx(both[1].data.lipschitz, rel=1e-3)
+    first, second = (relaxation.tilt for relaxation in both)
     assert first.sigma == pytest.approx(second.sigma, rel=1e-3)
     assert abs(first.direction[0] @ second.direction[0]) == pytest.approx(1.0, abs=1e-6)
 
@@ -68,10 +68,10 @@ def test_the_metric_of_a_factor_is_that_of_its_product():
 def test_both_metrics_lead_to_the_same_bound():
     problem = dominated()
     relaxation = Relaxation.prepare(problem)
-    data = relaxation.data
-    steep = data.lipschitz + data.sigma
-    flat = data._replace(lipschitz=steep, direction=np.zeros((1, 40)), sigma=0.0)
-    plain = replace(relaxation, data=flat)
+    data, tilt = relaxation.data, relaxation.tilt
+    flat = data._replace(lipschitz=data.lipschitz + float(tilt.sigma[0]))
+    level = Tilt(np.zeros((1, 40)), np.zeros(1))
+    plain = replace(relaxation, data=flat, tilt=level)
     root = Choice.root(40, 4)
     bounds = []
     for solver in (relaxation, plain):

@@ -39,6 +39,24 @@ def dot(x: FloatArray, y: FloatArray) -> float:
 
 
 @inner
+def filled(count: int, value: float) -> FloatArray:
+    """An array with one value everywhere."""
+    result = np.empty(count)
+    for j in range(count):
+        result[j] = value
+    return result
+
+
+@inner
+def scaled(values: FloatArray, factor: float) -> FloatArray:
+    """The values times a factor."""
+    result = np.empty(len(values))
+    for j in range(len(values)):
+        result[j] = factor * values[j]
+    return result
+
+
+@inner
 def copy_into(target: FloatArray, source: FloatArray) -> None:
     """Overwrite an array (a plain loop compiles ten times faster than a slice)."""
     for j in range(len(source)):
@@ -82,15 +100,6 @@ def pick(values: FloatArray, kept: IntArray) -> FloatArray:
     for a in range(len(kept)):
         part[a] = values[kept[a]]
     return part
-
-
-@inner
-def pick_labels(labels: IntArray, kept: IntArray) -> IntArray:
-    """Some entries of an array of integers."""
-    result = np.empty(len(kept), dtype=np.intp)
-    for a in range(len(kept)):
-        result[a] = labels[kept[a]]
-    return result
 
 
 @inner

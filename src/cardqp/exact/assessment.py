@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardqp._compiled import compiled, inner
+from cardqp._compiled import compiled, inner, spliced
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
-from cardqp.exact.arrays import largest_sum, multiply_rows
-from cardqp.exact.data import Data, RowData
+from cardqp.exact.arrays import filled, multiply_rows
+from cardqp.exact.data import Data, GroupData, RowData
 from cardqp.exact.grouped import exchanges
 
 
@@ -96,7 +96,7 @@ def cost_down(slope: float, ridge: float, lower: float, upper: float) -> float:
     return x * (slope + ridge * x) - 8.0 * UNIT_ROUNDOFF * size
 
 
-@inner
+@spliced
 def price(
     data: Data,
     rows: RowData | None,
@@ -141,45 +141,23 @@ def price(
     return base, costs
 
 
-@inner
+@spliced
 def total_cost(
-    costs: FloatArray, status: IntArray, slots: int
-) -> tuple[float, float, float, float]:
+    groups: GroupData | None, costs: FloatArray, status: IntArray, slots: int
+) -> tuple[float, float, FloatArray, FloatArray]:
     """The least total of costs in a branch, and the size of its terms.
 
-    Also the gains of the last variable that gets a slot and of the one after it.
+    Also the gains that each variable competes with: see ``exchanges``.
     """
-    n, count, total, size = len(costs), 0, 0.0, 0.0
-    gains = np.zeros(n)
-    for j in range(n):
+    total, size, gains = 0.0, 0.0, np.zeros(len(costs))
+    for j in range(len(costs)):
         if status[j] > 0:
             total += costs[j]
             size += abs(costs[j])
         elif status[j] == 0:
-            gains[count] = max(-costs[j], 0.0)
-            count += 1
-    # Selection leaves the largest gains in front, in no particular order.
-    ranked = gains[:count].copy()
-    kept = min(max(slots, 0), count)
-    gained = largest_sum(ranked, kept)
-    last, following = np.inf, 0.0
-    for i in range(kept):
-        last = min(last, ranked[i])
-    for i in range(kept, count):
-        following = max(following, ranked[i])
-    if not 0 < slots <= count:
-        last = 0.0
+            gains[j] = max(-costs[j], 0.0)
+    gained, last, following = exchanges(groups, status, gains, slots)
     return total - gained, size + gained, last, following
-
-
-@inner
-def inside_cost(costs: FloatArray, status: IntArray) -> float:
-    """What the variables cost that are switched on."""
-    total = 0.0
-    for j in range(len(costs)):
-        if status[j] > 0:
-            total += costs[j]
-    return total
 
 
 @compiled
@@ -209,18 +187,9 @@ def assess(
         What the variables cost at this dual point.
     """
     n, decided, least = len(anchor), status.copy(), np.inf
-    on, off = np.empty(n), np.empty(n)
-    for j in range(n):
-        on[j], off[j] = -np.inf, -np.inf
+    on, off = filled(n, -np.inf), filled(n, -np.inf)
     base, costs = price(data, rows, margins, status, anchor, beta)
-    total, size, last, following = total_cost(costs, status, slots)
-    is_grouped, lasts, followings = len(data.group_limits) > 0, costs, costs
-    if is_grouped:
-        gains = np.zeros(n)
-        for j in range(n):
-            gains[j] = max(-costs[j], 0.0) if status[j] == 0 else 0.0
-        gained, lasts, followings = exchanges(data, status, gains, slots)
-        total = inside_cost(costs, status) - gained
+    total, size, last, following = total_cost(data.groups, costs, status, slots)
     value = base + total - (n + 8) * UNIT_ROUNDOFF * (abs(base) + size)
     if not value > -np.inf:
         return -np.inf, least, decided, on, off, costs
@@ -228,10 +197,8 @@ def assess(
     for j in range(n):
         if status[j] != 0:
             continue
-        if is_grouped:
-            last, following = lasts[j], followings[j]
-        on[j] = np.inf if slots == 0 else start + shrink * max(costs[j] + last, 0.0)
-        off[j] = start + shrink * max(-costs[j] - following, 0.0)
+        on[j] = np.inf if slots == 0 else start + shrink * max(costs[j] + last[j], 0.0)
+        off[j] = start + shrink * max(-costs[j] - following[j], 0.0)
         if on[j] >= cutoff:
             decided[j] = -1
             least = min(least, on[j])

@@ -1,8 +1,19 @@
-"""What the compiled loops of the relaxation are given, in scaled units."""
+"""What the compiled loops of the relaxation are given, in scaled units.
+
+Where something is None, kernels compile without all that it needs: half a second here
+and there, which adds up.
+"""
 
 from typing import NamedTuple
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
+
+
+class GroupData(NamedTuple):
+    """The group of each variable, -1 for none, and the limits of the groups."""
+
+    label: IntArray
+    limits: IntArray
 
 
 class Data(NamedTuple):
@@ -18,13 +29,13 @@ class Data(NamedTuple):
         Slope, ridge and bounds.
     is_open : bool
         Whether no variable has a bound, or is in a group.
-    group, group_limits : int arrays
-        The group of each variable, -1 for none, and the limits of the groups.
     theta : float
         The price of a nonzero.
-    lipschitz, direction, sigma
-        The metric ``lipschitz I + sigma direction' direction``, above ``2 Q``; the
-        direction is a matrix with one row.
+    lipschitz : float
+        ``lipschitz I``, and the terms of :class:`Tilt` or :class:`RowData`, are a
+        metric above ``2 Q``.
+    groups : GroupData, optional
+        Limits of groups.
     """
 
     M: FloatArray
@@ -34,27 +45,31 @@ class Data(NamedTuple):
     lower: FloatArray
     upper: FloatArray
     is_open: bool
-    group: IntArray
-    group_limits: IntArray
     theta: float
     lipschitz: float
+    groups: GroupData | None
+
+
+class Tilt(NamedTuple):
+    """The term ``sigma direction direction'`` of a metric, where there are no rows.
+
+    The direction is a matrix with one row; sigma, with one entry, is zero if no
+    eigenvalue stands out.
+    """
+
     direction: FloatArray
-    sigma: float
+    sigma: FloatArray
 
 
 class RowData(NamedTuple):
     """The rows ``A x <= b`` of a problem, and which of them are equations.
-
-    Where there are none, kernels are given None, and compile without all that rows
-    need.
 
     Attributes
     ----------
     A, b, equal : arrays
         The rows.
     directions, sigma : (k, n) and (k,) arrays
-        Terms of the metric, ``sigma_i direction_i' direction_i`` each.  The one of
-        :class:`Data` is zero if there are rows.
+        Terms of the metric, ``sigma_i direction_i' direction_i`` each.
     """
 
     A: FloatArray

@@ -43,7 +43,12 @@ class Excursion:
     ) -> "Excursion | None":
         """Explore what is below a branch; None if supports cannot be completed."""
         supports, relaxation = tree.supports, tree.relaxation
-        if supports is None or not supports.is_fine(node.bound, tolerance):
+        tilt = relaxation.tilt
+        if (
+            supports is None
+            or tilt is None
+            or not supports.is_fine(node.bound, tolerance)
+        ):
             return None
         problem = tree.view.problem
         x = np.zeros(problem.n)
@@ -59,6 +64,7 @@ class Excursion:
         )
         found = explore(
             relaxation.data,
+            tilt,
             relaxation.margins,
             relaxation.unit,
             Exact(supports.G, supports.c, supports.constant, supports.error),

@@ -18,7 +18,7 @@ from cardqp.exact.assessment import (
     signed_changes,
 )
 from cardqp.exact.completion import best_completion, is_countable
-from cardqp.exact.data import Data
+from cardqp.exact.data import Data, Tilt
 from cardqp.exact.kernels import relax
 
 INHERITED, POINT, COMPLETED = 0, 1, 3
@@ -228,6 +228,7 @@ def split(
 @inner
 def look_into(
     data: Data,
+    tilt: Tilt,
     margins: Margins,
     unit: FloatArray,
     orders: Orders,
@@ -246,6 +247,7 @@ def look_into(
     _, anchor, _, _, _, _ = relax(
         data,
         None,
+        tilt,
         status,
         slots,
         orders.cutoff - margins.constant,
@@ -288,6 +290,7 @@ def look_into(
 @compiled
 def explore(
     data: Data,
+    tilt: Tilt,
     margins: Margins,
     unit: FloatArray,
     exact: Exact,
@@ -341,6 +344,7 @@ def explore(
         else:
             is_closed = look_into(
                 data,
+                tilt,
                 margins,
                 unit,
                 orders,

@@ -4,22 +4,33 @@ import numpy as np
 
 from cardqp._compiled import inner
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.exact.data import Data
+from cardqp.exact.arrays import filled, largest_sum
+from cardqp.exact.data import GroupData
 
 
 @inner
-def group_room(data: Data, status: IntArray) -> IntArray:
+def group_room(groups: GroupData | None, status: IntArray) -> IntArray:
     """How many more variables may be switched on in each group."""
-    room = data.group_limits.copy()
+    if groups is None:
+        return np.zeros(0, dtype=np.intp)
+    room = groups.limits.copy()
     for j in range(len(status)):
-        if status[j] > 0 and data.group[j] >= 0:
-            room[data.group[j]] -= 1
+        if status[j] > 0 and groups.label[j] >= 0:
+            room[groups.label[j]] -= 1
     return room
 
 
 @inner
+def label_of(groups: GroupData | None, j: int) -> int:
+    """The group of a variable, -1 for none."""
+    if groups is None:
+        return -1
+    return int(groups.label[j])
+
+
+@inner
 def choose(
-    data: Data, gains: FloatArray, room: IntArray, slots: int
+    groups: GroupData, gains: FloatArray, room: IntArray, slots: int
 ) -> tuple[BoolArray, int]:
     """The variables with the largest total gain, greedily, and how many they are.
 
@@ -29,22 +40,26 @@ def choose(
     while count < slots:
         best, most = -1, 0.0
         for j in range(len(gains)):
-            has_room = data.group[j] < 0 or room[data.group[j]] > 0
+            has_room = groups.label[j] < 0 or room[groups.label[j]] > 0
             if gains[j] > most and has_room and not chosen[j]:
                 best, most = j, gains[j]
         if best < 0:
             break
         chosen[best] = True
         count += 1
-        if data.group[best] >= 0:
-            room[data.group[best]] -= 1
+        if groups.label[best] >= 0:
+            room[groups.label[best]] -= 1
     return chosen, count
 
 
 @inner
-def grouped_sum(data: Data, status: IntArray, gains: FloatArray, slots: int) -> float:
-    """The largest total gain of free variables."""
-    chosen, _ = choose(data, gains, group_room(data, status), slots)
+def total_gain(
+    groups: GroupData | None, status: IntArray, gains: FloatArray, slots: int
+) -> float:
+    """The largest total gain of free variables; without groups, gains are reordered."""
+    if groups is None:
+        return largest_sum(gains, slots)
+    chosen, _ = choose(groups, gains, group_room(groups, status), slots)
     total = 0.0
     for j in range(len(gains)):
         if chosen[j]:
@@ -53,8 +68,31 @@ def grouped_sum(data: Data, status: IntArray, gains: FloatArray, slots: int) -> 
 
 
 @inner
+def plain_exchanges(
+    status: IntArray, gains: FloatArray, slots: int
+) -> tuple[float, FloatArray, FloatArray]:
+    """The same as ``exchanges`` without groups: all compete with the same gains."""
+    n, count, ranked = len(gains), 0, np.empty(len(gains))
+    for j in range(n):
+        if status[j] == 0:
+            ranked[count] = gains[j]
+            count += 1
+    # Selection leaves the largest gains in front, in no particular order.
+    kept = min(max(slots, 0), count)
+    total = largest_sum(ranked[:count], kept)
+    least, best = np.inf, 0.0
+    for i in range(kept):
+        least = min(least, ranked[i])
+    for i in range(kept, count):
+        best = max(best, ranked[i])
+    if not 0 < slots <= count:
+        least = 0.0
+    return total, filled(n, least), filled(n, best)
+
+
+@inner
 def exchanges(
-    data: Data, status: IntArray, gains: FloatArray, slots: int
+    groups: GroupData | None, status: IntArray, gains: FloatArray, slots: int
 ) -> tuple[float, FloatArray, FloatArray]:
     """The largest total gain, and the gains that each variable competes with.
 
@@ -64,13 +102,15 @@ def exchanges(
     if no slot is left, in a group that is not full.  An infinite ``last`` means that
     the variable cannot be switched on.
     """
-    n, room = len(gains), group_room(data, status)
-    chosen, count = choose(data, gains, room, slots)
+    if groups is None:
+        return plain_exchanges(status, gains, slots)
+    n, room = len(gains), group_room(groups, status)
+    chosen, count = choose(groups, gains, room, slots)
     # The last entries are for variables that are in no group.
-    least, best = np.full(len(room) + 1, np.inf), np.zeros(len(room) + 1)
+    least, best = filled(len(room) + 1, np.inf), np.zeros(len(room) + 1)
     total, least_of_all, best_of_all = 0.0, np.inf, 0.0
     for j in range(n):
-        g = data.group[j]
+        g = groups.label[j]
         if chosen[j]:
             total += gains[j]
             least_of_all = min(least_of_all, gains[j])
@@ -81,7 +121,7 @@ def exchanges(
                 best_of_all = max(best_of_all, gains[j])
     last, following = np.zeros(n), np.zeros(n)
     for j in range(n):
-        g = data.group[j]
+        g = groups.label[j]
         if count >= slots:
             last[j], following[j] = least_of_all, best_of_all
         if g >= 0 and room[g] <= 0:

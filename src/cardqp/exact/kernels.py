@@ -23,15 +23,14 @@ from cardqp.exact.arrays import (
     contains,
     copy_into,
     dot,
-    largest_sum,
     multiply_rows,
     pick,
     pick_columns,
-    pick_labels,
+    scaled,
     spread,
 )
-from cardqp.exact.data import Data, RowData
-from cardqp.exact.grouped import grouped_sum
+from cardqp.exact.data import Data, GroupData, RowData, Tilt
+from cardqp.exact.grouped import total_gain
 from cardqp.exact.prox import guess_r, make_step, prox_tilted
 from cardqp.exact.row_prox import centre, couple, prox_rows
 
@@ -186,10 +185,10 @@ def survey(
     if rows is not None:
         row_slope, paid = combine_rows(rows.A, beta), dot(rows.b, beta)
     total, gains = price_all(data, status, Qx, x, row_slope)
-    if len(data.group_limits) > 0:
-        return total - grouped_sum(data, status, gains, slots) - paid, live
     ranked = gains.copy()
-    bound = total - largest_sum(ranked, slots) - paid
+    bound = total - total_gain(data.groups, status, ranked, slots) - paid
+    if data.groups is not None:
+        return bound, live
     least = np.inf
     for i in range(min(slots, len(ranked))):
         least = min(least, ranked[i])
@@ -200,6 +199,17 @@ def survey(
             kept[count] = j
             count += 1
     return bound, kept[:count] if count <= GATHER_SHARE * len(live) else live
+
+
+@inner
+def pick_groups(groups: GroupData | None, kept: IntArray) -> GroupData | None:
+    """The groups of some variables."""
+    if groups is None:
+        return groups  # a bare None would make the other type optional
+    label = np.empty(len(kept), dtype=np.intp)
+    for a in range(len(kept)):
+        label[a] = groups.label[kept[a]]
+    return GroupData(label, groups.limits)
 
 
 @inner
@@ -220,12 +230,9 @@ def gather(data: Data, kept: IntArray) -> Data:
         pick(data.lower, kept),
         pick(data.upper, kept),
         data.is_open,
-        pick_labels(data.group, kept),
-        data.group_limits,
         data.theta,
         data.lipschitz,
-        pick_columns(data.direction, kept),
-        data.sigma,
+        pick_groups(data.groups, kept),
     )
 
 
@@ -273,6 +280,7 @@ def advance(
 def relax(
     data: Data,
     rows: RowData | None,
+    tilt: Tilt | None,
     status: IntArray,
     slots: int,
     cutoff: float,
@@ -286,8 +294,8 @@ def relax(
 
     Works with the variables that matter, and looks at the others in the end: if the
     bound suffers from them, once more with those that matter then.  From a cold start,
-    all variables matter that are not switched off.  Steps are taken in the metric of
-    the data or, with rows, of the rows.
+    all variables matter that are not switched off.  One of ``rows`` and ``tilt`` is
+    None: steps are taken in the metric of the other.
 
     ``start`` and ``nu`` are the warm start and are updated.  (One long function: what
     calls it is compiled together with all that it calls, so layers are expensive.)
@@ -302,7 +310,7 @@ def relax(
     is_warm = switch_off(start, status)
     best, best_anchor = -np.inf, start.copy()
     beta, best_beta, here = data.lipschitz * nu, data.lipschitz * nu, nu.copy()
-    m, switches, worst, value, tilt = len(nu), np.zeros(len(start)), 0.0, 0.0, 0.0
+    m, switches, worst, value, lean = len(nu), np.zeros(len(start)), 0.0, 0.0, 0.0
     if rows is not None:
         coupled = np.zeros(m + len(rows.sigma))
         copy_into(coupled, nu)
@@ -318,10 +326,13 @@ def relax(
             for j in range(n):
                 inside[j] = status[kept[j]]
             step, Qx = make_step(part, inside, slots), multiply(part, x)
-            directions, weights = part.direction, np.full(1, step.size * part.sigma)
             if rows is not None:
                 coupling = couple(rows, step, kept)
-                directions, weights = coupling.A[m:], step.size * rows.sigma
+                directions, weights = coupling.A[m:], scaled(rows.sigma, step.size)
+            if tilt is not None:
+                directions = pick_columns(tilt.direction, kept)
+                weights = scaled(tilt.sigma, step.size)
+                leaning = Tilt(directions, tilt.sigma)
             y, Qy, row_slope, paid = x.copy(), Qx.copy(), np.zeros(n), 0.0
             x_new, z, v, slope = np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
             bound, anchor, r, momentum = -np.inf, x.copy(), guess_r(step, x), 1.0
@@ -340,9 +351,9 @@ def relax(
                 )
                 for i in range(m):
                     nu[i] = coupled[i]
-            else:
-                r, tilt = prox_tilted(
-                    part, step, inside, y, slope, tilt, r, v, x_new, z
+            if tilt is not None:
+                r, lean = prox_tilted(
+                    part, leaning, step, inside, y, slope, lean, r, v, x_new, z
                 )
             momentum, push = overshoot(directions, weights, momentum, y, x, x_new)
             advance(x, Qx, y, Qy, x_new, multiply(part, x_new), push)
@@ -353,10 +364,7 @@ def relax(
                     row_slope = combine_rows(coupling.A, here)
                     paid = dot(rows.b, here)
                 total, gains = price_all(part, inside, Qx, x, row_slope)
-                if len(data.group_limits) > 0:
-                    total -= grouped_sum(part, inside, gains, slots) + paid
-                else:
-                    total -= largest_sum(gains, slots) + paid
+                total -= total_gain(part.groups, inside, gains, slots) + paid
                 if total > bound:
                     bound = total
                     copy_into(anchor, x)

@@ -9,7 +9,9 @@ import numpy as np
 
 from cardqp._compiled import inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
-from cardqp.exact.data import Data, Step
+from cardqp.exact.arrays import filled
+from cardqp.exact.data import Data, GroupData, Step, Tilt
+from cardqp.exact.grouped import group_room
 
 ROOT_STEPS = 100
 TILT_STEPS, TILT_ACCURACY = 30, 1e-3
@@ -30,11 +32,7 @@ def make_step(data: Data, status: IntArray, slots: int) -> Step:
         rho[j] = 2.0 * size * data.w[j]
         root[j] = np.sqrt(rho[j])
     most = np.inf if data.theta == 0 else np.sqrt(0.5 / (size * data.theta))
-    room, cap = data.group_limits.copy(), np.empty(n)
-    for j in range(n):
-        cap[j] = np.inf
-        if len(room) > 0 and status[j] > 0 and data.group[j] >= 0:
-            room[data.group[j]] -= 1
+    room, cap = group_room(data.groups, status), filled(n, np.inf)
     return Step(size, rho, root, free[:count], float(slots), most, room, cap)
 
 
@@ -154,13 +152,15 @@ def find_r(
 
 
 @inner
-def cap_groups(data: Data, step: Step, v: FloatArray) -> None:
+def cap_groups(groups: GroupData | None, data: Data, step: Step, v: FloatArray) -> None:
     """Find the largest r of the variables in each group, alone."""
+    if groups is None:
+        return
     members = np.empty(len(step.free), dtype=np.intp)
     for g in range(len(step.group_slots)):
         count, guess = 0, 0.0
         for j in step.free:
-            if data.group[j] == g:
+            if groups.label[j] == g:
                 members[count] = j
                 count += 1
                 guess = step.cap[j]
@@ -209,8 +209,7 @@ def prox(
     z: FloatArray,
 ) -> float:
     """Proximal step without rows; fills x and z and returns r."""
-    if len(step.group_slots) > 0:
-        cap_groups(data, step, v)
+    cap_groups(data.groups, data, step, v)
     r = find_r(data, step, step.free, step.slots, v, guess)
     if data.is_open and not np.isinf(r):
         fill_open(step, status, v, r, x, z)
@@ -230,7 +229,14 @@ def prox(
 
 
 @inner_fast
-def bend(data: Data, step: Step, v: FloatArray, r: float, z: FloatArray) -> float:
+def bend(
+    data: Data,
+    direction: FloatArray,
+    step: Step,
+    v: FloatArray,
+    r: float,
+    z: FloatArray,
+) -> float:
     """The generalised derivative of ``direction' x`` along the direction.
 
     As ``row_curvature`` for one row.
@@ -242,12 +248,12 @@ def bend(data: Data, step: Step, v: FloatArray, r: float, z: FloatArray) -> floa
         at = size / (1.0 + step.rho[j])
         share = at / size if z[j] > 0 and least < at < most else 0.0
         share = 1.0 if is_split else share
-        total += data.direction[0, j] * data.direction[0, j] * share
+        total += direction[j] * direction[j] * share
         limit = active_limit(step.rho[j], least, most, r)
         is_curved = limit == 0.0
         pull = step.root[j] * r if is_curved else 1.0 / limit
         pull = pull if is_split else 0.0
-        across += data.direction[0, j] * (pull if v[j] > 0 else -pull)
+        across += direction[j] * (pull if v[j] > 0 else -pull)
         tau += size * pull * r * r if is_curved else pull * pull
     if r < step.r_most and tau > 0:
         total -= across * across / tau
@@ -257,11 +263,12 @@ def bend(data: Data, step: Step, v: FloatArray, r: float, z: FloatArray) -> floa
 @inner_fast
 def prox_tilted(
     data: Data,
+    tilt: Tilt,
     step: Step,
     status: IntArray,
     y: FloatArray,
     slope: FloatArray,
-    tilt: float,
+    lean: float,
     guess: float,
     v: FloatArray,
     x: FloatArray,
@@ -269,41 +276,41 @@ def prox_tilted(
 ) -> tuple[float, float]:
     """Proximal step in the metric ``I / size + sigma direction direction'``.
 
-    It is the plain prox at ``y - size (slope + tilt direction)`` with the tilt at which
-    ``direction'(x - y) = tilt / sigma``: one decreasing equation, solved by semismooth
-    Newton steps inside a bracket.  Fills v, x and z; returns r and the tilt.  If sigma
+    It is the plain prox at ``y - size (slope + lean direction)`` with the lean at which
+    ``direction'(x - y) = lean / sigma``: one decreasing equation, solved by semismooth
+    Newton steps inside a bracket.  Fills v, x and z; returns r and the lean.  If sigma
     is zero, it is the plain prox.
     """
-    n, direction, sigma = len(y), data.direction, data.sigma
+    n, direction, sigma = len(y), tilt.direction[0], tilt.sigma[0]
     size = 0.0
     for j in range(n):
-        size += abs(direction[0, j] * y[j])
+        size += abs(direction[j] * y[j])
     low, high, r = -np.inf, np.inf, guess
     for _ in range(TILT_STEPS):
         for j in range(n):
-            v[j] = y[j] - step.size * (slope[j] + tilt * direction[0, j])
+            v[j] = y[j] - step.size * (slope[j] + lean * direction[j])
         r = prox(data, step, status, v, r, x, z)
         if sigma == 0:
             break
         moved = 0.0
         for j in range(n):
-            moved += direction[0, j] * (x[j] - y[j])
-        value = moved - tilt / sigma
+            moved += direction[j] * (x[j] - y[j])
+        value = moved - lean / sigma
         if (
             abs(value)
-            <= TILT_ACCURACY * (abs(moved) + abs(tilt) / sigma) + 1e-15 * size
+            <= TILT_ACCURACY * (abs(moved) + abs(lean) / sigma) + 1e-15 * size
         ):
             break
         # The derivative is at most -1/sigma, which gives the other end.
         if value > 0:
-            low, high = tilt, min(high, tilt + value * sigma)
+            low, high = lean, min(high, lean + value * sigma)
         else:
-            low, high = max(low, tilt + value * sigma), tilt
-        steepness = 1.0 / sigma + step.size * bend(data, step, v, r, z)
-        following = tilt + value / steepness
+            low, high = max(low, lean + value * sigma), lean
+        steepness = 1.0 / sigma + step.size * bend(data, direction, step, v, r, z)
+        following = lean + value / steepness
         if not low < following < high:
             following = 0.5 * (low + high)
-        if following == tilt:
+        if following == lean:
             break
-        tilt = following
-    return r, tilt
+        lean = following
+    return r, lean

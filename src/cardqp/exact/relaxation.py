@@ -10,7 +10,7 @@ import scipy.sparse.linalg
 from cardqp._typing import FloatArray
 from cardqp.exact import kernels
 from cardqp.exact.assessment import Margins
-from cardqp.exact.data import Data, RowData
+from cardqp.exact.data import Data, GroupData, RowData, Tilt
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Gram
 from cardqp.rows import Rows, power_of_two
@@ -97,6 +97,7 @@ class Relaxation:
     row_scale: FloatArray
     data: Data
     rows: RowData | None
+    tilt: Tilt | None
     margins: Margins
 
     @classmethod
@@ -127,7 +128,6 @@ class Relaxation:
             # The proximal step in a tilted metric does not know of groups.
             is_plain = groups is not None and len(rows) == 0
             metric = Metric.choose(matrix, is_gram, least, plain=is_plain)
-        is_coupled = len(rows) > 0
         directions, sigma = metric.directions, metric.sigma
         unbounded = np.isinf(problem.lower).all() and np.isinf(problem.upper).all()
         data = Data(
@@ -138,29 +138,25 @@ class Relaxation:
             lower=problem.lower / unit,
             upper=problem.upper / unit,
             is_open=bool(unbounded) and groups is None,
-            group=np.full(problem.n, -1) if groups is None else groups.labels.copy(),
-            group_limits=np.zeros(0, int) if groups is None else groups.limits.copy(),
             theta=float(problem.rule.penalty),
             lipschitz=metric.lipschitz,
-            direction=0.0 * directions[:1] if is_coupled else directions,
-            sigma=0.0 if is_coupled else float(sigma[0]),
+            groups=None
+            if groups is None
+            else GroupData(groups.labels.copy(), groups.limits.copy()),
         )
         margins = Margins(
             np.sqrt(form.diagonal + form.defect) * unit,
             form.defect * unit**2,
             float(problem.constant),
         )
-        row_data = None
-        if is_coupled:
-            used = sigma > 0
-            row_data = RowData(
-                rows.matrix,
-                rows.rhs,
-                rows.is_equality,
-                directions[used],
-                sigma[used],
-            )
-        return cls(problem, unit, row_scale, data, row_data, margins)
+        if len(rows) == 0:
+            tilt = Tilt(directions, sigma)
+            return cls(problem, unit, row_scale, data, None, tilt, margins)
+        used = sigma > 0
+        row_data = RowData(
+            rows.matrix, rows.rhs, rows.is_equality, directions[used], sigma[used]
+        )
+        return cls(problem, unit, row_scale, data, row_data, None, margins)
 
     def solve(
         self, choice: Choice, x: FloatArray, nu: FloatArray, effort: Effort
@@ -172,6 +168,7 @@ class Relaxation:
             bound, anchor, beta, z, worst, is_done = kernels.relax(
                 self.data,
                 self.rows,
+                self.tilt,
                 choice.status,
                 choice.slots,
                 effort.cutoff - self.problem.constant,

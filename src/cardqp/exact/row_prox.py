@@ -7,10 +7,11 @@ rows: the step is the plain one at ``v - sum_i nu_i d_i`` with the ``nu`` at whi
 
 import numpy as np
 
-from cardqp._compiled import inner, inner_fast
+from cardqp._compiled import inner, inner_fast, spliced
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.exact.arrays import combine_rows, copy_into, dot, multiply_rows
 from cardqp.exact.data import Coupling, Data, RowData, Step
+from cardqp.exact.grouped import label_of
 from cardqp.exact.prox import active_limit, prox, sides
 
 NEWTON_STEPS = 30
@@ -43,7 +44,7 @@ def centre(coupling: Coupling, m: int, y: FloatArray) -> None:
         coupling.b[i] = dot(coupling.A[i], y)
 
 
-@inner
+@spliced
 def shift(v: FloatArray, A: FloatArray, nu: FloatArray) -> FloatArray:
     """``v - A' nu``: the point whose plain prox respects the multipliers."""
     result = combine_rows(A, nu)
@@ -139,7 +140,7 @@ def row_curvature(
         D[j] = 1.0
         least, most = sides(data, j, v[j])
         own = min(r, step.cap[j])
-        owner[j] = data.group[j] + 1 if step.cap[j] < r else 0
+        owner[j] = label_of(data.groups, j) + 1 if step.cap[j] < r else 0
         limit = active_limit(rho[j], least, most, own)
         sign = 1.0 if v[j] > 0 else -1.0
         if limit > 0:
@@ -171,7 +172,7 @@ def row_curvature(
     return J
 
 
-@inner
+@spliced
 def active_rows(equal: BoolArray, nu: FloatArray, excess: FloatArray) -> IntArray:
     """Rows that take part in the next step: equalities, active and violated ones."""
     active = np.empty(len(nu), dtype=np.intp)
@@ -211,7 +212,7 @@ def solve_damped(J: FloatArray, rhs: FloatArray, damping: float) -> FloatArray:
     return y
 
 
-@inner
+@spliced
 def newton_step(
     J: FloatArray,
     excess: FloatArray,
@@ -234,7 +235,7 @@ def newton_step(
     return following
 
 
-@inner
+@spliced
 def prox_at(
     data: Data,
     rows: Coupling,

@@ -271,6 +271,7 @@ class Visitor:
         _, anchor, beta, z, worst, _ = kernels.relax(
             relaxation.data,
             relaxation.rows,
+            relaxation.tilt,
             node.status,
             slots,
             self.cutoff - self.problem.constant,

@@ -21,26 +21,17 @@ from cardqp.problem import SparseQP
 def load_kernels(*, has_rows: bool = False) -> None:
     """Call what the root of a tree needs once, on a tiny problem."""
     relaxation = Relaxation.prepare(_tiny_problem(has_rows))
-    root = relaxation.problem.root
-    x, nu = relaxation.start()
-    relaxation.solve(root, x, nu, Effort(1.0))
-    assess(
-        relaxation.data,
-        relaxation.rows,
-        relaxation.margins,
-        root.status,
-        root.slots,
-        x,
-        nu,
-        0.0,
-    )
+    relaxation.solve(relaxation.problem.root, *relaxation.start(), Effort(1.0))
 
 
 @cache
-def load_tree_kernels(*, is_free: bool = True) -> None:
+def load_tree_kernels(*, has_rows: bool = False, is_free: bool = True) -> None:
     """Call what branches need beyond that."""
-    problem = _tiny_problem(has_rows=False)
-    x, status = np.zeros(2), problem.root.status
+    problem = _tiny_problem(has_rows)
+    root, relaxation = problem.root, Relaxation.prepare(problem)
+    data, rows, margins = relaxation.data, relaxation.rows, relaxation.margins
+    assess(data, rows, margins, root.status, root.slots, *relaxation.start(), 0.0)
+    x, status = np.zeros(2), root.status
     round_anchor(x, x, False)
     largest_share(x, status, x, x)
     signed_changes(status, status)
