@@ -218,6 +218,34 @@ def test_factor_is_the_same_problem_as_its_product():
         SparseQP.from_factor(np.ones((2, 0)), [], eta=1.0, sparsity=0)
 
 
+@pytest.mark.parametrize("eta", [None, 2.0, [1.0, 2.0, 3.0, 4.0, 5.0]])
+def test_factor_model_is_the_same_problem_as_its_covariance(eta):
+    rng = np.random.default_rng(2)
+    B, psi, c = rng.standard_normal((2, 5)), rng.uniform(0.5, 1.0, 5), np.arange(5.0)
+    by_model = SparseQP.from_factor_model(B, psi, c, eta=eta, sparsity=2)
+    covariance = B.T @ B + np.diag(psi)
+    by_matrix = SparseQP(covariance, c, eta=eta or 1e12, sparsity=2)
+    x = np.linspace(-1, 1, 5)
+    assert by_model.objective(x) == pytest.approx(by_matrix.objective(x))
+
+
+@pytest.mark.parametrize(
+    ("psi", "eta", "message"),
+    [
+        ([1.0, 0.0], None, "`psi` must be positive"),
+        ([1.0, -1.0], 1.0, "`psi` must not be negative"),
+        ([1.0], None, "`psi` must have 2 entries"),
+    ],
+)
+def test_factor_model_refuses(psi, eta, message):
+    with pytest.raises(ProblemError, match=message):
+        SparseQP.from_factor_model(
+            np.ones((1, 2)), psi, np.zeros(2), eta=eta, sparsity=1
+        )
+    with pytest.raises(ProblemError, match="`B` must have columns"):
+        SparseQP.from_factor_model(np.ones((2, 0)), [], [], sparsity=0)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_save_and_load(kind, tmp_path):
     problem = random_problem(kind, 0)

@@ -158,12 +158,25 @@ def _refuse_indefinite(Q: FloatArray, name: str) -> NoReturn:
     )
 
 
-def factor_matrix(value: ArrayLike) -> Factor:
+def factor_matrix(value: ArrayLike, name: str = "F") -> Factor:
     """The factor ``F`` of ``Q = F'F``."""
-    F = real_array("F", value, 2)
+    F = real_array(name, value, 2)
     if F.shape[1] == 0:
-        raise ProblemError(f"`F` must have columns: its shape is {F.shape}.")
+        raise ProblemError(
+            f"`{name}` must have columns, one per variable: its shape is {F.shape}."
+        )
     return Factor(F)
+
+
+def specific_variance(value: ArrayLike, n: int, *, has_ridge: bool) -> FloatArray:
+    """What variables have for themselves in a factor model."""
+    psi = vector("psi", value, n)
+    if has_ridge:
+        refuse("psi", psi, psi < 0, "must not be negative", "correct it")
+    else:
+        remedy = "correct it, or add a ridge by `eta`"
+        refuse("psi", psi, ~(psi > 1 / LARGEST), "must be positive", remedy)
+    return psi
 
 
 def vector(name: str, value: ArrayLike, n: int, owner: str = "variable") -> FloatArray:

@@ -168,6 +168,48 @@ class SparseQP:
         return cls(check.factor_matrix(F), c, **settings)
 
     @classmethod
+    def from_factor_model(
+        cls,
+        B: ArrayLike,
+        psi: ArrayLike,
+        c: ArrayLike,
+        *,
+        eta: ArrayLike | None = None,
+        **settings: Any,
+    ) -> "SparseQP":
+        """The problem with ``Q = B'B + diag(psi)``, as of a factor model of returns.
+
+        The diagonal makes bounds tight, and here it comes for free: it is kept as a
+        part of the ridge, so that ``Q`` of the problem is ``B'B`` and its ridge is
+        ``1/eta + psi``.
+
+        Parameters
+        ----------
+        B : (k, n) array
+            Loadings, one row per factor.
+        psi : (n,) array
+            Specific variances, not negative.
+        c : (n,) array
+            Linear cost.
+        eta : float or (n,) array, optional
+            The ridge beyond that is ``1/eta``; none by default.
+        **settings
+            As for :class:`SparseQP`.
+
+        Examples
+        --------
+        >>> problem = SparseQP.from_factor_model(
+        ...     [[1.0, 1.0, 2.0]], [1.0, 2.0, 1.0], [0.0, 0.0, 0.0], sparsity=2
+        ... )
+        >>> problem.objective([1.0, 1.0, 0.0])
+        7.0
+        """
+        form = check.factor_matrix(B, "B")
+        own = check.specific_variance(psi, form.n, has_ridge=eta is not None)
+        ridge = 0.0 if eta is None else 1.0 / check.inverse_ridge(eta, form.n)
+        return cls(form, c, eta=1.0 / (own + ridge), **settings)
+
+    @classmethod
     def from_regression(
         cls,
         X: ArrayLike,

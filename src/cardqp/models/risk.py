@@ -8,7 +8,6 @@ import scipy.linalg
 
 from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
-from cardqp.exceptions import ProblemError
 from cardqp.models import _validation as rule
 from cardqp.quadratic import Factor, Gram
 
@@ -91,11 +90,6 @@ def from_returns(returns: FloatArray) -> RiskModel:
 
 def from_factors(loadings: ArrayLike, specific_variance: ArrayLike) -> RiskModel:
     """The model ``loadings' loadings + diag(specific_variance)``."""
-    factor = check.real_array("loadings", loadings, 2)
-    if factor.shape[1] == 0:
-        raise ProblemError(
-            f"`loadings` must have columns, one per asset: its shape is {factor.shape}."
-        )
-    n = factor.shape[1]
-    specific = rule.not_negative("specific_variance", specific_variance, n)
-    return RiskModel(Factor(factor), specific)
+    factor = check.factor_matrix(loadings, "loadings")
+    specific = rule.not_negative("specific_variance", specific_variance, factor.n)
+    return RiskModel(factor, specific)
