@@ -116,7 +116,7 @@ def main() -> None:
     if "CARDQP_DATA" in os.environ:
         instances |= real_instances()
     load_kernels(has_rows=True)
-    load_tree_kernels(is_free=False)
+    load_tree_kernels(has_rows=True, is_free=False)
     print(
         f"{'instance':30} {'status':10} {'objective':>12} {'gap':>9} {'nodes':>8} "
         f"{'seconds':>8}"

@@ -39,6 +39,12 @@ def buy_in(n: int, which: int, sparsity: int, ridge: float) -> SparseQP:
     )
 
 
+def published_diagonals(n: int, which: int) -> dict[str, np.ndarray]:
+    """Diagonals that come with an instance: of the small SDP, and the larger one."""
+    with np.load(_folder() / f"mv_pard{n}.npz") as file:
+        return {name: file[name][which] for name in ("D_s", "D_l10")}
+
+
 def or_library(which: int, sparsity: int, *, with_return: bool) -> SparseQP:
     """A market of the OR-Library: long-only, fully invested, without a ridge."""
     numbers = _numbers(f"orlib/port{which}.txt.gz")
