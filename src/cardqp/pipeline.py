@@ -317,7 +317,7 @@ def _explore(
         name,
         lambda: _grow(search, plant(), run.watch),
         run.problem.n if size is None else size,
-        lambda done: (_undecided(done[0]), f"{done[0].n_nodes} nodes"),
+        lambda done: (_undecided(done[0]), _account(done[0])),
     )
 
 
@@ -330,6 +330,14 @@ def _grow(search: BranchAndBound, tree: Tree, watch: Watch) -> tuple[Tree, Stop]
         problem = tree.view.exact
         load_tree_kernels(has_rows=len(problem.rows) > 0, is_free=problem.is_free)
     return iterate(search, tree, watch)
+
+
+def _account(tree: Tree) -> str:
+    """What a search did, in words."""
+    text = f"{tree.n_nodes} nodes"
+    if tree.n_rescued > 0:
+        text += f", {tree.n_rescued} of them relaxed by clarabel"
+    return text
 
 
 def _undecided(tree: Tree) -> int:

@@ -16,7 +16,8 @@ def problem(sparsity=2, **settings):
 def test_contradicting_rows():
     empty = problem(A=[[1.0, 1.0, 0.0], [-1.0, -1.0, 0.0]], b=[-1.0, 0.5])
     root = Choice.root(3, 2)
-    violation, ray = least_violation(empty, root)
+    found = least_violation(empty, root)
+    violation, ray = found.total, found.ray
     assert violation > 0.1
     assert proves_empty(empty, ray, root)
     assert not proves_empty(empty, np.array([1.0, 0.0]), root)
@@ -26,20 +27,22 @@ def test_contradicting_rows():
 def test_sum_that_needs_more_variables_than_allowed():
     bounded = problem(A_eq=[[1.0, 1.0, 1.0]], b_eq=[2.5], lower=0.0, upper=1.0)
     root = Choice.root(3, 2)
-    violation, ray = least_violation(bounded, root)
+    found = least_violation(bounded, root)
+    violation, ray = found.total, found.ray
     assert violation > 0.1
     assert proves_empty(bounded, ray, root)
     roomy = Choice.root(3, 3)
-    assert least_violation(bounded, roomy)[0] < 1e-7
+    assert least_violation(bounded, roomy).total < 1e-7
     assert not proves_empty(bounded, ray, roomy)
 
 
 def test_branch_that_excludes_the_only_way_out():
     feasible = problem(A_eq=[[1.0, 0.0, 0.0]], b_eq=[1.0])
     root = Choice.root(3, 2)
-    assert not proves_empty(feasible, least_violation(feasible, root)[1], root)
+    assert not proves_empty(feasible, least_violation(feasible, root).ray, root)
     without_first = root.decide(np.zeros(0, dtype=int), np.array([0]))
-    violation, ray = least_violation(feasible, without_first)
+    found = least_violation(feasible, without_first)
+    violation, ray = found.total, found.ray
     assert violation > 0.1
     assert proves_empty(feasible, ray, without_first)
     assert not proves_empty(feasible, ray, root)

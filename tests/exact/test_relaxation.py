@@ -25,7 +25,7 @@ def test_value_and_bound_of_the_relaxation_meet_below_the_optimum(kind, seed):
     start = relaxation.start()
     relaxed = relaxation.solve(root, *start, Effort(1e-8 * abs(optimum)))
     proved = tangent_bound(problem, relaxed.anchor, relaxed.beta).value(root)
-    assert relaxed.rows_met
+    assert relaxed.has_worked
     assert proved <= optimum + 1e-7 * abs(optimum)
     assert relaxed.switches.sum() <= problem.rule.limit + 1e-6
 
@@ -177,7 +177,7 @@ def test_a_misleading_start_with_rows():
     bounds = []
     for start, multiplier in ((cold, nu), (warm, nu + 3.0), (warm, nu - 3.0)):
         relaxed = relaxation.solve(problem.root, start, multiplier, Effort(1e-8))
-        assert relaxed.rows_met
+        assert relaxed.has_worked
         bound = tangent_bound(problem, relaxed.anchor, relaxed.beta)
         bounds.append(bound.value(problem.root))
     np.testing.assert_allclose(bounds, bounds[0], rtol=1e-6)

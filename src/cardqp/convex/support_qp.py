@@ -8,6 +8,7 @@ import scipy.linalg
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp._validation import LARGEST
+from cardqp.convex.interior_point import minimise
 from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP
 from cardqp.rows import Rows, power_of_two
@@ -179,48 +180,23 @@ def _active_set(scaled: ScaledQP) -> tuple[FloatArray, FloatArray] | None:
 
 
 def _interior_point(scaled: ScaledQP) -> tuple[FloatArray, FloatArray] | None:
-    import clarabel
-    import scipy.sparse
-
-    rows, k = scaled.rows, len(scaled.slope)
-    is_equality = rows.is_equality
+    rows, eye = scaled.rows, np.eye(len(scaled.slope))
     above, below = np.isfinite(scaled.upper), np.isfinite(scaled.lower)
-    eye = np.eye(k)
-    matrix = np.vstack(
-        [rows.matrix[is_equality], rows.matrix[~is_equality], eye[above], -eye[below]]
-    )
-    rhs = np.concatenate(
-        [
-            rows.rhs[is_equality],
-            rows.rhs[~is_equality],
-            scaled.upper[above],
-            -scaled.lower[below],
-        ]
-    )
-    equalities = int(is_equality.sum())
-    cones = [
-        clarabel.ZeroConeT(equalities),
-        clarabel.NonnegativeConeT(len(rhs) - equalities),
-    ]
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    upper_triangle = scipy.sparse.csc_matrix(np.triu(scaled.hessian))
-    solver = clarabel.DefaultSolver(
-        upper_triangle,
+    equal_first = np.argsort(~rows.is_equality, kind="stable")
+    bounds = [scaled.upper[above], -scaled.lower[below]]
+    rhs = np.concatenate([rows.rhs[equal_first], *bounds])
+    n_equal = int(rows.is_equality.sum())
+    answer = minimise(
+        scaled.hessian,
         scaled.slope,
-        scipy.sparse.csc_matrix(matrix),
+        np.vstack([rows.matrix[equal_first], eye[above], -eye[below]]),
         rhs,
-        cones,
-        settings,
+        n_equal=n_equal,
+        n_below=len(rhs) - n_equal,
     )
-    result = solver.solve()
-    status = str(result.status)
-    if "PrimalInfeasible" in status:
+    if answer is None:
         return None
-    if "Solved" not in status:
-        raise BackendError(f"clarabel gave up on {k} variables ({status})")
+    x, multipliers = answer
     beta = np.empty(len(rows))
-    multipliers = np.asarray(result.z)
-    beta[is_equality] = multipliers[:equalities]
-    beta[~is_equality] = multipliers[equalities : len(rows)]
-    return np.asarray(result.x), beta
+    beta[equal_first] = multipliers[: len(rows)]
+    return x, beta

@@ -4,6 +4,7 @@ Elastic rows always have a solution: minimise the total violation.  If the minim
 positive, its dual solution is a Farkas ray of the original rows.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,29 @@ LP_TOLERANCE = 1e-7
 """Feasibility tolerance of the linear programming solver."""
 
 
-def least_violation(problem: SparseQP, choice: Choice) -> tuple[float, FloatArray]:
-    """How far the rows are from being satisfiable in a branch, and a ray.
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """How far the rows are from being satisfiable in a branch.
+
+    Attributes
+    ----------
+    total : float
+        The least total violation of the rows, each scaled to unit length and all to
+        right-hand sides of at most one.
+    ray : (m,) array
+        Multipliers of the rows that prove it, in the rows' own units.
+    switches : (n,) array
+        How much each variable is switched on at the point of least violation; those
+        without bounds count as switched on where they are not zero.
+    """
+
+    total: float
+    ray: FloatArray
+    switches: FloatArray
+
+
+def least_violation(problem: SparseQP, choice: Choice) -> Violation:
+    """How far the rows are from being satisfiable in a branch.
 
     Parameters
     ----------
@@ -29,13 +51,6 @@ def least_violation(problem: SparseQP, choice: Choice) -> tuple[float, FloatArra
     choice : Choice
         The branch; its limit is relaxed to fractional switches.
 
-    Returns
-    -------
-    violation : float
-        The least total violation of the rows, each scaled to unit length and all to
-        right-hand sides of at most one.
-    ray : (m,) array
-        Multipliers of the rows, in the rows' own units.
     """
     allowed = np.flatnonzero(~choice.outside if choice.slots > 0 else choice.inside)
     rows, scale = problem.rows.restrict(allowed).scaled()
@@ -68,12 +83,16 @@ def least_violation(problem: SparseQP, choice: Choice) -> tuple[float, FloatArra
         bounds=np.column_stack([low, high]),
         method="highs",
     )
+    switches = np.zeros(problem.n)
     if result.status != 0:
-        return 0.0, np.zeros(len(rows))
+        return Violation(0.0, np.zeros(len(rows)), switches)
+    switches[allowed] = np.abs(result.x[: len(allowed)]) > LP_TOLERANCE
+    switches[allowed[is_switched]] = result.x[len(allowed) :][:p]
     ray = np.empty(len(rows))
     ray[inequality] = -result.ineqlin.marginals[:m]
     ray[~inequality] = -result.eqlin.marginals
-    return float(result.fun), _polish(ray, rows, lower, upper) / scale
+    ray = _polish(ray, rows, lower, upper) / scale
+    return Violation(float(result.fun), ray, switches)
 
 
 def _polish(

@@ -1,5 +1,6 @@
 """The relaxation of a node: data in scaled units, and the call of the kernel."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,13 +9,17 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from cardqp._typing import FloatArray
+from cardqp.convex.perspective import relax_by_cones
 from cardqp.exact import kernels
 from cardqp.exact.assessment import Margins
 from cardqp.exact.data import Data, GroupData, RowData, Tilt
+from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Gram
 from cardqp.rows import Rows, power_of_two
 from cardqp.sparsity import Choice
+
+log = logging.getLogger(__name__)
 
 CHUNK, MAX_CHUNKS = 200, 10
 """Iterations between two looks at the clock, and how often; a bound is valid after any
@@ -29,6 +34,9 @@ MOST_DECOMPOSED, MOST_TERMS = 1000, 32
 FEWEST_STEPS, TERM_COST = 4.0, 0.001
 """Steps that a relaxation takes at least, and what a term or row adds to the cost of
 one, squared."""
+
+LARGEST_CONES = 1000
+"""The most variables of a relaxation that an interior-point method is asked for."""
 
 DOMINANCE = 1.5
 """How far the first eigenvalue must be above the second to be treated apart."""
@@ -72,8 +80,9 @@ class Relaxed:
         The relaxed switches z, for rounding and branching.
     x, nu : arrays
         Warm start for the children, in scaled units.
-    rows_met : bool
-        Whether the rows held at the end; if not, the node may be empty.
+    has_worked : bool
+        Whether the rows held at the end, or the branch is closed; if not, it may be
+        empty, or the method has failed.
     """
 
     anchor: FloatArray
@@ -81,7 +90,7 @@ class Relaxed:
     switches: FloatArray
     x: FloatArray
     nu: FloatArray
-    rows_met: bool
+    has_worked: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,13 +191,35 @@ class Relaxation:
                 best, best_anchor, best_beta = bound, anchor, beta
             if is_done or effort.is_over():
                 break
+        is_finite = np.isfinite(best_anchor).all() and np.isfinite(best_beta).all()
+        if not is_finite:
+            best_anchor, best_beta = np.zeros(len(x)), np.zeros(len(nu))
         return Relaxed(
             anchor=best_anchor * self.unit,
             beta=best_beta / self.row_scale,
             switches=z,
             x=x,
             nu=nu,
-            rows_met=bool(worst <= kernels.ROWS_MET),
+            has_worked=bool(is_finite and (is_done or worst <= kernels.ROWS_MET)),
+        )
+
+    def solve_by_cones(self, choice: Choice) -> Relaxed | None:
+        """Relax a branch without the kernel, where that fails to meet the rows.
+
+        None if the branch is empty or too large, or the solver gives up.
+        """
+        if self.problem.n > LARGEST_CONES:
+            return None
+        try:
+            point = relax_by_cones(self.problem, choice)
+        except BackendError as error:
+            log.info("%s", error)
+            return None
+        if point is None:
+            return None
+        nu = point.beta * self.row_scale / self.data.lipschitz
+        return Relaxed(
+            point.x, point.beta, point.switches, point.x / self.unit, nu, True
         )
 
     def start(self) -> tuple[FloatArray, FloatArray]:

@@ -11,6 +11,7 @@ from cardqp.convex.support_qp import fit_support
 from cardqp.convex.violation import least_violation
 from cardqp.dual.bound import SeparableBound
 from cardqp.dual.ray import proves_empty
+from cardqp.exact.elastic import elastic_dive
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import round_switches
 from cardqp.exact.relaxation import Effort, Relaxation
@@ -104,15 +105,18 @@ class RootPhase:
         tree.n_nodes += 1
         start = tree.x / tree.relaxation.unit
         relaxed = tree.relaxation.solve(view.choice, start, tree.nu, self.effort)
+        if not relaxed.has_worked:
+            rescue = tree.relaxation.solve_by_cones(view.choice)
+            tree.n_rescued += rescue is not None
+            relaxed = rescue or relaxed
         tree.x, tree.nu = relaxed.x * tree.relaxation.unit, relaxed.nu
-        is_finite = (
-            np.isfinite(relaxed.anchor).all() and np.isfinite(relaxed.beta).all()
-        )
-        if not relaxed.rows_met or not is_finite:
+        if not relaxed.has_worked:
             tree.begin(self.effort.tolerance)
             return
         support = round_switches(view.problem, view.choice, relaxed.switches)
         tree.offer(fit_support(view.exact, support))
+        if tree.best.x is None:
+            tree.offer(elastic_dive(view.exact, view.choice, relaxed.switches))
         proof = DualProof.at(relaxed.anchor, relaxed.beta)
         bound = proof.bound(view.problem)
         value = bound.value(view.choice)
@@ -142,7 +146,7 @@ class RootPhase:
         tree, view = self.tree, self.tree.view
         if len(view.problem.rows) == 0:
             return False
-        _, ray = least_violation(view.problem, view.choice)
+        ray = least_violation(view.problem, view.choice).ray
         if not proves_empty(view.problem, ray, view.choice):
             return False
         tree.begin(self.effort.tolerance)

@@ -20,6 +20,10 @@ MOST_OPEN = 100_000
 """The search goes depth first while more branches than this are open."""
 
 
+FAILURES = 4
+"""So many relaxations that fail, and every second one, are too many."""
+
+
 class Node(NamedTuple):
     """An open branch; the least bound is processed first, deeper ones before others.
 
@@ -84,8 +88,9 @@ class Tree:
         How many branches there will be, if that was estimated.
     gap_unit : float
         What a gap is relative to, given the best point.
-    n_nodes, n_created : int
-        Branches processed, and branches begun.
+    n_nodes, n_created, n_rescued : int
+        Branches processed, branches begun, and branches that were relaxed by cones
+        because the kernel failed.
     tightened : float
         How many variables there were when a diagonal was last optimised.
     split : float
@@ -112,6 +117,7 @@ class Tree:
     gap_unit: float = np.inf
     n_nodes: int = 0
     n_created: int = 0
+    n_rescued: int = 0
     tightened: float = np.inf
     split: float = np.inf
     tried: set[bytes] = field(default_factory=set)
@@ -141,6 +147,11 @@ class Tree:
             problem = self.view.full if is_full else self.view.problem
             self._relaxations[look] = Relaxation.prepare(problem, is_reused=True)
         return self._relaxations[look]
+
+    @property
+    def kernel_fails(self) -> bool:
+        """Whether the kernel has failed so often that it need not be asked."""
+        return self.n_rescued >= FAILURES and 2 * self.n_rescued > self.n_nodes
 
     @property
     def has_two_looks(self) -> bool:

@@ -1,6 +1,6 @@
 """One branch: close it, solve it, or split it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -9,7 +9,6 @@ from cardqp.certificate import Kind, ProofLog
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.convex.violation import least_violation
 from cardqp.dual.ray import proves_empty
-from cardqp.exact import kernels
 from cardqp.exact.assessment import (
     assess,
     largest_share,
@@ -18,7 +17,7 @@ from cardqp.exact.assessment import (
 )
 from cardqp.exact.completion import is_countable
 from cardqp.exact.incumbent import round_switches
-from cardqp.exact.relaxation import CHUNK, Effort
+from cardqp.exact.relaxation import Effort
 from cardqp.exact.tree import Node, Tree
 from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
@@ -66,6 +65,8 @@ class Visit:
         A support worth fitting.
     fit : SupportFit or None
         A feasible point that was met.
+    is_rescued : bool
+        Whether the kernel failed and cones did not.
     """
 
     node: Node
@@ -82,6 +83,7 @@ class Visit:
     nu: FloatArray = field(default_factory=lambda: np.zeros(0))
     support: IntArray | None = None
     fit: SupportFit | None = None
+    is_rescued: bool = False
 
     def commit(self, tree: Tree) -> None:
         """Write what was found into the tree."""
@@ -94,6 +96,7 @@ class Visit:
             tree.closed_share += 2.0**self.node.height
         tree.closed_bound = min(tree.closed_bound, self.closed)
         tree.n_nodes += 1
+        tree.n_rescued += self.is_rescued
         if self.fit is not None:
             tree.offer(self.fit)
         if self.support is not None and self.support.tobytes() not in tree.tried:
@@ -223,7 +226,7 @@ class Visitor:
         if len(self.problem.rows) == 0:
             return None
         choice = Choice.of_status(node.status, self.problem.rule)
-        _, ray = least_violation(self.problem, choice)
+        ray = least_violation(self.problem, choice).ray
         if not proves_empty(self.problem, ray, choice):
             return None
         return Visit(node, Kind.RAY, beta=ray)
@@ -264,38 +267,31 @@ class Visitor:
     def _relax(self, node: Node, slots: int, look: Kind) -> Visit:
         """Relax a branch; close it or split it."""
         relaxation = self.tree.relaxation_of(look)
-        x, nu = np.zeros(self.problem.n), node.nu.copy()
-        x[node.entries] = node.values
         change = self.tree.relaxation.unit / relaxation.unit
-        x *= change
-        _, anchor, beta, z, worst, _ = kernels.relax(
-            relaxation.data,
-            relaxation.rows,
-            relaxation.tilt,
-            node.status,
-            slots,
-            self.cutoff - self.problem.constant,
-            self.effort.tolerance,
-            self.effort.slack,
-            CHUNK,
-            x,
-            nu,
-        )
-        if worst > kernels.ROWS_MET and (empty := self._empty(node)) is not None:
-            return empty
-        if not (np.isfinite(anchor).all() and np.isfinite(beta).all()):
-            anchor, beta = np.zeros(len(x)), np.zeros(len(nu))
+        x = np.zeros(self.problem.n)
+        x[node.entries] = node.values
+        choice = Choice.of_status(node.status, self.problem.rule)
+        is_tired = self.tree.kernel_fails
+        rescue = relaxation.solve_by_cones(choice) if is_tired else None
+        effort = replace(self.effort, cutoff=self.cutoff, chunks=1)
+        relaxed = rescue or relaxation.solve(choice, x * change, node.nu, effort)
+        if not relaxed.has_worked:
+            if (empty := self._empty(node)) is not None:
+                return empty
+            rescue = None if is_tired else relaxation.solve_by_cones(choice)
+            relaxed = rescue or relaxed
         visit, on, off, costs = self._assess(
-            node, slots, look, anchor, beta / relaxation.row_scale
+            node, slots, look, relaxed.anchor / relaxation.unit, relaxed.beta
         )
+        visit.is_rescued = rescue is not None
         if visit.bound >= self.cutoff:
             visit.closed = visit.bound
             return visit
-        visit.x, visit.nu = x / change, nu
+        visit.x, visit.nu = relaxed.x / change, relaxed.nu
         is_early = self.tree.supports is None and node.position < ROUND_FIRST
         if is_early or node.position % ROUND_EVERY == 0:
-            visit.support = self._round(node, z)
-        branch = largest_share(relaxation.data.w, visit.status, x, costs)
+            visit.support = self._round(node, relaxed.switches)
+        branch = largest_share(relaxation.data.w, visit.status, relaxed.x, costs)
         self._split(visit, branch, on[branch], off[branch])
         return visit
 

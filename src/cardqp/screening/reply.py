@@ -76,7 +76,7 @@ def farkas_ray(level: Level, support: IntArray) -> FloatArray:
     off = np.ones(level.problem.n, dtype=bool)
     off[support] = False
     branch = Choice(np.zeros_like(off), off, limit=level.problem.n)
-    return least_violation(level.problem, branch)[1]
+    return least_violation(level.problem, branch).ray
 
 
 def _along(level: Level, ray: FloatArray) -> DualPoint:

@@ -1,0 +1,187 @@
+"""The perspective relaxation of a branch as a program over second-order cones.
+
+Slower than the first-order method of the search, and safe where that fails: rows with
+coefficients far apart, variables with next to no curvature.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.convex.interior_point import minimise
+from cardqp.problem import SparseQP
+from cardqp.rows import Rows, power_of_two
+from cardqp.sparsity import Choice
+
+
+@dataclass(frozen=True, slots=True)
+class RelaxedPoint:
+    """The minimiser of a relaxation: point, switches, and multipliers of the rows."""
+
+    x: FloatArray
+    switches: FloatArray
+    beta: FloatArray
+
+
+def relax_by_cones(problem: SparseQP, choice: Choice) -> RelaxedPoint | None:
+    """Relax a branch; None if it is empty.
+
+    Raises
+    ------
+    BackendError
+        When the solver gives up.
+    """
+    return ConeProgram.of(problem, choice).solve()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConeProgram:
+    """The relaxation of a branch in ``(x, z, t)``.
+
+    ``x`` are the variables that are not switched off, scaled to unit curvature and unit
+    size; each free one has a switch ``z`` and a square ``t``, with ``x^2 <= t z``.
+
+    Attributes
+    ----------
+    problem, choice
+        The problem with the variables that are left, and the branch.
+    live : int array
+        Which these are.
+    n_all : int
+        How many there were.
+    unit : array
+        Units of the variables, without their size.
+    size : float
+        Their size.
+    """
+
+    problem: SparseQP
+    choice: Choice
+    live: IntArray
+    n_all: int
+    unit: FloatArray
+    size: float
+
+    @classmethod
+    def of(cls, problem: SparseQP, choice: Choice) -> "ConeProgram":
+        """The program of a branch."""
+        live = np.flatnonzero(~choice.outside)
+        part = problem.restrict(live)
+        unit = 1.0 / power_of_two(np.sqrt(part.quadratic.diagonal + part.ridge))
+        rows, _ = Rows(
+            part.rows.matrix * unit, part.rows.rhs, part.rows.is_equality
+        ).scaled()
+        # As large as rows, slope and the price of a switch want them to be.
+        wanted = np.abs(np.concatenate([rows.rhs, part.c * unit])).max(initial=0.0)
+        size = max(float(wanted), np.sqrt(part.rule.penalty)) or 1.0
+        return cls(part, choice.narrow(live), live, problem.n, unit, size)
+
+    @property
+    def is_free(self) -> BoolArray:
+        """Which variables have a switch."""
+        return self.choice.free
+
+    def solve(self) -> RelaxedPoint | None:
+        """Solve the program and read the answer in the problem's units."""
+        problem, free, n = self.problem, self.is_free, self.problem.n
+        rows, row_scale = Rows(
+            problem.rows.matrix * self.unit, problem.rows.rhs, problem.rows.is_equality
+        ).scaled()
+        equal_first = np.argsort(~rows.is_equality, kind="stable")
+        limits, limit_rhs = self._limits()
+        n_free, n_equal = int(free.sum()), int(rows.is_equality.sum())
+        matrix = [self._wide(rows.matrix[equal_first]), limits, self._cones()]
+        rhs = [rows.rhs[equal_first] / self.size, limit_rhs, np.zeros(3 * n_free)]
+        answer = minimise(
+            self._hessian(),
+            self._slope(),
+            scipy.sparse.vstack(matrix),
+            np.concatenate(rhs),
+            n_equal=n_equal,
+            n_below=len(rows) - n_equal + len(limit_rhs),
+            n_cones=n_free,
+        )
+        if answer is None:
+            return None
+        point, multipliers = answer
+        x, switches, beta = np.zeros(self.n_all), np.zeros(self.n_all), row_scale.copy()
+        x[self.live] = point[:n] * self.unit * self.size
+        switches[self.live[self.choice.inside]] = 1.0
+        switches[self.live[free]] = np.clip(point[n : n + n_free], 0.0, 1.0)
+        beta[equal_first] = multipliers[: len(rows)]
+        return RelaxedPoint(
+            x, switches, problem.rows.project(beta * self.size / row_scale)
+        )
+
+    def _hessian(self) -> Any:
+        """Twice the form, and the ridge of variables that are switched on."""
+        problem, n_free = self.problem, int(self.is_free.sum())
+        ridge = np.where(self.is_free, 0.0, problem.ridge)
+        form = problem.quadratic.dense() + np.diag(ridge)
+        nothing = scipy.sparse.csr_matrix((2 * n_free, 2 * n_free))
+        scaled = 2.0 * self.unit[:, None] * form * self.unit
+        return scipy.sparse.block_diag([scaled, nothing])
+
+    def _slope(self) -> FloatArray:
+        problem, free = self.problem, self.is_free
+        price = np.full(int(free.sum()), problem.rule.penalty / self.size**2)
+        ridge = (problem.ridge * self.unit**2)[free]
+        return np.concatenate([problem.c * self.unit / self.size, price, ridge])
+
+    def _limits(self) -> tuple[Any, FloatArray]:
+        """Bounds, which a switch scales, and the limits of switches."""
+        unit, free = self.unit * self.size, self.is_free
+        x, z = scipy.sparse.eye(len(unit), format="csr"), self._switches()
+        blocks, rhs = [], []
+        for sign, bound in ((1.0, self.problem.upper), (-1.0, self.problem.lower)):
+            for kind in (free, ~free):
+                has = np.isfinite(bound) & kind
+                scaled = sign * bound[has] / unit[has]
+                own = scipy.sparse.diags(np.where(kind is free, -scaled, 0.0))
+                blocks.append(self._wide(sign * x[has], own @ z[has]))
+                rhs.append(np.zeros(len(scaled)) if kind is free else scaled)
+        groups, counts = self._counted()
+        nothing = scipy.sparse.csr_matrix(groups.shape)
+        blocks += [self._wide(0.0 * x[free], z[free]), self._wide(nothing, groups @ z)]
+        rhs += [np.ones(int(free.sum())), counts]
+        return scipy.sparse.vstack(blocks), np.concatenate(rhs)
+
+    def _counted(self) -> tuple[Any, FloatArray]:
+        """Which variables are counted together, and how many may be switched on."""
+        choice, n = self.choice, self.problem.n
+        everything, slots = np.ones((1, n)), np.array([float(choice.slots)])
+        if choice.groups is None:
+            return scipy.sparse.csr_matrix(everything), slots
+        room = choice.groups.room(choice.inside)
+        members = choice.groups.labels == np.arange(len(room))[:, None]
+        counted = scipy.sparse.csr_matrix(np.vstack([everything, members]))
+        return counted, np.concatenate([slots, room])
+
+    def _switches(self) -> Any:
+        """The matrix that picks the switch of each variable, zero if it has none."""
+        free = np.flatnonzero(self.is_free)
+        shape = self.problem.n, len(free)
+        return scipy.sparse.csr_matrix(
+            (np.ones(len(free)), (free, np.arange(len(free)))), shape
+        )
+
+    def _cones(self) -> Any:
+        """``(t + z, t - z, 2 x)`` of each free variable, with the sign of rows."""
+        free, n_free = np.flatnonzero(self.is_free), int(self.is_free.sum())
+        top, at = 3 * np.arange(n_free), self.problem.n + np.arange(n_free)
+        row = np.concatenate([top, top, top + 1, top + 1, top + 2])
+        column = np.concatenate([at, at + n_free, at, at + n_free, free])
+        value = np.repeat([-1.0, -1.0, 1.0, -1.0, -2.0], n_free)
+        shape = 3 * n_free, self.problem.n + 2 * n_free
+        return scipy.sparse.csr_matrix((value, (row, column)), shape)
+
+    def _wide(self, of_x: Any, of_z: Any = None) -> Any:
+        """Rows of the program from what they say of x and z."""
+        height, n_free = of_x.shape[0], int(self.is_free.sum())
+        if of_z is None:
+            of_z = scipy.sparse.csr_matrix((height, n_free))
+        nothing = scipy.sparse.csr_matrix((height, n_free))
+        return scipy.sparse.hstack([scipy.sparse.csr_matrix(of_x), of_z, nothing])

@@ -1,0 +1,50 @@
+"""A first feasible point, where rounding finds none."""
+
+import numpy as np
+
+from cardqp._typing import FloatArray
+from cardqp.convex.support_qp import SupportFit, fit_support
+from cardqp.convex.violation import LP_TOLERANCE, least_violation
+from cardqp.exact.incumbent import round_switches
+from cardqp.problem import SparseQP
+from cardqp.sparsity import Choice
+
+MOST_PROGRAMS = 60
+"""The most linear programs that a dive solves."""
+
+
+def elastic_dive(problem: SparseQP, choice: Choice, wanted: FloatArray) -> SupportFit:
+    """Look for a feasible point by making rows elastic and fixing one switch a time.
+
+    The total violation of the rows is minimised with fractional switches.  While it is
+    zero, the support that the switches point to is tried, and the variable that is
+    switched on most, but not fully, is switched on for good; among equals the one that
+    the relaxation ``wanted`` most.  If that leaves a violation it is switched off
+    instead.
+    """
+    nothing, last = SupportFit.nothing(problem), -1
+    for _ in range(MOST_PROGRAMS):
+        if choice.is_empty:
+            return nothing
+        least = least_violation(problem, choice)
+        if least.total > LP_TOLERANCE:
+            if last < 0:
+                return nothing
+            choice, last = _flipped(choice, last), -1
+            continue
+        support = round_switches(problem, choice, least.switches)
+        fit = fit_support(problem, support)
+        free = np.flatnonzero(choice.free & (least.switches > LP_TOLERANCE))
+        if fit.x is not None or len(free) == 0:
+            return fit
+        liking = least.switches[free] + 0.01 * wanted[free]
+        last = int(free[np.argmax(liking)])
+        choice = choice.decide(np.array([last]), np.zeros(0, dtype=np.intp))
+    return nothing
+
+
+def _flipped(choice: Choice, variable: int) -> Choice:
+    """The branch with a variable switched off instead of on."""
+    inside, outside = choice.inside.copy(), choice.outside.copy()
+    inside[variable], outside[variable] = False, True
+    return Choice(inside, outside, choice.limit, choice.groups)
