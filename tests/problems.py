@@ -49,7 +49,24 @@ KINDS = (
     "groups, forced",
     "groups, penalty",
     "infeasible in groups",
+    "blocks",
+    "blocks, bounds",
+    "blocks, rows",
+    "blocks, penalty",
+    "blocks, forced",
+    "infeasible in blocks",
 )
+
+
+OWN_SWITCHES = tuple(kind for kind in KINDS if "blocks" not in kind)
+"""Kinds of problems whose variables do not share switches."""
+
+
+def n_switched(problem, switches):
+    """How many switches are on, in all."""
+    if problem.blocks is None:
+        return switches.sum()
+    return switches[np.unique(problem.blocks, return_index=True)[1]].sum()
 
 
 def random_problem(kind, seed):
@@ -111,6 +128,10 @@ def _settings(kind, rng, n, s):
     counts = np.bincount(labels[forced] + 1, minlength=4)[1:]
     groups = {"groups": labels, "group_sparsity": other.integers(0, 3, 3)}
     roomy = {"groups": labels, "group_sparsity": np.maximum(counts, 1)}
+    # No more blocks than a sparsity can ask for; some of one variable.
+    shared = {
+        "blocks": np.append(np.arange(min(s + 1, n)), other.integers(0, n, n))[:n]
+    }
     everything = {"penalty": penalty, "A": A, "b": b, "A_eq": A_eq[:1]}
     return {
         "penalty": {"penalty": penalty, "sparsity": None},
@@ -135,6 +156,15 @@ def _settings(kind, rng, n, s):
         "infeasible in groups": {
             **{"groups": np.arange(n) % 2, "group_sparsity": [1, 0], "lower": 0.0},
             **{"upper": 0.9, **budget},
+        },
+        "blocks": shared,
+        "blocks, bounds": {**shared, **box()},
+        "blocks, rows": {**shared, "A": A, "b": b, "lower": 0.0},
+        "blocks, penalty": {**shared, "penalty": penalty, "A": A[:1], "b": b[:1]},
+        "blocks, forced": {**shared, "forced_in": forced[:1], "A": A, "b": b, **box()},
+        "infeasible in blocks": {
+            **{"blocks": np.arange(n) // 2, "sparsity": 1, "lower": 0.0, "upper": 0.4},
+            **budget,
         },
         "infeasible thresholds": {"lower": 0.6, "upper": 0.9, **budget},
         "rows": {"A": A, "b": b},
@@ -163,6 +193,8 @@ def enumerate_optimum(problem):
     """The optimal value and a support, by trying every support; inf if none."""
     best, best_support = np.inf, ()
     penalty = problem.penalty or 0.0
+    if problem.blocks is not None:
+        return enumerate_blocks(problem)
     most = problem.n if problem.sparsity is None else problem.sparsity
     # Without a penalty and thresholds, larger supports are never worse.
     is_monotone = penalty == 0 and (problem.lower <= 0).all()
@@ -177,6 +209,22 @@ def enumerate_optimum(problem):
             value = support_optimum(problem, list(support))
             if value + penalty * size < best:
                 best, best_support = value + penalty * size, support
+    return best, best_support
+
+
+def enumerate_blocks(problem):
+    """The same where variables share switches."""
+    best, best_support = np.inf, ()
+    outside = set(problem.blocks[problem.forced_out])
+    names = [b for b in np.unique(problem.blocks) if b not in outside]
+    for size in range(min(problem.sparsity or len(names), len(names)) + 1):
+        for chosen in itertools.combinations(names, size):
+            support = np.flatnonzero(np.isin(problem.blocks, chosen)).tolist()
+            if not is_allowed(problem, support):
+                continue
+            value = support_optimum(problem, support) + (problem.penalty or 0.0) * size
+            if value < best:
+                best, best_support = value, tuple(support)
     return best, best_support
 
 

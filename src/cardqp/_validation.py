@@ -217,20 +217,67 @@ def sparsity(value: Any, n: int) -> int | None:
     return int(value)
 
 
-def forced_in(value: ArrayLike | None, n: int, limit: int | None) -> IntArray:
+def forced_in(
+    value: ArrayLike | None, n: int, limit: int | None, blocks: IntArray | None = None
+) -> IntArray:
     """Distinct indices of variables, no more than may be nonzero, in order."""
     unique = indices("forced_in", value, n)
-    if limit is not None and len(unique) > limit:
+    count, what = len(unique), "variables"
+    if blocks is not None:
+        count, what = len(np.unique(blocks[unique])), "blocks"
+        unique = whole_blocks(unique, blocks)
+    if limit is not None and count > limit:
         raise ProblemError(
-            f"`forced_in` must leave room: it names {len(unique)} variables, and "
+            f"`forced_in` must leave room: it names {count} {what}, and "
             f"`sparsity` is {limit}."
         )
     return unique
 
 
-def forced_out(value: ArrayLike | None, n: int, inside: IntArray) -> IntArray:
+def whole_blocks(variables: IntArray, blocks: IntArray) -> IntArray:
+    """All variables that share a switch with some."""
+    return np.flatnonzero(np.isin(blocks, blocks[variables]))
+
+
+def blocks(
+    labels: ArrayLike | None,
+    n: int,
+    lower: FloatArray,
+    upper: FloatArray,
+    *,
+    has_groups: bool,
+) -> IntArray | None:
+    """The block of each variable, or None."""
+    if labels is None:
+        return None
+    given = np.asarray(labels)
+    if given.shape != (n,) or given.dtype.kind not in "iu":
+        raise ProblemError(
+            f"`blocks` must give the block of each of the {n} variables as an integer: "
+            f"it is {labels!r}."
+        )
+    if has_groups:
+        raise ProblemError(
+            "`blocks` and `groups` exclude each other: give limits of groups for "
+            "variables with switches of their own, or share switches without them."
+        )
+    if ((lower > 0) | (upper < 0)).any():
+        raise ProblemError(
+            "`blocks` need bounds that 0 is between: variables of a block are zero "
+            "together, thresholds are for variables with switches of their own."
+        )
+    result = given.astype(np.intp)
+    result.setflags(write=False)
+    return result
+
+
+def forced_out(
+    value: ArrayLike | None, n: int, inside: IntArray, blocks: IntArray | None = None
+) -> IntArray:
     """Distinct indices of variables that are not forced in, in order."""
     unique = indices("forced_out", value, n)
+    if blocks is not None:
+        unique = whole_blocks(unique, blocks)
     both = np.intersect1d(unique, inside)
     if len(both):
         raise ProblemError(

@@ -71,15 +71,15 @@ def sparse_minorant(problem: SparseQP, P: ArrayLike) -> SparseQP:
 def ridge_left(problem: SparseQP, P: FloatArray) -> FloatArray:
     """The ridge of the sparse minorant, rounded down."""
     form, unit = problem.quadratic, ridge_unit(problem)
-    Q, terms = form.dense(), problem.rule.limit + 32
+    Q, terms = form.dense(), problem.rule.width + 32
     if isinstance(form, Factor):
         # Each entry of F'F is off by (rows + 3) u |F_i| |F_j| at most, and a point
         # with K nonzeros sees at most K times the diagonal of such a matrix.
-        terms += (len(form.array) + 4) * (problem.rule.limit + 1)
+        terms += (len(form.array) + 4) * (problem.rule.width + 1)
         Q = 0.5 * (Q + Q.T)
     R = unit[:, None] * (Q - P) * unit
     diagonal = R.diagonal()
-    reach, _ = sparse_reach(drag(R, problem.signs), problem.rule.limit)
+    reach, _ = sparse_reach(drag(R, problem.signs), problem.rule.width)
     size = np.abs(diagonal) + reach + 1.0 + form.diagonal * unit**2
     loss = form.defect * unit**2 + terms * UNIT_ROUNDOFF * size
     return np.asarray(problem.ridge * (1.0 + (diagonal - reach - loss)))

@@ -16,12 +16,12 @@ from cardqp.exceptions import ProblemError
 from cardqp.feasibility import Feasibility
 from cardqp.quadratic import Factor, Gram, QuadraticForm
 from cardqp.rows import Rows
-from cardqp.sparsity import Choice, Groups, SupportRule
+from cardqp.sparsity import Blocks, Choice, Groups, SupportRule
 
 _STORED = (
     *("c", "eta", "sparsity", "penalty", "A", "b", "A_eq", "b_eq"),
     *("lower", "upper", "forced_in", "forced_out", "groups", "group_sparsity"),
-    *("constant", "names"),
+    *("blocks", "constant", "names"),
 )
 
 
@@ -60,6 +60,10 @@ class SparseQP:
     groups, group_sparsity : (n,) array of int and int or sequence of int, optional
         The group of each variable, counted from 0, -1 for none; and the largest number
         of nonzeros in each group, or in all of them alike.
+    blocks : (n,) array of int, optional
+        Variables with the same number share one switch: they are zero together, take
+        one of the ``s`` places and pay once.  What is forced is a whole block.  Not
+        with groups, nor with semi-continuous variables.
     constant : float
         Added to every objective value and bound; relative gaps refer to the sum.
     names : sequence of str, optional
@@ -91,6 +95,7 @@ class SparseQP:
     forced_out: IntArray
     groups: IntArray | None
     group_sparsity: IntArray | None
+    blocks: IntArray | None
     constant: float
     names: tuple[str, ...] | None
 
@@ -113,6 +118,7 @@ class SparseQP:
         forced_out: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         group_sparsity: ArrayLike | None = None,
+        blocks: ArrayLike | None = None,
         constant: float = 0.0,
         names: Sequence[str] | None = None,
     ) -> None:
@@ -125,7 +131,8 @@ class SparseQP:
             )
         low, high = check.bounds(lower, upper, n)
         limit = check.sparsity(sparsity, n)
-        inside = check.forced_in(forced_in, n, limit)
+        shared = check.blocks(blocks, n, low, high, has_groups=groups is not None)
+        inside = check.forced_in(forced_in, n, limit, shared)
         labels, group_limits = check.groups(groups, group_sparsity, n, inside)
         self._fill(
             quadratic=form,
@@ -140,9 +147,10 @@ class SparseQP:
             lower=low,
             upper=high,
             forced_in=inside,
-            forced_out=check.forced_out(forced_out, n, inside),
+            forced_out=check.forced_out(forced_out, n, inside, shared),
             groups=labels,
             group_sparsity=group_limits,
+            blocks=shared,
             constant=check.scalar("constant", constant),
             names=check.names(names, n),
         )
@@ -314,8 +322,11 @@ class SparseQP:
         if self.groups is not None and self.group_sparsity is not None:
             groups = Groups(self.groups, self.group_sparsity)
             limit = min(limit, groups.most)
-        penalty = self.penalty or 0.0
-        return SupportRule(limit, penalty, self.forced_in, self.forced_out, groups)
+        blocks = None if self.blocks is None else Blocks.of(self.blocks)
+        if blocks is not None:
+            limit = min(limit, len(blocks.sizes))
+        penalty, inside, outside = self.penalty or 0.0, self.forced_in, self.forced_out
+        return SupportRule(limit, penalty, inside, outside, groups, blocks)
 
     @property
     def root(self) -> Choice:
@@ -324,17 +335,20 @@ class SparseQP:
         return nothing.decide(self.forced_in, self.forced_out)
 
     def support_of(self, x: FloatArray) -> IntArray:
-        """The support of a point: its nonzeros and what is forced in."""
+        """The support of a point: its nonzeros, their blocks, and what is forced in."""
         nonzeros = np.flatnonzero(x)
+        if self.blocks is not None:
+            nonzeros = np.flatnonzero(Blocks.of(self.blocks).closed(x != 0))
         if len(self.forced_in) == 0:
             return nonzeros
         return np.union1d(nonzeros, self.forced_in)
 
     @cached_property
     def is_free(self) -> bool:
-        """Whether there are neither rows nor bounds nor groups."""
+        """Whether there are neither rows nor bounds nor groups nor blocks."""
         unbounded = np.isinf(self.lower).all() and np.isinf(self.upper).all()
-        return len(self.rows) == 0 and self.groups is None and bool(unbounded)
+        is_plain = self.groups is None and self.blocks is None
+        return len(self.rows) == 0 and is_plain and bool(unbounded)
 
     @cached_property
     def is_semicontinuous(self) -> BoolArray:
@@ -357,7 +371,9 @@ class SparseQP:
     def value(self, x: FloatArray) -> float:
         """The same for a point that need not be checked."""
         smooth = self.c @ x + x @ self.quadratic.apply(x) + self.ridge @ (x * x)
-        price = self.penalty * len(self.support_of(x)) if self.penalty else 0.0
+        price = 0.0
+        if self.penalty:
+            price = self.penalty * self.rule.count(self.support_of(x))
         return float(self.constant + smooth + price)
 
     def magnitude(self, x: FloatArray) -> float:
@@ -411,6 +427,7 @@ class SparseQP:
             forced_in=forced_in,
             forced_out=_places(self.forced_out, indices),
             groups=None if self.groups is None else self.groups[indices],
+            blocks=None if self.blocks is None else self.blocks[indices],
             names=None if self.names is None else tuple(self.names[j] for j in indices),
         )
 
@@ -455,7 +472,7 @@ class SparseQP:
         changes: dict[str, Any] = {}
         if sparsity is not None:
             changes["sparsity"] = check.sparsity(sparsity, self.n)
-            check.forced_in(self.forced_in, self.n, sparsity)
+            check.forced_in(self.forced_in, self.n, sparsity, self.blocks)
         if penalty is not None:
             changes["penalty"] = check.penalty(penalty)
         return self._with(**changes)

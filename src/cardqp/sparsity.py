@@ -1,7 +1,7 @@
 """The support rule: which variables a dual point would switch on."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -58,13 +58,72 @@ class Groups:
         return np.array(sorted(chosen), dtype=np.intp)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """Disjoint blocks of variables that share a switch.
+
+    The first variable of a block leads it: it stands for the block where switches are
+    counted or compared.
+
+    Parameters
+    ----------
+    labels : (n,) int array
+        The block of each variable; every number from 0 to the largest occurs.
+    """
+
+    labels: IntArray
+
+    @classmethod
+    def of(cls, labels: IntArray) -> "Blocks":
+        """Blocks with any labels."""
+        return cls(np.unique(labels, return_inverse=True)[1])
+
+    @property
+    def leaders(self) -> IntArray:
+        """The first variable of each block."""
+        return np.unique(self.labels, return_index=True)[1]
+
+    @property
+    def leads(self) -> BoolArray:
+        """Which variables lead their blocks."""
+        mask = np.zeros(len(self.labels), dtype=bool)
+        mask[self.leaders] = True
+        return mask
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many variables each block has."""
+        return np.bincount(self.labels)
+
+    def restrict(self, kept: IntArray) -> "Blocks":
+        """The blocks with only some variables."""
+        return Blocks.of(self.labels[kept])
+
+    def closed(self, mask: BoolArray) -> BoolArray:
+        """All variables that share a switch with one of these."""
+        is_met = np.bincount(self.labels, mask) > 0
+        return np.asarray(is_met[self.labels])
+
+    def summed(self, costs: FloatArray) -> FloatArray:
+        """The costs of blocks, rounded down, at their leaders; zero elsewhere."""
+        size = np.bincount(self.labels, np.abs(costs))
+        with np.errstate(invalid="ignore"):
+            margin = (self.sizes + 2) * UNIT_ROUNDOFF * size
+            total = np.bincount(self.labels, costs) - margin
+        result = np.zeros(len(costs))
+        # What is not a number proves nothing.
+        result[self.leaders] = np.where(np.isfinite(size), total, -np.inf)
+        return result
+
+
 @dataclass(frozen=True, slots=True)
 class SupportRule:
     """At most ``limit`` nonzeros, each at the price ``penalty``; some are forced.
 
     The cardinality form has ``penalty = 0``, the penalised form ``limit = n``; both
     may bind at once.  Everything below works on *costs*: ``cost_j`` is what variable
-    ``j`` adds to the dual value when it is switched on, penalty included.
+    ``j`` adds to the dual value when it is switched on, penalty included.  Where there
+    are blocks these are counted, and pay, and what is forced are whole blocks.
     """
 
     limit: int
@@ -72,10 +131,31 @@ class SupportRule:
     inside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     outside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     groups: Groups | None = None
+    blocks: Blocks | None = None
+
+    def count(self, support: IntArray) -> int:
+        """How many switches a support needs."""
+        if self.blocks is None:
+            return len(support)
+        return len(np.unique(self.blocks.labels[support]))
+
+    def prices(self, n: int) -> FloatArray:
+        """What each variable pays of the price of its switch, rounded down."""
+        if self.blocks is None or self.penalty == 0:
+            return np.full(n, self.penalty)
+        share = (1.0 - 4 * UNIT_ROUNDOFF) * self.penalty / self.blocks.sizes
+        return np.asarray(share[self.blocks.labels])
+
+    @property
+    def width(self) -> int:
+        """The most variables that can be nonzero."""
+        if self.blocks is None:
+            return self.limit
+        return int(np.sort(self.blocks.sizes)[::-1][: self.limit].sum())
 
     def excess(self, support: IntArray) -> int:
-        """By how many variables a support is too large, in all or in its groups."""
-        over = max(len(support) - self.limit, 0)
+        """By how many switches a support is too large, in all or in its groups."""
+        over = max(self.count(support) - self.limit, 0)
         if self.groups is None:
             return over
         inside = np.zeros(len(self.groups.labels), dtype=bool)
@@ -93,6 +173,8 @@ class SupportRule:
         >>> SupportRule(limit=2).select(np.array([-1.0, -3.0, 4.0, -1.0]))
         array([0, 1])
         """
+        if self.blocks is not None:
+            return self._select_blocks(costs, self.blocks)
         if len(self.inside) or len(self.outside):
             costs = costs.copy()
             costs[self.inside], costs[self.outside] = -np.inf, np.inf
@@ -108,6 +190,14 @@ class SupportRule:
         chosen[ties[: self.limit - np.count_nonzero(chosen)]] = True
         return np.flatnonzero(chosen)
 
+    def _select_blocks(self, costs: FloatArray, blocks: Blocks) -> IntArray:
+        """The same for whole blocks: choose among their leaders."""
+        inside = self.inside[blocks.leads[self.inside]]
+        of_leaders = replace(self, blocks=None, inside=inside)
+        chosen = np.zeros(len(costs), dtype=bool)
+        chosen[of_leaders.select(blocks.summed(costs))] = True
+        return np.flatnonzero(blocks.closed(chosen))
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -118,15 +208,23 @@ class Choice:
     inside, outside : (n,) bool arrays
         Disjoint.  Every other variable is free.
     limit : int
-        The largest number of variables that may be switched on in all.
+        The largest number of variables, or blocks, that may be switched on in all.
     groups : Groups or None
         Limits of groups.
+    blocks : Blocks or None
+        Variables that share a switch: if one is decided, so are all.
     """
 
     inside: BoolArray
     outside: BoolArray
     limit: int
     groups: Groups | None = None
+    blocks: Blocks | None = None
+
+    def __post_init__(self) -> None:
+        if self.blocks is not None:
+            object.__setattr__(self, "inside", self.blocks.closed(self.inside))
+            object.__setattr__(self, "outside", self.blocks.closed(self.outside))
 
     @classmethod
     def root(cls, n: int, limit: int) -> "Choice":
@@ -136,7 +234,7 @@ class Choice:
     @classmethod
     def of_status(cls, status: IntArray, rule: SupportRule) -> "Choice":
         """The branch with 1 for switched on, -1 for switched off, 0 for free."""
-        return cls(status > 0, status < 0, rule.limit, rule.groups)
+        return cls(status > 0, status < 0, rule.limit, rule.groups, rule.blocks)
 
     @property
     def status(self) -> IntArray:
@@ -150,25 +248,33 @@ class Choice:
 
     @property
     def slots(self) -> int:
-        """How many free variables may still be switched on."""
-        return self.limit - int(np.count_nonzero(self.inside))
+        """How many free variables, or blocks, may still be switched on."""
+        inside = self.inside if self.blocks is None else self.inside & self.blocks.leads
+        return self.limit - int(np.count_nonzero(inside))
+
+    def together(self, variable: int) -> BoolArray:
+        """The variable and all that share its switch."""
+        own = np.zeros(len(self.inside), dtype=bool)
+        own[variable] = True
+        return own if self.blocks is None else self.blocks.closed(own)
 
     def decide(self, inside: IntArray, outside: IntArray) -> "Choice":
         """This branch with more variables decided."""
         now_inside, now_outside = self.inside.copy(), self.outside.copy()
         now_inside[inside] = True
         now_outside[outside] = True
-        return Choice(now_inside, now_outside, self.limit, self.groups)
+        return replace(self, inside=now_inside, outside=now_outside)
 
     def narrow(self, kept: IntArray) -> "Choice":
         """This branch with only some variables, the others being switched off."""
         groups = None if self.groups is None else self.groups.restrict(kept)
-        return Choice(self.inside[kept], self.outside[kept], self.limit, groups)
+        blocks = None if self.blocks is None else self.blocks.restrict(kept)
+        return Choice(self.inside[kept], self.outside[kept], self.limit, groups, blocks)
 
     @property
     def is_empty(self) -> bool:
-        """Whether more variables are switched on than is allowed."""
-        if self.slots < 0:
+        """Whether more is switched on than is allowed, or something on and off."""
+        if self.slots < 0 or (self.inside & self.outside).any():
             return True
         groups = self.groups
         return groups is not None and bool((groups.room(self.inside) < 0).any())
@@ -180,6 +286,9 @@ class Choice:
         """
         if self.is_empty:
             return np.inf
+        if self.blocks is not None:
+            leaders = self._leaders(self.blocks)
+            return leaders.total(self.blocks.summed(costs))
         if self.groups is None:
             gains = smallest(np.minimum(costs[self.free], 0.0), self.slots)
         else:
@@ -199,6 +308,8 @@ class Choice:
         on, off : (n,) arrays
             Nonnegative; ``on`` is infinite when no slot is left.
         """
+        if self.blocks is not None:
+            return self._block_penalties(costs, self.blocks)
         if self.groups is not None:
             return self._grouped_penalties(costs, self.groups)
         free = np.flatnonzero(self.free)
@@ -213,6 +324,20 @@ class Choice:
         on[free] = np.maximum(values + last, 0.0) if self.slots > 0 else np.inf
         off[free] = np.maximum(gains - following, 0.0)
         return on, off
+
+    def _leaders(self, blocks: Blocks) -> "Choice":
+        """The branch of the leaders of blocks, all other variables being out."""
+        leads = blocks.leads
+        inside, outside = self.inside & leads, self.outside | ~leads
+        return Choice(inside, outside, self.limit, self.groups)
+
+    def _block_penalties(
+        self, costs: FloatArray, blocks: Blocks
+    ) -> tuple[FloatArray, FloatArray]:
+        """Theorem 2 with blocks: what holds for their leaders holds for all."""
+        on, off = self._leaders(blocks).penalties(blocks.summed(costs))
+        leader = blocks.leaders[blocks.labels]
+        return on[leader], off[leader]
 
     def _best_of_groups(self, costs: FloatArray, groups: Groups) -> IntArray:
         """The free variables of the cheapest support."""

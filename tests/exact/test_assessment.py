@@ -10,7 +10,7 @@ from cardqp.exact.assessment import (
 )
 from cardqp.exact.relaxation import Relaxation
 from cardqp.sparsity import Choice
-from tests.problems import KINDS, random_problem
+from tests.problems import OWN_SWITCHES, random_problem
 
 
 def random_branch(problem, rng):
@@ -24,7 +24,7 @@ def random_branch(problem, rng):
     return status
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", OWN_SWITCHES)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_compiled_theorems_agree_with_the_plain_ones(kind, seed):
     problem = random_problem(kind, seed)

@@ -12,7 +12,7 @@ from cardqp.exact.incumbent import (
 )
 from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
-from tests.problems import KINDS, random_problem
+from tests.problems import OWN_SWITCHES, random_problem
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -71,7 +71,7 @@ def test_greedy_stops_where_a_variable_is_not_worth_its_price():
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", OWN_SWITCHES)
 def test_no_exchange_gains_more_than_its_bound(kind, seed):
     problem = random_problem(kind, seed)
     allowed = np.setdiff1d(np.arange(problem.n), problem.forced_out)

@@ -152,7 +152,7 @@ class Replay:
     def _complete(self, branch: OpenBranch) -> float:
         inside = np.flatnonzero(branch.status > 0)
         free = np.flatnonzero(branch.status == 0)
-        slots = self.exact.rule.limit - len(inside)
+        slots = self.exact.rule.limit - self.exact.rule.count(inside)
         return completion_bound(self.exact, inside, free, slots, self.error)
 
     def _is_empty(self, branch: OpenBranch) -> bool:
@@ -244,7 +244,7 @@ class _Bounds:
         cls, base: Float, costs: FloatArray, status: IntArray, rule: SupportRule
     ) -> "_Bounds":
         """The bounds from base, costs and what is decided."""
-        if rule.groups is not None:
+        if rule.groups is not None or rule.blocks is not None:
             return cls._one_by_one(base, costs, status, rule)
         n, limit = status.shape[1], rule.limit
         inside = np.where(status > 0, costs, 0.0)
@@ -275,7 +275,7 @@ class _Bounds:
     def _one_by_one(
         cls, base: Float, costs: FloatArray, status: IntArray, rule: SupportRule
     ) -> "_Bounds":
-        """The same with groups."""
+        """The same with groups or blocks."""
         value, on, off = np.empty(len(status)), costs.copy(), costs.copy()
         for i, decided in enumerate(status):
             choice = Choice.of_status(decided, rule)

@@ -42,7 +42,8 @@ class ConeProgram:
     """The relaxation of a branch in ``(x, z, t)``.
 
     ``x`` are the variables that are not switched off, scaled to unit curvature and unit
-    size; each free one has a switch ``z`` and a square ``t``, with ``x^2 <= t z``.
+    size; each free one has a square ``t`` and a switch ``z``, which it may share, with
+    ``x^2 <= t z``.
 
     Attributes
     ----------
@@ -93,6 +94,7 @@ class ConeProgram:
         equal_first = np.argsort(~rows.is_equality, kind="stable")
         limits, limit_rhs = self._limits()
         n_free, n_equal = int(free.sum()), int(rows.is_equality.sum())
+        own = self._switches()
         matrix = [self._wide(rows.matrix[equal_first]), limits, self._cones()]
         rhs = [rows.rhs[equal_first] / self.size, limit_rhs, np.zeros(3 * n_free)]
         answer = minimise(
@@ -110,7 +112,8 @@ class ConeProgram:
         x, switches, beta = np.zeros(self.n_all), np.zeros(self.n_all), row_scale.copy()
         x[self.live] = point[:n] * self.unit * self.size
         switches[self.live[self.choice.inside]] = 1.0
-        switches[self.live[free]] = np.clip(point[n : n + n_free], 0.0, 1.0)
+        z = np.clip(point[n : n + own.shape[1]], 0.0, 1.0)
+        switches[self.live[free]] = (own @ z)[free]
         beta[equal_first] = multipliers[: len(rows)]
         return RelaxedPoint(
             x, switches, problem.rows.project(beta * self.size / row_scale)
@@ -118,16 +121,16 @@ class ConeProgram:
 
     def _hessian(self) -> Any:
         """Twice the form, and the ridge of variables that are switched on."""
-        problem, n_free = self.problem, int(self.is_free.sum())
+        problem, n_others = self.problem, len(self._slope()) - self.problem.n
         ridge = np.where(self.is_free, 0.0, problem.ridge)
         form = problem.quadratic.dense() + np.diag(ridge)
-        nothing = scipy.sparse.csr_matrix((2 * n_free, 2 * n_free))
+        nothing = scipy.sparse.csr_matrix((n_others, n_others))
         scaled = 2.0 * self.unit[:, None] * form * self.unit
         return scipy.sparse.block_diag([scaled, nothing])
 
     def _slope(self) -> FloatArray:
         problem, free = self.problem, self.is_free
-        price = np.full(int(free.sum()), problem.rule.penalty / self.size**2)
+        price = np.full(self._n_switches, problem.rule.penalty / self.size**2)
         ridge = (problem.ridge * self.unit**2)[free]
         return np.concatenate([problem.c * self.unit / self.size, price, ridge])
 
@@ -143,45 +146,59 @@ class ConeProgram:
                 own = scipy.sparse.diags(np.where(kind is free, -scaled, 0.0))
                 blocks.append(self._wide(sign * x[has], own @ z[has]))
                 rhs.append(np.zeros(len(scaled)) if kind is free else scaled)
-        groups, counts = self._counted()
-        nothing = scipy.sparse.csr_matrix(groups.shape)
-        blocks += [self._wide(0.0 * x[free], z[free]), self._wide(nothing, groups @ z)]
-        rhs += [np.ones(int(free.sum())), counts]
+        counted, counts = self._counted()
+        for of_z in (scipy.sparse.eye(self._n_switches), counted):
+            nothing = scipy.sparse.csr_matrix((of_z.shape[0], len(unit)))
+            blocks.append(self._wide(nothing, of_z))
+        rhs += [np.ones(self._n_switches), counts]
         return scipy.sparse.vstack(blocks), np.concatenate(rhs)
 
     def _counted(self) -> tuple[Any, FloatArray]:
-        """Which variables are counted together, and how many may be switched on."""
-        choice, n = self.choice, self.problem.n
-        everything, slots = np.ones((1, n)), np.array([float(choice.slots)])
+        """Which switches are counted together, and how many may be on."""
+        choice, slots = self.choice, np.array([float(self.choice.slots)])
+        everything = scipy.sparse.csr_matrix(np.ones((1, self._n_switches)))
         if choice.groups is None:
-            return scipy.sparse.csr_matrix(everything), slots
+            return everything, slots
         room = choice.groups.room(choice.inside)
         members = choice.groups.labels == np.arange(len(room))[:, None]
-        counted = scipy.sparse.csr_matrix(np.vstack([everything, members]))
-        return counted, np.concatenate([slots, room])
+        counted = scipy.sparse.csr_matrix(members.astype(float)) @ self._switches()
+        return scipy.sparse.vstack([everything, counted]), np.append(slots, room)
+
+    @property
+    def _owners(self) -> IntArray:
+        """The number of the switch of each free variable."""
+        blocks, free = self.choice.blocks, np.flatnonzero(self.is_free)
+        labels = free if blocks is None else blocks.labels[free]
+        return np.unique(labels, return_inverse=True)[1]
+
+    @property
+    def _n_switches(self) -> int:
+        return int(self._owners.max(initial=-1)) + 1
 
     def _switches(self) -> Any:
         """The matrix that picks the switch of each variable, zero if it has none."""
         free = np.flatnonzero(self.is_free)
-        shape = self.problem.n, len(free)
+        shape = self.problem.n, self._n_switches
         return scipy.sparse.csr_matrix(
-            (np.ones(len(free)), (free, np.arange(len(free)))), shape
+            (np.ones(len(free)), (free, self._owners)), shape
         )
 
     def _cones(self) -> Any:
         """``(t + z, t - z, 2 x)`` of each free variable, with the sign of rows."""
-        free, n_free = np.flatnonzero(self.is_free), int(self.is_free.sum())
-        top, at = 3 * np.arange(n_free), self.problem.n + np.arange(n_free)
+        free = np.flatnonzero(self.is_free)
+        top, n_free = 3 * np.arange(len(free)), len(free)
+        z = self.problem.n + self._owners
+        t = self.problem.n + self._n_switches + np.arange(n_free)
         row = np.concatenate([top, top, top + 1, top + 1, top + 2])
-        column = np.concatenate([at, at + n_free, at, at + n_free, free])
+        column = np.concatenate([z, t, z, t, free])
         value = np.repeat([-1.0, -1.0, 1.0, -1.0, -2.0], n_free)
-        shape = 3 * n_free, self.problem.n + 2 * n_free
+        shape = 3 * n_free, self.problem.n + self._n_switches + n_free
         return scipy.sparse.csr_matrix((value, (row, column)), shape)
 
     def _wide(self, of_x: Any, of_z: Any = None) -> Any:
         """Rows of the program from what they say of x and z."""
         height, n_free = of_x.shape[0], int(self.is_free.sum())
         if of_z is None:
-            of_z = scipy.sparse.csr_matrix((height, n_free))
+            of_z = scipy.sparse.csr_matrix((height, self._n_switches))
         nothing = scipy.sparse.csr_matrix((height, n_free))
         return scipy.sparse.hstack([scipy.sparse.csr_matrix(of_x), of_z, nothing])

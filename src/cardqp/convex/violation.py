@@ -11,7 +11,7 @@ import numpy as np
 import scipy.optimize
 import scipy.sparse
 
-from cardqp._typing import BoolArray, FloatArray
+from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.problem import SparseQP
 from cardqp.rows import Rows
 from cardqp.sparsity import Choice
@@ -58,10 +58,11 @@ def least_violation(problem: SparseQP, choice: Choice) -> Violation:
     rows = Rows(rows.matrix, rows.rhs / size, rows.is_equality)
     lower, upper = problem.lower[allowed] / size, problem.upper[allowed] / size
     is_switched = choice.free[allowed] & (np.isfinite(lower) | np.isfinite(upper))
-    links, link_rhs = _switch_rows(lower, upper, is_switched, choice.slots)
+    owners = _owners(choice.narrow(allowed), is_switched)
+    links, link_rhs = _switch_rows(lower, upper, is_switched, owners, choice.slots)
     inequality = ~rows.is_equality
     m, e = int(inequality.sum()), int(rows.is_equality.sum())
-    p = int(is_switched.sum())
+    p = int(owners.max(initial=-1)) + 1
     # Variables: x, z, excess of inequalities (m), excess of equalities (e, e).
     above = _block([rows.matrix[inequality], p, -scipy.sparse.eye(m), 2 * e])
     equal = _block(
@@ -87,7 +88,7 @@ def least_violation(problem: SparseQP, choice: Choice) -> Violation:
     if result.status != 0:
         return Violation(0.0, np.zeros(len(rows)), switches)
     switches[allowed] = np.abs(result.x[: len(allowed)]) > LP_TOLERANCE
-    switches[allowed[is_switched]] = result.x[len(allowed) :][:p]
+    switches[allowed[is_switched]] = result.x[len(allowed) :][owners]
     ray = np.empty(len(rows))
     ray[inequality] = -result.ineqlin.marginals[:m]
     ray[~inequality] = -result.eqlin.marginals
@@ -115,10 +116,25 @@ def _polish(
     return polished
 
 
+def _owners(choice: Choice, is_switched: BoolArray) -> IntArray:
+    """The number of the switch of each variable that has one; blocks share theirs."""
+    labels = np.flatnonzero(is_switched)
+    if choice.blocks is not None:
+        labels = choice.blocks.labels[is_switched]
+    return np.unique(labels, return_inverse=True)[1]
+
+
 def _switch_rows(
-    lower: FloatArray, upper: FloatArray, is_switched: BoolArray, slots: int
+    lower: FloatArray,
+    upper: FloatArray,
+    is_switched: BoolArray,
+    owners: IntArray,
+    slots: int,
 ) -> tuple[Any, FloatArray]:
     """Rows ``lower z <= x <= upper z`` of bounded variables and ``sum z <= slots``."""
+    count, width = len(owners), int(owners.max(initial=-1)) + 1
+    places = np.arange(count), owners
+    own = scipy.sparse.csr_matrix((np.ones(count), places), shape=(count, width))
     pick = scipy.sparse.eye(len(lower), format="csr")[np.flatnonzero(is_switched)]
     low, high = lower[is_switched], upper[is_switched]
     above, below = np.isfinite(high), np.isfinite(low)
@@ -126,15 +142,15 @@ def _switch_rows(
         [
             [
                 pick[above],
-                -scipy.sparse.diags(np.where(above, high, 0.0)).tocsr()[above],
+                -scipy.sparse.diags(np.where(above, high, 0.0)).tocsr()[above] @ own,
             ],
             [
                 -pick[below],
-                scipy.sparse.diags(np.where(below, low, 0.0)).tocsr()[below],
+                scipy.sparse.diags(np.where(below, low, 0.0)).tocsr()[below] @ own,
             ],
             [
                 scipy.sparse.csr_matrix((1, len(lower))),
-                scipy.sparse.csr_matrix(np.ones((1, len(low)))),
+                scipy.sparse.csr_matrix(np.ones((1, own.shape[1]))),
             ],
         ]
     )

@@ -109,7 +109,7 @@ def evaluate(
     # A ridge that does not cover the loss leaves nothing to say about a variable.
     costs = np.where(is_convex & ~np.isnan(costs), costs, -np.inf)
     rounding = (len(rows) + 4) * UNIT_ROUNDOFF * scale
-    return base - rounding, costs + problem.rule.penalty
+    return base - rounding, costs + problem.rule.prices(problem.n)
 
 
 def tangent_bound(

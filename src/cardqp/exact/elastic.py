@@ -1,5 +1,7 @@
 """A first feasible point, where rounding finds none."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from cardqp._typing import FloatArray
@@ -45,6 +47,5 @@ def elastic_dive(problem: SparseQP, choice: Choice, wanted: FloatArray) -> Suppo
 
 def _flipped(choice: Choice, variable: int) -> Choice:
     """The branch with a variable switched off instead of on."""
-    inside, outside = choice.inside.copy(), choice.outside.copy()
-    inside[variable], outside[variable] = False, True
-    return Choice(inside, outside, choice.limit, choice.groups)
+    own = choice.together(variable)
+    return replace(choice, inside=choice.inside & ~own, outside=choice.outside | own)

@@ -7,6 +7,7 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.dual.separable import separable_minimum
+from cardqp.exact.blocks import exchange_blocks
 from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice, SupportRule
 
@@ -22,12 +23,18 @@ def round_switches(problem: SparseQP, choice: Choice, switches: FloatArray) -> I
     """The support that the relaxed switches point to, within a branch."""
     least = 0.5 if problem.rule.penalty > 0 else 0.0
     free = choice.free & (switches > least)
+    if choice.blocks is not None:
+        free &= choice.blocks.leads
     # Costs that are the less, the more a variable is switched on.
     best = SupportRule(choice.slots).select(np.where(free, -switches, 0.0))
     if choice.groups is not None:
         room = choice.groups.room(choice.inside)
         best = choice.groups.greedy(np.where(free, switches, 0.0), room, choice.slots)
-    return np.sort(np.concatenate([np.flatnonzero(choice.inside), best]))
+    support = choice.inside.copy()
+    support[best] = True
+    if choice.blocks is not None:
+        support = choice.blocks.closed(support)
+    return np.flatnonzero(support)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,8 @@ def grow_greedily(problem: SparseQP, support: IntArray) -> IntArray:
 def improve(problem: SparseQP, fit: SupportFit) -> SupportFit:
     """Exchange variables until no single exchange improves a fit."""
     step = _best_swap if problem.is_free else _best_exchange
+    if problem.blocks is not None:
+        step = exchange_blocks
     for _ in range(MAX_SWAPS):
         following = step(problem, fit)
         if not following.objective < fit.objective - IMPROVEMENT * abs(fit.objective):
@@ -224,5 +233,5 @@ def exchange_bounds(
 def first_support(problem: SparseQP) -> IntArray:
     """The variables that gain most on their own."""
     curvature = problem.quadratic.diagonal + problem.ridge
-    gain = problem.rule.penalty - problem.c**2 / (4.0 * curvature)
-    return problem.rule.select(gain)
+    cost = problem.rule.prices(problem.n) - problem.c**2 / (4.0 * curvature)
+    return problem.rule.select(cost)

@@ -170,8 +170,15 @@ class Relaxation:
     def solve(
         self, choice: Choice, x: FloatArray, nu: FloatArray, effort: Effort
     ) -> Relaxed:
-        """Relax a branch from a warm start, which is in scaled units."""
+        """Relax a branch from a warm start, which is in scaled units.
+
+        The kernel does not know of blocks: with these it is done by cones.
+        """
         x, nu = x.copy(), nu.copy()
+        if self.problem.blocks is not None:
+            nothing = np.zeros(self.problem.n), np.zeros(len(nu))
+            failed = Relaxed(*nothing, choice.inside.astype(float), x, nu, False)
+            return self.solve_by_cones(choice) or failed
         best = -np.inf
         for _ in range(effort.chunks):
             bound, anchor, beta, z, worst, is_done = kernels.relax(
@@ -208,7 +215,7 @@ class Relaxation:
 
         None if the branch is empty or too large, or the solver gives up.
         """
-        if self.problem.n > LARGEST_CONES:
+        if self.problem.n > LARGEST_CONES and self.problem.blocks is None:
             return None
         try:
             point = relax_by_cones(self.problem, choice)

@@ -11,6 +11,7 @@ from cardqp.convex.support_qp import SupportFit
 from cardqp.exact.supports import Supports
 from cardqp.exact.tree import Node, Tree
 from cardqp.problem import SparseQP
+from cardqp.sparsity import Choice
 
 
 def replant(
@@ -73,7 +74,7 @@ def _node(tree: Tree, certificate: Certificate, branch: OpenBranch) -> Node:
         branch.floor,
         -branch.depth,
         branch.position,
-        branch.status,
+        Choice.of_status(branch.status, tree.view.problem.rule).status,
         index,
         value,
         tree.nu,

@@ -71,7 +71,7 @@ class Split:
 
 def is_splittable(problem: SparseQP, choice: Choice) -> bool:
     """Whether splits are looked for: no penalty, and not too large."""
-    is_plain = problem.rule.penalty == 0
+    is_plain = problem.rule.penalty == 0 and problem.blocks is None
     return is_plain and choice.slots >= 1 and problem.n <= MOST_VARIABLES
 
 

@@ -58,7 +58,7 @@ def tightest_diagonal(
 
     The multipliers of rows and bounds are kept while a diagonal is optimised, and
     updated after that; without rows and bounds it is optimal.  None for problems with a
-    penalty and where a Newton step would take too long.
+    penalty or blocks, and where a Newton step would take too long.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def tightest_diagonal(
     size : float
         The size of the objective.
     """
-    is_large = problem.n > NEWTON_LIMIT
+    is_large = problem.n > NEWTON_LIMIT or problem.blocks is not None
     if problem.rule.penalty != 0 or is_large or choice.slots < 1:
         return None
     start = -0.5 * problem.ridge

@@ -15,6 +15,7 @@ from cardqp.exact.assessment import (
     round_anchor,
     signed_changes,
 )
+from cardqp.exact.blocks import assess_blocks
 from cardqp.exact.completion import is_countable
 from cardqp.exact.incumbent import round_switches
 from cardqp.exact.relaxation import Effort
@@ -57,6 +58,8 @@ class Visit:
         The bound of what was not closed.
     branch : int
         The variable to split on; -1 to go on with one child.
+    members : int array
+        The variable and what shares its switch.
     children : tuple of float
         The bounds of the children.
     x, nu : arrays
@@ -78,6 +81,7 @@ class Visit:
     closed: float = np.inf
     bound: float = -np.inf
     branch: int = -1
+    members: IntArray = field(default_factory=lambda: _NONE)
     children: tuple[float, ...] = ()
     x: FloatArray = field(default_factory=lambda: np.zeros(0))
     nu: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -130,7 +134,7 @@ class Visit:
             status = self.status
             if self.branch >= 0:
                 status = status.copy()
-                status[self.branch] = 1 - 2 * child
+                status[self.members] = 1 - 2 * child
             nodes.append(
                 Node(
                     bound,
@@ -173,7 +177,8 @@ class Visitor:
         """Close a branch, solve it, or split it."""
         if node.bound >= self.cutoff:
             return Visit(node, closed=node.bound)
-        slots = self.problem.rule.limit - int(np.count_nonzero(node.status > 0))
+        rule = self.problem.rule
+        slots = rule.limit - rule.count(np.flatnonzero(node.status > 0))
         n_free = int(np.count_nonzero(node.status == 0))
         if slots < 0:
             return Visit(node, Kind.COMPLETED)
@@ -241,16 +246,25 @@ class Visitor:
         relaxation, log = self.tree.relaxation_of(look), self.tree.log
         single = log is not None and log.is_single
         index, point = round_anchor(anchor, relaxation.unit, single)
-        value, least, decided, on, off, costs = assess(
-            relaxation.data,
-            relaxation.rows,
-            relaxation.margins,
-            node.status,
-            slots,
-            anchor,
-            beta * relaxation.row_scale,
-            self.cutoff,
-        )
+        if self.problem.blocks is None:
+            value, least, decided, on, off, costs = assess(
+                relaxation.data,
+                relaxation.rows,
+                relaxation.margins,
+                node.status,
+                slots,
+                anchor,
+                beta * relaxation.row_scale,
+                self.cutoff,
+            )
+        else:
+            value, least, decided, on, off, costs = assess_blocks(
+                relaxation.problem,
+                node.status,
+                anchor * relaxation.unit,
+                beta,
+                self.cutoff,
+            )
         visit = Visit(node, look, index, point, beta, decided, least)
         visit.bound = max(value, node.bound)
         return visit, on, off, costs
@@ -301,6 +315,8 @@ class Visitor:
             visit.children = (visit.bound,)
             return
         visit.branch = branch
+        choice = Choice.of_status(visit.status, self.problem.rule)
+        visit.members = np.flatnonzero(choice.together(branch))
         visit.children = (max(visit.bound, on), max(visit.bound, off))
 
     def _round(self, node: Node, z: FloatArray) -> IntArray | None:

@@ -44,7 +44,7 @@ def reply_to_dual(level: Level, dual: DualPoint) -> SupportReply:
         slope += rows.matrix.T @ dual.beta
         base -= float(rows.rhs @ dual.beta)
     x, costs = separable_minimum(slope, problem.ridge, problem.lower, problem.upper)
-    costs += problem.rule.penalty
+    costs += problem.rule.prices(problem.n)
     support = problem.rule.select(costs)
     return SupportReply(support, x[support], base + float(costs[support].sum()))
 

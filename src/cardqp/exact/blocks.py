@@ -1,0 +1,74 @@
+"""Branches of problems whose variables share switches."""
+
+import numpy as np
+
+from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.convex.support_qp import SupportFit, fit_support
+from cardqp.dual.bound import tangent_bound
+from cardqp.dual.separable import separable_minimum
+from cardqp.problem import SparseQP
+from cardqp.sparsity import Choice
+
+ENTERING = 5
+"""How many blocks are tried in the place of another one."""
+
+
+def assess_blocks(
+    problem: SparseQP,
+    status: IntArray,
+    anchor: FloatArray,
+    beta: FloatArray,
+    cutoff: float,
+) -> tuple[float, float, IntArray, FloatArray, FloatArray, FloatArray]:
+    """The same as ``assessment.assess``, for blocks and in the problem's units."""
+    choice = Choice.of_status(status, problem.rule)
+    bound = tangent_bound(problem, anchor, beta)
+    value, decided = bound.value(choice), status.copy()
+    on, off = bound.fixing_bounds(choice)
+    is_out = choice.free & (on >= cutoff)
+    is_in = choice.free & (off >= cutoff) & ~is_out
+    decided[is_out], decided[is_in] = -1, 1
+    closed = np.concatenate([on[is_out], off[is_in]])
+    return value, closed.min(initial=np.inf), decided, on, off, bound.costs
+
+
+def exchange_blocks(problem: SparseQP, fit: SupportFit) -> SupportFit:
+    """The best fit with one block less, one more, or one exchanged.
+
+    Only blocks enter that promise most where the others stay.
+    """
+    blocks, best = problem.rule.blocks, fit
+    if fit.x is None or blocks is None:
+        return fit
+    is_in = np.zeros(problem.n, dtype=bool)
+    is_in[problem.support_of(fit.x)] = True
+    entering = _promising(problem, fit.x, fit.beta, blocks.labels, is_in)
+    leaving = np.unique(blocks.labels[is_in])
+    leaving = np.setdiff1d(leaving, blocks.labels[problem.forced_in])
+    for out in (-1, *leaving):
+        for enters in (-1, *entering):
+            mask = (is_in & (blocks.labels != out)) | (blocks.labels == enters)
+            support = np.flatnonzero(mask)
+            if problem.rule.excess(support) == 0 and (mask != is_in).any():
+                found = fit_support(problem, support)
+                best = found if found.objective < best.objective else best
+    return best
+
+
+def _promising(
+    problem: SparseQP,
+    x: FloatArray,
+    beta: FloatArray,
+    labels: IntArray,
+    is_in: BoolArray,
+) -> IntArray:
+    """The blocks that would gain most if all else stayed as it is."""
+    slope = problem.c + 2.0 * problem.quadratic.apply(x)
+    slope += beta @ problem.rows.matrix
+    curvature = problem.quadratic.diagonal + problem.ridge
+    _, cost = separable_minimum(slope, curvature, problem.lower, problem.upper)
+    total = np.bincount(labels, cost)
+    total[labels[is_in]] = np.inf
+    total[labels[problem.forced_out]] = np.inf
+    order = np.argsort(total, kind="stable")[:ENTERING]
+    return order[np.isfinite(total[order])]
