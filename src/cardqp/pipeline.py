@@ -335,8 +335,8 @@ def _grow(search: BranchAndBound, tree: Tree, watch: Watch) -> tuple[Tree, Stop]
 def _account(tree: Tree) -> str:
     """What a search did, in words."""
     text = f"{tree.n_nodes} nodes"
-    if tree.n_rescued > 0:
-        text += f", {tree.n_rescued} of them relaxed by clarabel"
+    if tree.n_by_cones > 0:
+        text += f", {tree.n_by_cones} of them relaxed by clarabel"
     return text
 
 

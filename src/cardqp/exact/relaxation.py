@@ -35,6 +35,9 @@ FEWEST_STEPS, TERM_COST = 4.0, 0.001
 """Steps that a relaxation takes at least, and what a term or row adds to the cost of
 one, squared."""
 
+MANY_ROWS = 400
+"""With more rows than this an interior-point method is faster than the kernel."""
+
 LARGEST_CONES = 1000
 """The most variables of a relaxation that an interior-point method is asked for."""
 
@@ -83,6 +86,8 @@ class Relaxed:
     has_worked : bool
         Whether the rows held at the end, or the branch is closed; if not, it may be
         empty, or the method has failed.
+    by_cones : bool
+        Whether an interior-point method did it, and not the kernel.
     """
 
     anchor: FloatArray
@@ -91,6 +96,7 @@ class Relaxed:
     x: FloatArray
     nu: FloatArray
     has_worked: bool
+    by_cones: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,13 +178,17 @@ class Relaxation:
     ) -> Relaxed:
         """Relax a branch from a warm start, which is in scaled units.
 
-        The kernel does not know of blocks: with these it is done by cones.
+        It is done by cones where there are many rows or blocks, of which the kernel
+        does not know.
         """
         x, nu = x.copy(), nu.copy()
+        if self.problem.blocks is not None or len(nu) > MANY_ROWS:
+            by_cones = self.solve_by_cones(choice)
+            if by_cones is not None:
+                return by_cones
         if self.problem.blocks is not None:
             nothing = np.zeros(self.problem.n), np.zeros(len(nu))
-            failed = Relaxed(*nothing, choice.inside.astype(float), x, nu, False)
-            return self.solve_by_cones(choice) or failed
+            return Relaxed(*nothing, choice.inside.astype(float), x, nu, False)
         best = -np.inf
         for _ in range(effort.chunks):
             bound, anchor, beta, z, worst, is_done = kernels.relax(
@@ -211,7 +221,7 @@ class Relaxation:
         )
 
     def solve_by_cones(self, choice: Choice) -> Relaxed | None:
-        """Relax a branch without the kernel, where that fails to meet the rows.
+        """Relax a branch without the kernel, where that is slow or fails.
 
         None if the branch is empty or too large, or the solver gives up.
         """
@@ -226,7 +236,13 @@ class Relaxation:
             return None
         nu = point.beta * self.row_scale / self.data.lipschitz
         return Relaxed(
-            point.x, point.beta, point.switches, point.x / self.unit, nu, True
+            point.x,
+            point.beta,
+            point.switches,
+            point.x / self.unit,
+            nu,
+            has_worked=True,
+            by_cones=True,
         )
 
     def start(self) -> tuple[FloatArray, FloatArray]:

@@ -106,9 +106,8 @@ class RootPhase:
         start = tree.x / tree.relaxation.unit
         relaxed = tree.relaxation.solve(view.choice, start, tree.nu, self.effort)
         if not relaxed.has_worked:
-            rescue = tree.relaxation.solve_by_cones(view.choice)
-            tree.n_rescued += rescue is not None
-            relaxed = rescue or relaxed
+            relaxed = tree.relaxation.solve_by_cones(view.choice) or relaxed
+        tree.n_by_cones += relaxed.by_cones
         tree.x, tree.nu = relaxed.x * tree.relaxation.unit, relaxed.nu
         if not relaxed.has_worked:
             tree.begin(self.effort.tolerance)

@@ -88,9 +88,9 @@ class Tree:
         How many branches there will be, if that was estimated.
     gap_unit : float
         What a gap is relative to, given the best point.
-    n_nodes, n_created, n_rescued : int
-        Branches processed, branches begun, and branches that were relaxed by cones
-        because the kernel failed.
+    n_nodes, n_created, n_by_cones : int
+        Branches processed, branches begun, and branches that were relaxed by cones,
+        mostly because the kernel failed.
     tightened : float
         How many variables there were when a diagonal was last optimised.
     split : float
@@ -117,7 +117,7 @@ class Tree:
     gap_unit: float = np.inf
     n_nodes: int = 0
     n_created: int = 0
-    n_rescued: int = 0
+    n_by_cones: int = 0
     tightened: float = np.inf
     split: float = np.inf
     tried: set[bytes] = field(default_factory=set)
@@ -151,7 +151,7 @@ class Tree:
     @property
     def kernel_fails(self) -> bool:
         """Whether the kernel has failed so often that it need not be asked."""
-        return self.n_rescued >= FAILURES and 2 * self.n_rescued > self.n_nodes
+        return self.n_by_cones >= FAILURES and 2 * self.n_by_cones > self.n_nodes
 
     @property
     def has_two_looks(self) -> bool:

@@ -68,8 +68,8 @@ class Visit:
         A support worth fitting.
     fit : SupportFit or None
         A feasible point that was met.
-    is_rescued : bool
-        Whether the kernel failed and cones did not.
+    by_cones : bool
+        Whether it was relaxed by cones, not by the kernel.
     """
 
     node: Node
@@ -87,7 +87,7 @@ class Visit:
     nu: FloatArray = field(default_factory=lambda: np.zeros(0))
     support: IntArray | None = None
     fit: SupportFit | None = None
-    is_rescued: bool = False
+    by_cones: bool = False
 
     def commit(self, tree: Tree) -> None:
         """Write what was found into the tree."""
@@ -100,7 +100,7 @@ class Visit:
             tree.closed_share += 2.0**self.node.height
         tree.closed_bound = min(tree.closed_bound, self.closed)
         tree.n_nodes += 1
-        tree.n_rescued += self.is_rescued
+        tree.n_by_cones += self.by_cones
         if self.fit is not None:
             tree.offer(self.fit)
         if self.support is not None and self.support.tobytes() not in tree.tried:
@@ -297,7 +297,7 @@ class Visitor:
         visit, on, off, costs = self._assess(
             node, slots, look, relaxed.anchor / relaxation.unit, relaxed.beta
         )
-        visit.is_rescued = rescue is not None
+        visit.by_cones = relaxed.by_cones
         if visit.bound >= self.cutoff:
             visit.closed = visit.bound
             return visit
