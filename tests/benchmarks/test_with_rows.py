@@ -91,6 +91,10 @@ class TestPrograms:
         assert total / program.problem.unit == pytest.approx(fit.objective, rel=1e-9)
         assert is_feasible(program, v)
         np.testing.assert_array_equal(program.point(v), fit.x)
+        plain = program.with_plain_cones()
+        v = columns(plain, fit.x)
+        again = plain.slope @ v + x @ plain.form @ x + plain.constant
+        assert again == pytest.approx(total, rel=1e-12)
 
     @pytest.mark.parametrize("form", FORMS)
     def test_four_nonzeros_and_small_ones_are_forbidden(self, problem, tmp_path, form):

@@ -139,6 +139,16 @@ class Program:
             upper=np.append(self.upper, np.full(count, INFINITE)),
         )
 
+    def with_plain_cones(self) -> "Program":
+        """The program with the weights of cones in the costs of their heights.
+
+        Some solvers do better with it, others lose digits.
+        """
+        slope = self.slope.copy()
+        slope[[cone.height for cone in self.cones]] *= [c.weight for c in self.cones]
+        cones = tuple(replace(cone, weight=1.0) for cone in self.cones)
+        return replace(self, slope=slope, cones=cones)
+
 
 def big_m(problem: Problem) -> Program:
     """The form with the ridge in it, and switches that act on bounds alone."""

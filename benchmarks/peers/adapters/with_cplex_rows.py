@@ -1,8 +1,7 @@
 """CPLEX on problems with rows and bounds.
 
-The Community Edition takes at most 1000 columns and 1000 rows.  Left to itself, CPLEX
-may replace cones by planes, and then has no bound at all for factor models after a
-minute; so it is told to solve quadratic relaxations.
+The Community Edition takes at most 1000 columns and 1000 rows.  With weights in
+its cones it has no bound at all for factor models; so they are moved to the costs.
 """
 
 import branching
@@ -10,9 +9,6 @@ import cplex
 import exchange
 from cplex.exceptions import CplexError, error_codes
 from programs import Program
-
-QUADRATIC = 1
-"""The strategy that solves a quadratically constrained relaxation at each node."""
 
 OPTIMAL = ("MIP_optimal", "optimal_tolerance")
 """Names of the statuses that claim a proof."""
@@ -73,11 +69,10 @@ def run(model: cplex.Cplex, clock: exchange.Clock) -> None:
 def solve(program: Program, clock: exchange.Clock) -> branching.Outcome:
     """Solve to the wanted gap."""
     model = start()
-    fill(model, program)
+    fill(model, program.with_plain_cones())
     model.parameters.mip.tolerances.mipgap.set(program.problem.tolerance)
     model.parameters.timelimit.set(program.problem.time_limit)
     model.parameters.threads.set(1)
-    model.parameters.mip.strategy.miqcpstrat.set(QUADRATIC)
     run(model, clock)
     answer = model.solution
     values = answer.get_values() if answer.is_primal_feasible() else None

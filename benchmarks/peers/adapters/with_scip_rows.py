@@ -1,4 +1,4 @@
-"""SCIP on problems with rows and bounds, as a separable program."""
+"""SCIP on problems with rows and bounds, as a separable program with plain cones."""
 
 import branching
 import exchange
@@ -20,8 +20,7 @@ def build(program: Program) -> tuple[Model, list]:
         model.addCons(total == row.rhs if row.is_equality else total <= row.rhs)
     for cone in program.cones:
         switch = 1.0 if cone.switch is None else v[cone.switch]
-        base, height = v[cone.base], v[cone.height]
-        model.addCons(cone.weight * base * base <= height * switch)
+        model.addCons(v[cone.base] * v[cone.base] <= v[cone.height] * switch)
     total = quicksum(program.slope[j] * v[j] for j in np.flatnonzero(program.slope))
     model.setObjective(total + program.constant)
     return model, v
@@ -29,7 +28,7 @@ def build(program: Program) -> tuple[Model, list]:
 
 def solve(program: Program, clock: exchange.Clock) -> branching.Outcome:
     """Solve to the wanted gap."""
-    model, v = build(program)
+    model, v = build(program.with_plain_cones())
     model.setParam("limits/gap", program.problem.tolerance)
     model.setParam("limits/time", program.problem.time_limit)
     with clock:
