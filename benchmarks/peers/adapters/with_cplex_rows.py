@@ -1,7 +1,9 @@
 """CPLEX on problems with rows and bounds.
 
-The Community Edition takes at most 1000 columns and 1000 rows.  With weights in
-its cones it has no bound at all for factor models; so they are moved to the costs.
+The Community Edition takes at most 1000 columns and 1000 rows.  Left to itself, it
+may replace cones by planes, which costs most of its bound for factor models; so it is
+told to solve quadratic relaxations.  Weights in cones make some of these fail, and are
+moved to the costs.
 """
 
 import branching
@@ -9,6 +11,9 @@ import cplex
 import exchange
 from cplex.exceptions import CplexError, error_codes
 from programs import Program
+
+QUADRATIC = 1
+"""The strategy that solves a quadratically constrained relaxation at each node."""
 
 OPTIMAL = ("MIP_optimal", "optimal_tolerance")
 """Names of the statuses that claim a proof."""
@@ -73,6 +78,7 @@ def solve(program: Program, clock: exchange.Clock) -> branching.Outcome:
     model.parameters.mip.tolerances.mipgap.set(program.problem.tolerance)
     model.parameters.timelimit.set(program.problem.time_limit)
     model.parameters.threads.set(1)
+    model.parameters.mip.strategy.miqcpstrat.set(QUADRATIC)
     run(model, clock)
     answer = model.solution
     values = answer.get_values() if answer.is_primal_feasible() else None
