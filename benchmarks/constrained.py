@@ -3,9 +3,18 @@
 ``python -m benchmarks.constrained`` solves portfolios and index tracking on one thread
 to a gap of 1e-4, hot, all stages included.  The data are read from the folder that the
 environment variable ``CARDQP_DATA`` names; without it only random factor models are
-solved.  With ``--scip`` each problem is also solved by SCIP, in a virtual environment
-of its own and with the same limits; its objective is that of the best point on the
-support it found.
+solved.
+
+With ``--peers scip,gurobi,cplex,copt,xpress``, some of them or ``all``, each problem is
+also solved by others on one thread, to the same gap and with the same time limit.  Each
+is installed in a virtual environment of its own, and only its solve is timed, not the
+building of its model.  Objectives are those of the best point on the support that a
+peer found, computed again here; bounds are the peer's own.
+
+All but SCIP are commercial, and without a licence of one's own solve small problems
+only.  They get the perspective formulation (the ridge, and the least eigenvalue of
+``Q``, in rotated cones), or that with big-M bounds where only that is small enough;
+where neither is, the table says ``size limit``.
 """
 
 import os
@@ -14,19 +23,19 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import argparse
-import tempfile
+import math
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 import cardqp
-from benchmarks.peers.environments import WITH_ROWS, interpreter
-from benchmarks.peers.runner import AdapterError, OverTimeError, run
+from benchmarks.peers.environments import WITH_ROWS
+from benchmarks.peers.records import OURS
+from benchmarks.peers.referee import TOLERANCE, Verdict
+from benchmarks.peers.tasks import Reference
+from benchmarks.peers.with_rows import measure_peer
 from benchmarks.portfolios import buy_in, factor_model, index_tracking, or_library
-from cardqp.convex.support_qp import fit_support
 from cardqp.exact.warm_up import load_kernels, load_tree_kernels
 
 Instances = dict[str, Callable[[], cardqp.SparseQP]]
@@ -64,72 +73,88 @@ def real_instances() -> Instances:
     return instances
 
 
-GAP = 1e-4
-"""The relative gap of a proof."""
-
-
-def measure(problem: cardqp.SparseQP, limit: float) -> tuple[str, cardqp.Solution]:
-    """Solve a problem; what to print about it, and the solution."""
+def measure(problem: cardqp.SparseQP, limit: float) -> Verdict:
+    """Our own result."""
     start = time.perf_counter()
-    solution = cardqp.solve(problem, gap=GAP, time_limit=limit)
+    solution = cardqp.solve(problem, gap=TOLERANCE, time_limit=limit)
     seconds = time.perf_counter() - start
-    text = (
-        f"{solution.status.name:10} {solution.objective:12.6g} {solution.gap:9.1e} "
-        f"{solution.n_nodes:8d} {seconds:8.3f}"
+    is_proved = solution.status is cardqp.Status.OPTIMAL
+    return Verdict(
+        "proved" if is_proved else "open",
+        seconds,
+        solution.objective,
+        gap=solution.gap,
+        bound=solution.lower_bound,
     )
-    return text, solution
 
 
-def measure_scip(
-    problem: cardqp.SparseQP, best: cardqp.Solution, limit: float, home: Path
-) -> str:
-    """What to print about SCIP on the same problem."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        problem.save(folder / "problem.npz")
-        with np.load(folder / "problem.npz") as file:
-            data = dict(file)
-        data |= {"objective": best.objective, "tolerance": GAP, "time_limit": limit}
-        np.savez(folder / "task.npz", **data)
-        try:
-            claim = run(
-                interpreter(WITH_ROWS, home), WITH_ROWS.adapter, folder, 1.0, limit
-            )
-        except (AdapterError, OverTimeError) as error:
-            return f"scip: {error}"
-    # Its point may break rows by its tolerance: what counts is its support.
-    found = fit_support(problem, np.flatnonzero(claim.x)).objective
-    gap = max(found - claim.bound, 0.0) / abs(found)
-    status = "proved" if claim.claims_optimal else "open"
-    return f"scip {status:6} {found:12.6g} {gap:9.1e} {claim.seconds:8.3f}"
+HEADER = (
+    f"{'instance':30} {'solver':8} {'status':10} {'objective':>12} {'bound':>12} "
+    f"{'gap':>8} {'seconds':>8}"
+)
+
+
+def line(instance: str, solver: str, verdict: Verdict) -> str:
+    """One line of the table, with dashes for what does not exist."""
+
+    def cell(value: float, width: int, form: str) -> str:
+        return f"{'-' if math.isnan(value) else format(value, form):>{width}}"
+
+    return (
+        f"{instance:30} {solver:8} {verdict.status:10} "
+        f"{cell(verdict.objective, 12, '.6g')} {cell(verdict.bound, 12, '.6g')} "
+        f"{cell(verdict.gap, 8, '.1e')} {cell(verdict.seconds, 8, '.3f')}"
+    )
+
+
+def peer_names(text: str) -> list[str]:
+    """The peers of a list with commas; ``all`` stands for all of them."""
+    names = list(WITH_ROWS) if text == "all" else text.split(",")
+    if unknown := [name for name in names if name not in WITH_ROWS]:
+        known = ", ".join(WITH_ROWS)
+        raise argparse.ArgumentTypeError(f"no {unknown}; there are {known}, or all")
+    return names
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The options of the command."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--time-limit", type=float, default=60.0)
+    parser.add_argument("--only", nargs="*", default=[""], help="beginnings of names")
+    parser.add_argument(
+        "--peers",
+        type=peer_names,
+        default=[],
+        help=f"side by side: {','.join(WITH_ROWS)}, some of them, or all",
+    )
+    parser.add_argument(
+        "--environments", type=Path, default=Path(".peers"), help="folder of the peers"
+    )
+    return parser.parse_args()
 
 
 def main() -> None:
-    """Parse the arguments and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--time-limit", type=float, default=60.0)
-    parser.add_argument("--only", nargs="*", default=[""], help="beginnings of names")
-    parser.add_argument("--scip", action="store_true", help="SCIP side by side")
-    parser.add_argument("--environments", type=Path, default=Path(".peers"))
-    options = parser.parse_args()
+    """Run the table and print it as it grows."""
+    options = parse_arguments()
     instances = random_instances()
     if "CARDQP_DATA" in os.environ:
         instances |= real_instances()
     load_kernels(has_rows=True)
     load_tree_kernels(has_rows=True, is_free=False)
-    print(
-        f"{'instance':30} {'status':10} {'objective':>12} {'gap':>9} {'nodes':>8} "
-        f"{'seconds':>8}"
-    )
+    print(HEADER)
+    limit, home = options.time_limit, options.environments
     for name, make in instances.items():
         if not name.startswith(tuple(options.only)):
             continue
-        problem, limit = make(), options.time_limit
-        text, solution = measure(problem, limit)
-        if options.scip:
-            other = measure_scip(problem, solution, limit, options.environments)
-            text = f"{text} | {other}"
-        print(f"{name:30} {text}", flush=True)
+        problem = make()
+        ours = measure(problem, limit)
+        print(line(name, OURS, ours), flush=True)
+        reference = Reference(ours.objective, ours.bound)
+        for peer in options.peers:
+            verdict = measure_peer(WITH_ROWS[peer], problem, reference, limit, home)
+            print(line(name, peer, verdict), flush=True)
 
 
 if __name__ == "__main__":

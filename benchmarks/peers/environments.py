@@ -58,9 +58,15 @@ PEERS: dict[str, Peer] = {
     )
 }
 
-
-WITH_ROWS = Peer("scip_rows", _SCIP)
-"""SCIP on problems with rows and bounds."""
+WITH_ROWS: dict[str, Peer] = {
+    "scip": Peer("scip_rows", _SCIP),
+    # The wheels of the others bring licences for small problems.
+    "gurobi": Peer("gurobi_rows", ("gurobipy==13.0.3", "numpy")),
+    "cplex": Peer("cplex_rows", ("cplex==22.2.0.1", "numpy")),
+    "copt": Peer("copt_rows", ("coptpy==8.0.7", "numpy")),
+    "xpress": Peer("xpress_rows", ("xpress==9.9.1", "numpy")),
+}
+"""Solvers for problems with rows and bounds."""
 
 
 def interpreter(peer: Peer, folder: Path) -> Path:

@@ -31,7 +31,8 @@ class Verdict:
     seconds : float
         The time of its solve.
     objective : float
-        The better of its point and of the refit on its support.
+        The better of its point and of the refit on its support.  With rows, only the
+        refit: its point may break them by its tolerance.
     gap : float
         To its own bound; NaN without one.
     certified_gap : float
@@ -41,7 +42,7 @@ class Verdict:
     """
 
     status: str
-    seconds: float
+    seconds: float = math.nan
     objective: float = math.nan
     gap: float = math.nan
     certified_gap: float = math.nan
@@ -56,7 +57,12 @@ def judge(
     if len(support) > problem.rule.limit:
         status = "sparsity" if claim.claims_optimal else "open"
         return Verdict(status, claim.seconds, bound=claim.bound)
-    objective = min(problem.objective(claim.x), fit_support(problem, support).objective)
+    objective = fit_support(problem, support).objective
+    if problem.is_free:
+        objective = min(objective, problem.objective(claim.x))
+    if not math.isfinite(objective):
+        status = "wrong" if claim.claims_optimal else "open"
+        return Verdict(status, claim.seconds, bound=claim.bound)
 
     def gap_to(bound: float) -> float:
         return relative_gap(problem, claim.x, objective, bound)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.peers.adapters.exchange import REFUSED
 from benchmarks.peers.environments import last_line
 
 PREPARATION_LIMIT = 300.0
@@ -21,6 +22,10 @@ _THREADS = ("OPENBLAS", "OMP", "MKL", "NUMBA")
 
 class AdapterError(RuntimeError):
     """An adapter crashed; the message is its last line."""
+
+
+class RefusedError(RuntimeError):
+    """A solver does not take the task; the message says why."""
 
 
 class OverTimeError(RuntimeError):
@@ -56,6 +61,8 @@ def run(
 
     Raises
     ------
+    RefusedError
+        When its solver does not take the task.
     AdapterError
         When it crashes.
     OverTimeError
@@ -74,6 +81,8 @@ def run(
         finally:
             process.kill()
             process.wait()
+    if process.returncode == REFUSED:
+        raise RefusedError(last_line(log.read_text()))
     if process.returncode:
         raise AdapterError(last_line(log.read_text()))
     with np.load(answer) as stored:

@@ -1,5 +1,6 @@
 """What a peer is given: the problem as rows of data, and hints in its favour."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +23,8 @@ class Reference:
 
     objective: float
     lower_bound: float
-    largest: float
-    """The largest entry of our point, in absolute value."""
+    largest: float = math.nan
+    """The largest entry of our point, in absolute value, for peers that need one."""
 
 
 @dataclass(frozen=True, slots=True)

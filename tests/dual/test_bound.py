@@ -48,13 +48,32 @@ def test_fixings_are_valid_at_any_dual_point(kind, seed):
     on, off = tangent_bound(problem, anchor, beta).fixing_bounds(root)
     everything = np.arange(problem.n)
     for j in np.flatnonzero(root.free):
-        rest = problem.restrict(np.delete(everything, j))
+        own = np.flatnonzero(root.together(j))
+        rest = problem.restrict(np.delete(everything, own))
         assert off[j] <= enumerate_optimum(rest)[0] + 1e-9
         if problem.rule.limit > 0:
             assert on[j] <= optimum_with(problem, j) + 1e-9
 
 
 def optimum_with(problem, forced):
+    if problem.blocks is not None:
+        inside = np.append(problem.forced_in, forced)
+        return enumerate_optimum(
+            SparseQP(
+                problem.Q,
+                problem.c,
+                eta=problem.eta,
+                sparsity=problem.sparsity,
+                penalty=problem.penalty,
+                A=problem.A,
+                b=problem.b,
+                lower=problem.lower,
+                upper=problem.upper,
+                forced_in=inside,
+                blocks=problem.blocks,
+                constant=problem.constant,
+            )
+        )[0]
     penalty, others = problem.rule.penalty, [j for j in range(problem.n) if j != forced]
     values = (
         support_optimum(problem, sorted([forced, *chosen])) + penalty * (1 + size)

@@ -12,8 +12,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
+
+REFUSED = 3
+"""The exit code of an adapter whose solver does not take the task."""
 
 
 @dataclass(frozen=True)
@@ -122,3 +126,9 @@ def write(path: str, answer: Answer, clock: Clock) -> None:
         claims_optimal=answer.claims_optimal,
         seconds=clock.seconds,
     )
+
+
+def refuse(reason: str) -> NoReturn:
+    """End with a reason why the solver does not take the task."""
+    print(reason, file=sys.stderr)
+    sys.exit(REFUSED)
