@@ -211,10 +211,12 @@ def test_ctrl_c_keeps_the_best_answer(method):
     assert np.isfinite(solution.lower_bound)
 
 
-@pytest.mark.parametrize(("kind", "seed"), [("rows", 38), ("rows+bounds", 52)])
+@pytest.mark.parametrize(("kind", "seed"), [("rows", 38), ("rows+bounds", 77)])
 def test_candidates_without_a_feasible_support_lead_to_a_search_everywhere(kind, seed):
     solution = solve(random_problem(kind, seed), method="best-response")
-    assert solution.stages[-1].name == "search"
+    names = [stage.name for stage in solution.stages]
+    assert "reduced" in names
+    assert names[-1] == "search"
     assert solution.status is Status.OPTIMAL
 
 
