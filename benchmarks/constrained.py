@@ -44,9 +44,10 @@ Instances = dict[str, Callable[[], cardqp.SparseQP]]
 def random_instances() -> Instances:
     """Random factor models by name."""
     return {
-        f"factors n {n} eta {scale:g} seed {seed}": partial(
-            factor_model, n, 10, scale * n**-0.5, seed
+        f"{kind} n {n} eta {scale:g} seed {seed}": partial(
+            factor_model, n, 10, scale * n**-0.5, seed, has_market=kind == "market"
         )
+        for kind in ("market", "factors")
         for n in (200, 400)
         for scale in (1e2, 1e4)
         for seed in range(3)

@@ -59,12 +59,23 @@ def or_library(which: int, sparsity: int, *, with_return: bool) -> SparseQP:
 
 
 def factor_model(
-    n: int, sparsity: int, eta: float, seed: int, factors: int = 20
+    n: int,
+    sparsity: int,
+    eta: float,
+    seed: int,
+    *,
+    factors: int = 20,
+    has_market: bool,
 ) -> SparseQP:
-    """A random factor model: long-only, fully invested, with a return row."""
+    """A random factor model: long-only, fully invested, with a return row.
+
+    All assets move with the market, as stocks do, or any factor can be hedged.
+    """
     rng = np.random.default_rng(seed)
     loadings = rng.standard_normal((factors, n)) / np.sqrt(factors)
     noise, mean = rng.uniform(0.05, 0.5, n), rng.uniform(0.0, 0.1, n)
+    if has_market:
+        loadings[0] = rng.uniform(0.5, 1.5, n)
     covariance = loadings.T @ loadings + np.diag(noise)
     return long_only(covariance, 1.0 / eta, sparsity, mean)
 

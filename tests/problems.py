@@ -189,6 +189,13 @@ def _settings(kind, rng, n, s):
     }.get(kind, {})
 
 
+def rebuilt(problem, **changes):
+    """The same problem from its arguments, some of them changed."""
+    names = ("c", "eta", "sparsity", "penalty", "A", "b", "A_eq", "b_eq", "lower")
+    names += ("upper", "forced_in", "forced_out", "blocks", "constant")
+    return SparseQP(problem.Q, **{k: getattr(problem, k) for k in names} | changes)
+
+
 def enumerate_optimum(problem):
     """The optimal value and a support, by trying every support; inf if none."""
     best, best_support = np.inf, ()

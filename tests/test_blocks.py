@@ -5,7 +5,7 @@ import pytest
 
 from cardqp import ProblemError, SparseQP, Status, best_response, safe_screen, solve
 from cardqp.minorant import sparse_minorant
-from tests.problems import enumerate_optimum, random_problem
+from tests.problems import enumerate_optimum, random_problem, rebuilt
 
 
 def regression(**settings):
@@ -38,18 +38,7 @@ def test_a_block_pays_once():
 def test_blocks_of_one_variable_change_nothing():
     for seed in range(6):
         problem = random_problem("rows+bounds", seed)
-        alone = SparseQP(
-            problem.Q,
-            problem.c,
-            eta=problem.eta,
-            sparsity=problem.sparsity,
-            A=problem.A,
-            b=problem.b,
-            lower=problem.lower,
-            upper=problem.upper,
-            blocks=np.arange(problem.n)[::-1],
-            constant=problem.constant,
-        )
+        alone = rebuilt(problem, blocks=np.arange(problem.n)[::-1])
         first, second = solve(problem, gap=1e-6), solve(alone, gap=1e-6)
         assert first.status is second.status
         if first.x is not None:

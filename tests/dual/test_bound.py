@@ -14,6 +14,7 @@ from tests.problems import (
     enumerate_optimum,
     is_allowed,
     random_problem,
+    rebuilt,
     support_optimum,
 )
 
@@ -58,22 +59,7 @@ def test_fixings_are_valid_at_any_dual_point(kind, seed):
 def optimum_with(problem, forced):
     if problem.blocks is not None:
         inside = np.append(problem.forced_in, forced)
-        return enumerate_optimum(
-            SparseQP(
-                problem.Q,
-                problem.c,
-                eta=problem.eta,
-                sparsity=problem.sparsity,
-                penalty=problem.penalty,
-                A=problem.A,
-                b=problem.b,
-                lower=problem.lower,
-                upper=problem.upper,
-                forced_in=inside,
-                blocks=problem.blocks,
-                constant=problem.constant,
-            )
-        )[0]
+        return enumerate_optimum(rebuilt(problem, forced_in=inside))[0]
     penalty, others = problem.rule.penalty, [j for j in range(problem.n) if j != forced]
     values = (
         support_optimum(problem, sorted([forced, *chosen])) + penalty * (1 + size)
