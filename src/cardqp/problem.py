@@ -314,7 +314,7 @@ class SparseQP:
         """Right-hand side of the equality rows."""
         return self.rows.rhs[self.rows.is_equality]
 
-    @property
+    @cached_property
     def rule(self) -> SupportRule:
         """The support rule: how many nonzeros, at what price."""
         limit = self.n if self.sparsity is None else self.sparsity

@@ -24,6 +24,9 @@ PRIMAL_TOLERANCE = 1e-9
 NOISE = 1e-13
 """Entries this small in scaled units are rounding errors of a zero."""
 
+Answer = tuple[FloatArray | None, FloatArray]
+"""A minimiser and multipliers of the rows; without a minimiser they are a ray."""
+
 _OPTIMAL, _INFEASIBLE, _EQUALITY = 1, -1, 5
 
 
@@ -38,7 +41,8 @@ class SupportFit:
         point, or the solvers failed to find it.  That it does not exist is for a
         Farkas ray to prove.
     beta : (m,) array
-        Multipliers of the rows; zeros without a point.
+        Multipliers of the rows; without a point zeros, or a ray that should prove that
+        there is none.
     objective : float
         Its objective with the constant and the price of its nonzeros, or infinity.
     """
@@ -83,7 +87,10 @@ def fit_support(problem: SparseQP, support: IntArray) -> SupportFit:
         answer = _solve_constrained(problem, support, block)
         if answer is None:
             return SupportFit.nothing(problem)
-        part, beta = answer
+        found, beta = answer
+        if found is None:
+            return SupportFit(None, problem.rows.project(beta), np.inf)
+        part = found
     x = np.zeros(problem.n)
     x[support] = np.clip(part, lower, upper)
     return _accept(problem, x, problem.rows.project(beta))
@@ -109,7 +116,7 @@ def _solve_free(block: FloatArray, c: FloatArray) -> FloatArray:
 
 def _solve_constrained(
     problem: SparseQP, support: IntArray, block: FloatArray
-) -> tuple[FloatArray, FloatArray] | None:
+) -> Answer | None:
     """Minimiser and row multipliers on the support; None when none was found.
 
     Variables are scaled to unit curvature and unit size and rows to unit length, so
@@ -132,8 +139,10 @@ def _solve_constrained(
     if answer is None:
         return None
     part, beta = answer
-    part = np.where(np.abs(part) <= NOISE, 0.0, part)
-    return unit * part * size, beta * size / row_scale
+    beta = beta * size / row_scale
+    if part is None:
+        return None, beta
+    return unit * np.where(np.abs(part) <= NOISE, 0.0, part) * size, beta
 
 
 def _size(slope: FloatArray, rows: Rows, lower: FloatArray, upper: FloatArray) -> float:
@@ -143,7 +152,7 @@ def _size(slope: FloatArray, rows: Rows, lower: FloatArray, upper: FloatArray) -
     return min(wanted, allowed) or 1.0
 
 
-def _solve_scaled(scaled: ScaledQP) -> tuple[FloatArray, FloatArray] | None:
+def _solve_scaled(scaled: ScaledQP) -> Answer | None:
     if len(scaled.slope) <= ACTIVE_SET_LIMIT:
         try:
             return _active_set(scaled)
@@ -156,7 +165,7 @@ def _solve_scaled(scaled: ScaledQP) -> tuple[FloatArray, FloatArray] | None:
         return None
 
 
-def _active_set(scaled: ScaledQP) -> tuple[FloatArray, FloatArray] | None:
+def _active_set(scaled: ScaledQP) -> Answer:
     import daqp
 
     k, rows = len(scaled.slope), scaled.rows
@@ -172,14 +181,15 @@ def _active_set(scaled: ScaledQP) -> tuple[FloatArray, FloatArray] | None:
         sense,
         primal_tol=PRIMAL_TOLERANCE,
     )
+    multipliers = np.array(info["lam"][k:])
     if flag == _INFEASIBLE:
-        return None
+        return None, np.where(np.isfinite(multipliers), multipliers, 0.0)
     if flag != _OPTIMAL or not np.isfinite(x).all():
         raise BackendError(f"daqp gave up on {k} variables (exit flag {flag})")
-    return np.array(x), np.array(info["lam"][k:])
+    return np.array(x), multipliers
 
 
-def _interior_point(scaled: ScaledQP) -> tuple[FloatArray, FloatArray] | None:
+def _interior_point(scaled: ScaledQP) -> Answer | None:
     rows, eye = scaled.rows, np.eye(len(scaled.slope))
     above, below = np.isfinite(scaled.upper), np.isfinite(scaled.lower)
     equal_first = np.argsort(~rows.is_equality, kind="stable")

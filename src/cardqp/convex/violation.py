@@ -16,6 +16,9 @@ from cardqp.problem import SparseQP
 from cardqp.rows import Rows
 from cardqp.sparsity import Choice
 
+Entries = tuple[IntArray, IntArray, FloatArray]
+"""Rows, columns and values of entries of a sparse matrix."""
+
 LP_TOLERANCE = 1e-7
 """Feasibility tolerance of the linear programming solver."""
 
@@ -50,7 +53,6 @@ def least_violation(problem: SparseQP, choice: Choice) -> Violation:
         The problem.
     choice : Choice
         The branch; its limit is relaxed to fractional switches.
-
     """
     allowed = np.flatnonzero(~choice.outside if choice.slots > 0 else choice.inside)
     rows, scale = problem.rows.restrict(allowed).scaled()
@@ -59,29 +61,40 @@ def least_violation(problem: SparseQP, choice: Choice) -> Violation:
     lower, upper = problem.lower[allowed] / size, problem.upper[allowed] / size
     is_switched = choice.free[allowed] & (np.isfinite(lower) | np.isfinite(upper))
     owners = _owners(choice.narrow(allowed), is_switched)
-    links, link_rhs = _switch_rows(lower, upper, is_switched, owners, choice.slots)
+    n, p = len(allowed), int(owners.max(initial=-1)) + 1
     inequality = ~rows.is_equality
     m, e = int(inequality.sum()), int(rows.is_equality.sum())
-    p = int(owners.max(initial=-1)) + 1
     # Variables: x, z, excess of inequalities (m), excess of equalities (e, e).
-    above = _block([rows.matrix[inequality], p, -scipy.sparse.eye(m), 2 * e])
-    equal = _block(
-        [rows.matrix[~inequality], p + m, -scipy.sparse.eye(e), scipy.sparse.eye(e)]
+    links, n_links = _links(lower, upper, is_switched, owners)
+    width, excess = n + p + m + 2 * e, n + p + np.arange(m + 2 * e)
+    all_rows = np.arange(max(m, e))
+    above = _matrix(
+        (m + n_links + 1, width),
+        _entries(rows.matrix[inequality]),
+        (all_rows[:m], excess[:m], -np.ones(m)),
+        *((m + row, column, value) for row, column, value in links),
+        (np.full(p, m + n_links), n + np.arange(p), np.ones(p)),
     )
-    linked = _block([links, m + 2 * e])
-    low = np.concatenate(
-        [np.where(is_switched, -np.inf, lower), np.zeros(p + m + 2 * e)]
+    equal = _matrix(
+        (e, width),
+        _entries(rows.matrix[~inequality]),
+        (all_rows[:e], excess[m : m + e], -np.ones(e)),
+        (all_rows[:e], excess[m + e :], np.ones(e)),
     )
-    high = np.concatenate(
-        [np.where(is_switched, np.inf, upper), np.ones(p), np.full(m + 2 * e, np.inf)]
-    )
+    no_more = [np.zeros(n_links), [max(choice.slots, 0)]]
+    low = [np.where(is_switched, -np.inf, lower), np.zeros(width - n)]
+    high = [
+        np.where(is_switched, np.inf, upper),
+        np.ones(p),
+        np.full(m + 2 * e, np.inf),
+    ]
     result = scipy.optimize.linprog(
-        np.repeat([0.0, 1.0], [len(allowed) + p, m + 2 * e]),
-        A_ub=scipy.sparse.vstack([above, linked]),
-        b_ub=np.concatenate([rows.rhs[inequality], link_rhs]),
+        np.repeat([0.0, 1.0], [n + p, m + 2 * e]),
+        A_ub=above,
+        b_ub=np.concatenate([rows.rhs[inequality], *no_more]),
         A_eq=equal,
         b_eq=rows.rhs[~inequality],
-        bounds=np.column_stack([low, high]),
+        bounds=np.column_stack([np.concatenate(low), np.concatenate(high)]),
         method="highs",
     )
     switches = np.zeros(problem.n)
@@ -124,47 +137,27 @@ def _owners(choice: Choice, is_switched: BoolArray) -> IntArray:
     return np.unique(labels, return_inverse=True)[1]
 
 
-def _switch_rows(
-    lower: FloatArray,
-    upper: FloatArray,
-    is_switched: BoolArray,
-    owners: IntArray,
-    slots: int,
-) -> tuple[Any, FloatArray]:
-    """Rows ``lower z <= x <= upper z`` of bounded variables and ``sum z <= slots``."""
-    count, width = len(owners), int(owners.max(initial=-1)) + 1
-    places = np.arange(count), owners
-    own = scipy.sparse.csr_matrix((np.ones(count), places), shape=(count, width))
-    pick = scipy.sparse.eye(len(lower), format="csr")[np.flatnonzero(is_switched)]
-    low, high = lower[is_switched], upper[is_switched]
-    above, below = np.isfinite(high), np.isfinite(low)
-    rows = scipy.sparse.bmat(
-        [
-            [
-                pick[above],
-                -scipy.sparse.diags(np.where(above, high, 0.0)).tocsr()[above] @ own,
-            ],
-            [
-                -pick[below],
-                scipy.sparse.diags(np.where(below, low, 0.0)).tocsr()[below] @ own,
-            ],
-            [
-                scipy.sparse.csr_matrix((1, len(lower))),
-                scipy.sparse.csr_matrix(np.ones((1, own.shape[1]))),
-            ],
-        ]
-    )
-    return rows, np.append(np.zeros(int(above.sum() + below.sum())), max(slots, 0))
+def _links(
+    lower: FloatArray, upper: FloatArray, is_switched: BoolArray, owners: IntArray
+) -> tuple[list[Entries], int]:
+    """Rows ``lower z <= x <= upper z`` of bounded variables, and how many."""
+    n, variables, entries, count = len(lower), np.flatnonzero(is_switched), [], 0
+    for sign, bound in ((1.0, upper), (-1.0, lower)):
+        has = np.isfinite(bound[variables])
+        row, own = count + np.arange(int(has.sum())), variables[has]
+        entries.append((row, own, np.full(len(own), sign)))
+        entries.append((row, n + owners[has], -sign * bound[own]))
+        count += len(own)
+    return entries, count
 
 
-def _block(row: list[Any]) -> Any:
-    """A sparse block row; an integer stands for that many zero columns."""
-    height = next(block.shape[0] for block in row if not isinstance(block, int))
-    return scipy.sparse.hstack(
-        [
-            scipy.sparse.csr_matrix((height, block))
-            if isinstance(block, int)
-            else scipy.sparse.csr_matrix(block)
-            for block in row
-        ]
-    )
+def _entries(matrix: FloatArray) -> Entries:
+    """The nonzeros of a matrix."""
+    row, column = np.nonzero(matrix)
+    return row, column, matrix[row, column]
+
+
+def _matrix(shape: tuple[int, int], *parts: Entries) -> Any:
+    """A sparse matrix from rows, columns and values."""
+    row, column, value = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return scipy.sparse.csc_array((value, (row, column)), shape)

@@ -35,6 +35,9 @@ PROOF_MEMORY = 2e9
 LONG = 3000
 """After this many branches a run counts as long."""
 
+MARKS = (300, 3000, 30000)
+"""After so many branches a better point is looked for around the best one."""
+
 DEEP = 128
 """Branches that are processed in one go when the search goes depth first."""
 
@@ -133,8 +136,11 @@ class BranchAndBound:
             for node in nodes:
                 tree.push(node)
             raise
+        before = tree.n_nodes
         for visit in visits:
             visit.commit(tree)
+        if any(before < mark <= tree.n_nodes for mark in MARKS):
+            tree.shake(self.is_over)
         if tree.log is not None and tree.log.nbytes > self.proof_memory:
             tree.keep_proof, tree.log = False, None
         is_long = tree.n_nodes >= LONG and tree.n_open > 0

@@ -1,5 +1,6 @@
 """Feasible points: rounding of relaxed switches, and all exact swaps."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,9 @@ from cardqp.sparsity import Choice, SupportRule
 MAX_SWAPS = 1000
 ENTERING = 5
 """How many variables are tried in the place of another one, with rows or bounds."""
+
+SHAKES, SHAKEN = 30, 3
+"""How often variables are exchanged at random, and how many at a time."""
 
 IMPROVEMENT = 1e-12
 """Relative decrease below which a swap is rounding, not progress."""
@@ -136,6 +140,33 @@ def improve(problem: SparseQP, fit: SupportFit) -> SupportFit:
         if not following.objective < fit.objective - IMPROVEMENT * abs(fit.objective):
             break
         fit = following
+    return fit
+
+
+def shake(
+    problem: SparseQP, fit: SupportFit, seed: int, is_over: Callable[[], bool]
+) -> SupportFit:
+    """Exchange a few variables at random and improve, again and again.
+
+    Ends up in better supports than single exchanges from one start do.
+    """
+    rng, rule = np.random.default_rng(seed), problem.rule
+    for _ in range(SHAKES):
+        if fit.x is None or is_over():
+            break
+        support = problem.support_of(fit.x)
+        inside = np.setdiff1d(support, problem.forced_in)
+        others = np.setdiff1d(np.arange(problem.n), support)
+        others = np.setdiff1d(others, problem.forced_out)
+        count = min(SHAKEN, len(inside), len(others))
+        if count == 0:
+            break
+        leaving = rng.choice(inside, count, replace=False)
+        entering = rng.choice(others, count, replace=False)
+        changed = np.union1d(np.setdiff1d(support, leaving), entering)
+        if rule.excess(changed) == 0:
+            found = improve(problem, fit_support(problem, changed))
+            fit = found if found.objective < fit.objective else fit
     return fit
 
 

@@ -265,6 +265,8 @@ class RootPhase:
     ) -> tuple[Narrowing, SparseQP] | None:
         """A sparse minorant of a narrowed problem, if its bound is good enough."""
         kept, tree = base.kept, self.tree
+        if self._is_wide(view, VERY_LOOSE):
+            tree.shake(self.effort.is_over)
         split = optimise_split(
             base.apply(view.exact, view.exact),
             view.choice.narrow(kept),

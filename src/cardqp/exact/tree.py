@@ -1,6 +1,7 @@
 """The state of the search: the proof so far, open branches, and the best point."""
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import SupportFit
-from cardqp.exact.incumbent import improve
+from cardqp.exact.incumbent import improve, shake
 from cardqp.exact.relaxation import Relaxation
 from cardqp.exact.supports import Supports
 from cardqp.gap import gap_unit
@@ -91,6 +92,8 @@ class Tree:
     n_nodes, n_created, n_by_cones : int
         Branches processed, branches begun, and branches that were relaxed by cones,
         mostly because the kernel failed.
+    n_shaken : int
+        How often a better point was looked for around the best one.
     tightened : float
         How many variables there were when a diagonal was last optimised.
     split : float
@@ -118,6 +121,7 @@ class Tree:
     n_nodes: int = 0
     n_created: int = 0
     n_by_cones: int = 0
+    n_shaken: int = 0
     tightened: float = np.inf
     split: float = np.inf
     tried: set[bytes] = field(default_factory=set)
@@ -167,6 +171,18 @@ class Tree:
             return
         x = lift(fit.x, self.view.indices, self.problem.n)
         self.keep(SupportFit(x, fit.beta, self.problem.objective(x)))
+
+    def shake(self, is_over: Callable[[], bool]) -> None:
+        """Look for a better point around the best one, unless time is up."""
+        x, view = self.best.x, self.view
+        if x is None or np.count_nonzero(x[view.indices]) < np.count_nonzero(x):
+            return  # it has variables that no better point has
+        start = SupportFit(x[view.indices], self.best.beta, self.best.objective)
+        found = shake(view.exact, start, self.n_shaken, is_over)
+        self.n_shaken += 1
+        if found.x is not None and found.objective < self.best.objective:
+            x = lift(found.x, view.indices, self.problem.n)
+            self.keep(SupportFit(x, found.beta, self.problem.objective(x)))
 
     def keep(self, fit: SupportFit) -> None:
         """Keep a feasible point of the problem if it is the best."""

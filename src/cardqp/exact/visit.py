@@ -219,18 +219,24 @@ class Visitor:
         support = np.flatnonzero(node.status > 0 if slots == 0 else node.status >= 0)
         fit = fit_support(self.tree.view.full, support)
         if fit.x is None:
-            return self._empty(node) or Visit(node, closed=node.bound)
+            return self._empty(node, fit.beta) or Visit(node, closed=node.bound)
         look = Kind.FULL if self.tree.has_two_looks else Kind.POINT
         scaled, beta = fit.x / self.tree.relaxation_of(look).unit, fit.beta
         visit, *_ = self._assess(node, slots, look, scaled, beta)
         visit.closed, visit.fit = visit.bound, fit
         return visit
 
-    def _empty(self, node: Node) -> Visit | None:
-        """The proof that a branch is empty, if there is one."""
+    def _empty(self, node: Node, guess: FloatArray | None = None) -> Visit | None:
+        """The proof that a branch is empty, if there is one.
+
+        Multipliers of a relaxation that did not work, or of a quadratic program without
+        a solution, are a good ``guess``.
+        """
         if len(self.problem.rows) == 0:
             return None
         choice = Choice.of_status(node.status, self.problem.rule)
+        if guess is not None and proves_empty(self.problem, guess, choice):
+            return Visit(node, Kind.RAY, beta=guess)
         ray = least_violation(self.problem, choice).ray
         if not proves_empty(self.problem, ray, choice):
             return None
@@ -290,7 +296,8 @@ class Visitor:
         effort = replace(self.effort, cutoff=self.cutoff, chunks=1)
         relaxed = rescue or relaxation.solve(choice, x * change, node.nu, effort)
         if not relaxed.has_worked:
-            if (empty := self._empty(node)) is not None:
+            last = relaxed.nu / relaxation.row_scale
+            if (empty := self._empty(node, last)) is not None:
                 return empty
             rescue = None if is_tired else relaxation.solve_by_cones(choice)
             relaxed = rescue or relaxed
@@ -314,9 +321,10 @@ class Visitor:
         if self._is_leaf(visit.status):
             visit.children = (visit.bound,)
             return
-        visit.branch = branch
-        choice = Choice.of_status(visit.status, self.problem.rule)
-        visit.members = np.flatnonzero(choice.together(branch))
+        visit.branch, visit.members = branch, np.array([branch])
+        if self.problem.blocks is not None:
+            together = Choice.of_status(visit.status, self.problem.rule).together
+            visit.members = np.flatnonzero(together(branch))
         visit.children = (max(visit.bound, on), max(visit.bound, off))
 
     def _round(self, node: Node, z: FloatArray) -> IntArray | None:
