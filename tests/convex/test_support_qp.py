@@ -6,6 +6,8 @@ import pytest
 from cardqp import SparseQP
 from cardqp.convex import support_qp
 from cardqp.convex.support_qp import fit_support
+from cardqp.dual.ray import proves_empty
+from cardqp.sparsity import Choice
 from tests.problems import KINDS, is_allowed, random_problem, support_optimum
 
 
@@ -67,3 +69,20 @@ def test_nothing_chosen():
     assert fit_support(fine, empty).objective == 0.0
     never = SparseQP(np.eye(2), [1, 1], eta=1.0, sparsity=0, A=[[1, 1]], b=[-1.0])
     assert fit_support(never, empty).x is None
+
+
+def test_an_empty_program_comes_with_a_ray():
+    problem = SparseQP(
+        np.eye(3),
+        np.ones(3),
+        eta=1.0,
+        sparsity=2,
+        A_eq=np.ones((1, 3)),
+        b_eq=1.0,
+        lower=0.0,
+        upper=0.4,
+    )
+    fit = fit_support(problem, np.array([0, 2]))
+    branch = Choice.of_status(np.array([1, -1, 1], dtype=np.int8), problem.rule)
+    assert fit.x is None
+    assert proves_empty(problem, fit.beta, branch)

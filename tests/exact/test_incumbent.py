@@ -8,6 +8,7 @@ from cardqp.exact.incumbent import (
     grow_greedily,
     improve,
     round_switches,
+    shake,
     swap_changes,
 )
 from cardqp.problem import SparseQP
@@ -95,3 +96,45 @@ def test_no_exchange_gains_more_than_its_bound(kind, seed):
         assert value >= fit.objective + least[leaves, enters] - slack
     for j in (*support, *problem.forced_out):
         assert np.isinf(least[:, j]).all()
+
+
+def tracking(seed):
+    """A long-only portfolio that follows a mean of many assets."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 40)) + rng.standard_normal((60, 1))
+    budget = {"A_eq": np.ones((1, 40)), "b_eq": 1.0, "lower": 0.0}
+    return SparseQP.from_regression(X, X.mean(axis=1), eta=1e4, sparsity=6, **budget)
+
+
+def test_random_exchanges_lead_to_better_points():
+    n_better = 0
+    for seed in range(6):
+        problem = tracking(seed)
+        start = improve(problem, fit_support(problem, np.arange(6)))
+        found = shake(problem, start, 0, lambda: False)
+        assert problem.feasibility(found.x).holds()
+        assert found.objective <= start.objective
+        n_better += found.objective < (1.0 - 1e-6) * start.objective
+        again = shake(problem, start, 0, lambda: False)
+        assert again.objective == found.objective
+        assert shake(problem, start, 0, lambda: True) is start
+    assert n_better >= 3
+
+
+def test_random_exchanges_keep_to_the_rule():
+    problem = tracking(0)
+    inside, outside = np.array([3]), np.array([0, 1])
+    forced = SparseQP(
+        problem.Q,
+        problem.c,
+        eta=1e4,
+        sparsity=6,
+        forced_in=inside,
+        forced_out=outside,
+        groups=np.arange(40) % 2,
+        group_sparsity=[3, 3],
+    )
+    start = fit_support(forced, np.array([2, 3, 4, 5]))
+    found = shake(forced, start, 1, lambda: False)
+    assert forced.feasibility(found.x).holds()
+    assert found.objective < start.objective
