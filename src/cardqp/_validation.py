@@ -254,7 +254,7 @@ def blocks(
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise ProblemError(
             f"`blocks` must give the block of each of the {n} variables as an integer: "
-            f"it is {labels!r}."
+            f"its shape is {given.shape}, its type {given.dtype}."
         )
     if has_groups:
         raise ProblemError(

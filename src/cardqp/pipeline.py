@@ -151,7 +151,7 @@ def solve(
     _check_limits(node_limit, threads, proof_memory)
     if resume is not None:
         _check_resume(resume, method)
-    load_kernels(has_rows=len(problem.rows) > 0)
+    load_kernels(**_kind(problem))
     with Watch(time_limit, callback) as watch, _executor(threads) as executor:
         search = BranchAndBound(
             gap,
@@ -328,8 +328,16 @@ def _grow(search: BranchAndBound, tree: Tree, watch: Watch) -> tuple[Tree, Stop]
         return tree, stop
     with watch.paused():
         problem = tree.view.exact
-        load_tree_kernels(has_rows=len(problem.rows) > 0, is_free=problem.is_free)
+        load_tree_kernels(**_kind(problem), is_free=problem.is_free)
     return iterate(search, tree, watch)
+
+
+def _kind(problem: SparseQP) -> dict[str, bool]:
+    """Which kernels a problem needs."""
+    return {
+        "has_rows": len(problem.rows) > 0,
+        "has_groups": problem.groups is not None,
+    }
 
 
 def _account(tree: Tree) -> str:

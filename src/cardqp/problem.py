@@ -196,7 +196,7 @@ class SparseQP:
         B : (k, n) array
             Loadings, one row per factor.
         psi : (n,) array
-            Specific variances, not negative.
+            Specific variances: positive, or with ``eta`` not negative.
         c : (n,) array
             Linear cost.
         eta : float or (n,) array, optional
@@ -558,6 +558,7 @@ class SparseQP:
         parts += [f"rows={len(self.rows)}"] if len(self.rows) else []
         if self.group_sparsity is not None:
             parts.append(f"groups={len(self.group_sparsity)}")
+        parts += [f"blocks={len(set(self.blocks))}"] if self.blocks is not None else []
         return f"SparseQP({', '.join(parts)})"
 
 

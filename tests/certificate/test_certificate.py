@@ -150,6 +150,15 @@ def test_arrays_that_make_no_sense_are_refused(solution, name, value):
     assert not wrong.verify().ok
 
 
+@pytest.mark.parametrize("name", ["fixed", "child"])
+def test_numbers_at_the_end_of_their_range_are_refused(solution, name):
+    array = getattr(solution.certificate.tree, name)
+    limits = np.iinfo(array.dtype)
+    for value in (limits.min, limits.max):
+        wrong = tampered(solution, **{name: changed(array, 0, value)})
+        assert not wrong.verify().ok
+
+
 @pytest.mark.parametrize("name", ["branch", "child", "record", "beta", "fixed_end"])
 def test_arrays_of_other_lengths_are_refused(solution, name):
     array = getattr(solution.certificate.tree, name)

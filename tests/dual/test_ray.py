@@ -70,3 +70,51 @@ def test_rounding_of_the_combined_rows_is_charged_to_finite_bounds():
         upper=[0.0, np.inf], **rows,
     )  # fmt: skip
     assert not proves_empty(tricky, np.ones(3), Choice.root(2, 2))
+
+
+@pytest.mark.parametrize(
+    ("b", "lower", "upper"), [(0.0, 0.15, 1.0), (-1.0, 1e13, 2e13)]
+)
+def test_variables_without_bounds_reach_beyond_the_bounds_of_others(b, lower, upper):
+    """No ray may prove a feasible problem empty, whatever the right-hand side."""
+    problem = SparseQP(
+        np.eye(2),
+        np.zeros(2),
+        eta=1.0,
+        sparsity=2,
+        A=[[1.0, -1.0]],
+        b=[b],
+        lower=[lower, -np.inf],
+        upper=[upper, np.inf],
+        forced_in=[0],
+    )
+    assert not proves_empty(problem, np.ones(1), problem.root)
+    assert solve(problem).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    ("settings", "matrix", "rhs"),
+    [
+        ({"lower": [0.15, 0.0], "forced_in": [0]}, [[1.0, 0.0]], [0.0]),
+        ({"forced_out": [1]}, [[0.0, 1.0], [-1e-9, 0.0]], [-1.0, 1.0]),
+    ],
+)
+def test_single_rows_prove_what_the_linear_program_overlooks(settings, matrix, rhs):
+    problem = SparseQP(
+        np.eye(2), [-1.0, -1.0], eta=1.0, sparsity=1, A=matrix, b=rhs, **settings
+    )
+    solution = solve(problem)
+    assert solution.status is Status.INFEASIBLE
+    assert solution.verify().ok
+
+
+def test_a_branch_is_closed_by_a_single_row():
+    problem = SparseQP(
+        np.eye(2),
+        [-1.0, -1.0],
+        eta=1.0,
+        sparsity=1,
+        A=[[0.0, 100.0], [-2.5e-3, 0.0]],
+        b=[-1e-3, 34.0],
+    )
+    assert solve(problem).status is Status.OPTIMAL

@@ -326,7 +326,9 @@ def _have_lengths(tree: ProofTree, problem: SparseQP) -> bool:
 
 
 def _have_ranges(tree: ProofTree, problem: SparseQP) -> bool:
-    first, second = tree.child, tree.child + (tree.branch >= 0)
+    # In 64 bits, where nothing overflows.
+    first, fixed = tree.child.astype(np.int64), tree.fixed.astype(np.int64)
+    second = first + (tree.branch >= 0)
     has_record = np.isin(tree.kind, WITH_RECORD)
     rules = (
         tree.branch < problem.n,
@@ -335,7 +337,7 @@ def _have_ranges(tree: ProofTree, problem: SparseQP) -> bool:
         (tree.record >= 0) | ~has_record,
         tree.record < len(tree.point_end),
         (tree.index >= 0) & (tree.index < problem.n),
-        (tree.fixed != 0) & (np.abs(tree.fixed) <= problem.n),
+        (fixed != 0) & (fixed >= -problem.n) & (fixed <= problem.n),
         np.isfinite(tree.value),
         np.isfinite(tree.beta),
     )

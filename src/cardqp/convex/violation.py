@@ -12,6 +12,7 @@ import scipy.optimize
 import scipy.sparse
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.dual.ray import proves_empty, row_that_proves_empty
 from cardqp.problem import SparseQP
 from cardqp.rows import Rows
 from cardqp.sparsity import Choice
@@ -107,6 +108,18 @@ def least_violation(problem: SparseQP, choice: Choice) -> Violation:
     ray[~inequality] = -result.eqlin.marginals
     ray = _polish(ray, rows, lower, upper) / scale
     return Violation(float(result.fun), ray, switches)
+
+
+def find_ray(problem: SparseQP, choice: Choice) -> FloatArray | None:
+    """Multipliers that prove a branch to be empty, if some are found.
+
+    The linear program overlooks what is small beside the largest right-hand side, so
+    that single rows are tried after it.
+    """
+    ray = least_violation(problem, choice).ray
+    if proves_empty(problem, ray, choice):
+        return ray
+    return row_that_proves_empty(problem, choice)
 
 
 def _polish(

@@ -8,7 +8,7 @@ from cardqp.rows import Rows
 from cardqp.sparsity import Choice
 
 FAR = 2.0**42
-"""How far out a point may be, in units of the right-hand sides over the coefficients.
+"""How far out a point may be, in units of right-hand sides and bounds, by coefficients.
 A combination of rows is never quite zero on an unbounded variable: what rounding leaves
 of it must not amount to anything up to there."""
 
@@ -37,6 +37,17 @@ def proves_empty(problem: SparseQP, beta: FloatArray, choice: Choice) -> bool:
     return bool(margin > CONTRADICTION * max(size, float(used)))
 
 
+def row_that_proves_empty(problem: SparseQP, choice: Choice) -> FloatArray | None:
+    """A ray with one entry: a row that no point of a branch meets, if there is one."""
+    for i, is_equality in enumerate(problem.rows.is_equality):
+        for sign in (1.0, -1.0) if is_equality else (1.0,):
+            ray = np.zeros(len(problem.rows))
+            ray[i] = sign
+            if proves_empty(problem, ray, choice):
+                return ray
+    return None
+
+
 def combine(rows: Rows, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The slope ``A' beta`` and the size of its terms."""
     slope: FloatArray = rows.matrix.T @ beta
@@ -48,16 +59,22 @@ def _linear_costs(problem: SparseQP, beta: FloatArray) -> FloatArray:
     """The least ``slope * x`` within each variable's bounds, rounding included."""
     slope, size = combine(problem.rows, beta)
     error = (len(beta) + 2) * UNIT_ROUNDOFF * size
-    reach = _reach(problem.rows, beta)
+    reach = _reach(problem, beta)
     lower = np.where(np.isinf(problem.lower), -reach, problem.lower)
     upper = np.where(np.isinf(problem.upper), reach, problem.upper)
     ends = (slope - error, slope + error)
     return np.minimum(*(np.minimum(end * lower, end * upper) for end in ends))
 
 
-def _reach(rows: Rows, beta: FloatArray) -> FloatArray:
-    """How far out each unbounded variable is looked at."""
+def _reach(problem: SparseQP, beta: FloatArray) -> FloatArray:
+    """How far out each unbounded variable is looked at.
+
+    Beyond all that right-hand sides, or other variables at their bounds, ask for.
+    """
     used = beta != 0
-    coefficients = np.abs(rows.matrix[used]).max(axis=0, initial=0.0)
-    largest = np.abs(rows.rhs[used]).max(initial=0.0)
+    coefficients = np.abs(problem.rows.matrix[used]).max(axis=0, initial=0.0)
+    largest = np.abs(problem.rows.rhs[used]).max(initial=0.0)
+    for bound in (problem.lower, problem.upper):
+        size = np.where(np.isfinite(bound), np.abs(bound), 0.0)
+        largest = max(largest, float((coefficients * size).max()))
     return np.asarray(FAR * largest / np.where(coefficients > 0, coefficients, np.inf))

@@ -12,7 +12,7 @@ def estimate_nodes(visitor: Visitor, root: Node, dives: int = DIVES) -> float:
     """The number of branches below the root, as random dives to the bottom suggest.
 
     A dive goes down to one child at random; what it meets at depth d stands for ``2^d``
-    branches.  The mean is right, but it varies a lot.
+    branches.  The mean is right, but it varies a lot.  It is infinite if time is up.
     """
     rng = np.random.default_rng(0)
     return float(np.mean([_dive(visitor, root, rng) for _ in range(dives)]))
@@ -21,6 +21,8 @@ def estimate_nodes(visitor: Visitor, root: Node, dives: int = DIVES) -> float:
 def _dive(visitor: Visitor, node: Node, rng: np.random.Generator) -> float:
     total, weight = 0.0, 1.0
     while True:
+        if visitor.effort.is_over():
+            return np.inf
         total += weight
         children = visitor.visit(node).open(0)
         if not children:

@@ -8,9 +8,8 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate import DualProof, Kind, Narrowing, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import fit_support
-from cardqp.convex.violation import least_violation
+from cardqp.convex.violation import find_ray
 from cardqp.dual.bound import SeparableBound
-from cardqp.dual.ray import proves_empty
 from cardqp.exact.elastic import elastic_dive
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import round_switches
@@ -110,12 +109,12 @@ class RootPhase:
         tree.n_by_cones += relaxed.by_cones
         tree.x, tree.nu = relaxed.x * tree.relaxation.unit, relaxed.nu
         if not relaxed.has_worked:
+            self._dive(relaxed.switches)
             tree.begin(self.effort.tolerance)
             return
         support = round_switches(view.problem, view.choice, relaxed.switches)
         tree.offer(fit_support(view.exact, support))
-        if tree.best.x is None:
-            tree.offer(elastic_dive(view.exact, view.choice, relaxed.switches))
+        self._dive(relaxed.switches)
         proof = DualProof.at(relaxed.anchor, relaxed.beta)
         bound = proof.bound(view.problem)
         value = bound.value(view.choice)
@@ -137,6 +136,12 @@ class RootPhase:
         )
         tree.x, tree.nu = tree.x[narrowing.kept], np.zeros(len(tree.nu))
 
+    def _dive(self, switches: FloatArray) -> None:
+        """Look for a first feasible point, if there is none."""
+        tree, view = self.tree, self.tree.view
+        if tree.best.x is None:
+            tree.offer(elastic_dive(view.exact, view.choice, switches))
+
     def _is_empty(self) -> bool:
         """Whether the rows rule out everything; the tree is then a proof of it.
 
@@ -145,8 +150,8 @@ class RootPhase:
         tree, view = self.tree, self.tree.view
         if len(view.problem.rows) == 0:
             return False
-        ray = least_violation(view.problem, view.choice).ray
-        if not proves_empty(view.problem, ray, view.choice):
+        ray = find_ray(view.problem, view.choice)
+        if ray is None:
             return False
         tree.begin(self.effort.tolerance)
         Visit(tree.pop(), Kind.RAY, beta=ray).commit(tree)

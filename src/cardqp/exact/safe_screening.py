@@ -31,7 +31,8 @@ class SafeScreening:
     ----------
     zeros, ones, undecided : int arrays
         Variables that are zero, or nonzero, in every point whose objective is at most
-        ``upper_bound``, and those about which nothing is proved.
+        ``upper_bound``, and those about which nothing is proved; with blocks, ``ones``
+        are the variables of blocks that are not zero.
     lower_bound : float
         A bound on the optimum.
     upper_bound : float

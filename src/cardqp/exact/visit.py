@@ -7,7 +7,7 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate import Kind, ProofLog
 from cardqp.convex.support_qp import SupportFit, fit_support
-from cardqp.convex.violation import least_violation
+from cardqp.convex.violation import find_ray
 from cardqp.dual.ray import proves_empty
 from cardqp.exact.assessment import (
     assess,
@@ -237,10 +237,8 @@ class Visitor:
         choice = Choice.of_status(node.status, self.problem.rule)
         if guess is not None and proves_empty(self.problem, guess, choice):
             return Visit(node, Kind.RAY, beta=guess)
-        ray = least_violation(self.problem, choice).ray
-        if not proves_empty(self.problem, ray, choice):
-            return None
-        return Visit(node, Kind.RAY, beta=ray)
+        ray = find_ray(self.problem, choice)
+        return None if ray is None else Visit(node, Kind.RAY, beta=ray)
 
     def _assess(
         self, node: Node, slots: int, look: Kind, anchor: FloatArray, beta: FloatArray

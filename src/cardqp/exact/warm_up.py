@@ -1,6 +1,7 @@
 """Compile, or load from disk, what the search needs, while no clock is running."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +19,18 @@ from cardqp.problem import SparseQP
 
 
 @cache
-def load_kernels(*, has_rows: bool = False) -> None:
+def load_kernels(*, has_rows: bool = False, has_groups: bool = False) -> None:
     """Call what the root of a tree needs once, on a tiny problem."""
-    relaxation = Relaxation.prepare(_tiny_problem(has_rows))
+    relaxation = Relaxation.prepare(_tiny_problem(has_rows, has_groups))
     relaxation.solve(relaxation.problem.root, *relaxation.start(), Effort(1.0))
 
 
 @cache
-def load_tree_kernels(*, has_rows: bool = False, is_free: bool = True) -> None:
+def load_tree_kernels(
+    *, has_rows: bool = False, has_groups: bool = False, is_free: bool = True
+) -> None:
     """Call what branches need beyond that."""
-    problem = _tiny_problem(has_rows)
+    problem = _tiny_problem(has_rows, has_groups)
     root, relaxation = problem.root, Relaxation.prepare(problem)
     data, rows, margins = relaxation.data, relaxation.rows, relaxation.margins
     assess(data, rows, margins, root.status, root.slots, *relaxation.start(), 0.0)
@@ -43,6 +46,10 @@ def load_tree_kernels(*, has_rows: bool = False, is_free: bool = True) -> None:
         completion_bound(problem, inside, free, 1, 0.0)
 
 
-def _tiny_problem(has_rows: bool) -> SparseQP:
-    A, b = np.ones((int(has_rows), 2)), np.ones(int(has_rows))
-    return SparseQP(np.eye(2), np.ones(2), eta=1.0, sparsity=1, A=A, b=b)
+def _tiny_problem(has_rows: bool, has_groups: bool) -> SparseQP:
+    settings: dict[str, Any] = {"eta": 1.0, "sparsity": 1}
+    if has_rows:
+        settings |= {"A": np.ones((1, 2)), "b": np.ones(1)}
+    if has_groups:
+        settings |= {"groups": np.zeros(2, dtype=int), "group_sparsity": 1}
+    return SparseQP(np.eye(2), np.ones(2), **settings)

@@ -249,9 +249,11 @@ class SparseControl:
         moved = _diagonal(problem, self._condensed.slope)
         self._problem = problem.move_to_ridge(moved)
         self._last: FloatArray | None = None
-        has_rows = len(problem.rows) > 0
-        load_kernels(has_rows=has_rows)
-        load_tree_kernels(has_rows=has_rows, is_free=problem.is_free)
+        has_rows, has_groups = len(problem.rows) > 0, problem.groups is not None
+        load_kernels(has_rows=has_rows, has_groups=has_groups)
+        load_tree_kernels(
+            has_rows=has_rows, has_groups=has_groups, is_free=problem.is_free
+        )
 
     def problem(self, x0: ArrayLike) -> SparseQP:
         """The problem in stacked inputs for a state; only vectors are computed.

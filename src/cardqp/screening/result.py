@@ -42,7 +42,8 @@ class Screening:
     candidates : int array
         Variables worth considering: the union of the last supports.  A guess.
     zeros, ones : int arrays
-        Variables proved to be zero, or nonzero, in every optimal solution.
+        Variables proved to be zero, or nonzero, in every optimal solution; with blocks,
+        those of blocks that are not zero.
     lower_bound : float
         A proved bound on the optimum of the original problem, constant included.
     upper_bound : float
