@@ -252,6 +252,13 @@ class Choice:
         inside = self.inside if self.blocks is None else self.inside & self.blocks.leads
         return self.limit - int(np.count_nonzero(inside))
 
+    def switches_of(self, mask: BoolArray) -> IntArray:
+        """The number of the switch of each of some variables; blocks share theirs."""
+        labels = np.flatnonzero(mask)
+        if self.blocks is not None:
+            labels = self.blocks.labels[mask]
+        return np.unique(labels, return_inverse=True)[1]
+
     def together(self, variable: int) -> BoolArray:
         """The variable and all that share its switch."""
         own = np.zeros(len(self.inside), dtype=bool)

@@ -57,6 +57,10 @@ class ConeProgram:
         Units of the variables, without their size.
     size : float
         Their size.
+    rows, row_scale
+        The rows in these units, without the size, and how they were scaled.
+    owners : int array
+        The number of the switch of each free variable.
     """
 
     problem: SparseQP
@@ -65,6 +69,9 @@ class ConeProgram:
     n_all: int
     unit: FloatArray
     size: float
+    rows: Rows
+    row_scale: FloatArray
+    owners: IntArray
 
     @classmethod
     def of(cls, problem: SparseQP, choice: Choice) -> "ConeProgram":
@@ -72,13 +79,15 @@ class ConeProgram:
         live = np.flatnonzero(~choice.outside)
         part = problem.restrict(live)
         unit = 1.0 / power_of_two(np.sqrt(part.quadratic.diagonal + part.ridge))
-        rows, _ = Rows(
+        rows, row_scale = Rows(
             part.rows.matrix * unit, part.rows.rhs, part.rows.is_equality
         ).scaled()
         # As large as rows, slope and the price of a switch want them to be.
         wanted = np.abs(np.concatenate([rows.rhs, part.c * unit])).max(initial=0.0)
         size = max(float(wanted), np.sqrt(part.rule.penalty)) or 1.0
-        return cls(part, choice.narrow(live), live, problem.n, unit, size)
+        branch = choice.narrow(live)
+        owners = branch.switches_of(branch.free)
+        return cls(part, branch, live, problem.n, unit, size, rows, row_scale, owners)
 
     @property
     def is_free(self) -> BoolArray:
@@ -88,9 +97,7 @@ class ConeProgram:
     def solve(self) -> RelaxedPoint | None:
         """Solve the program and read the answer in the problem's units."""
         problem, free, n = self.problem, self.is_free, self.problem.n
-        rows, row_scale = Rows(
-            problem.rows.matrix * self.unit, problem.rows.rhs, problem.rows.is_equality
-        ).scaled()
+        rows, row_scale = self.rows, self.row_scale
         equal_first = np.argsort(~rows.is_equality, kind="stable")
         limits, limit_rhs = self._limits()
         n_free, n_equal = int(free.sum()), int(rows.is_equality.sum())
@@ -121,7 +128,7 @@ class ConeProgram:
 
     def _hessian(self) -> Any:
         """Twice the form, and the ridge of variables that are switched on."""
-        problem, n_others = self.problem, len(self._slope()) - self.problem.n
+        problem, n_others = self.problem, self._n_switches + len(self.owners)
         ridge = np.where(self.is_free, 0.0, problem.ridge)
         form = problem.quadratic.dense() + np.diag(ridge)
         nothing = scipy.sparse.csr_matrix((n_others, n_others))
@@ -165,29 +172,20 @@ class ConeProgram:
         return scipy.sparse.vstack([everything, counted]), np.append(slots, room)
 
     @property
-    def _owners(self) -> IntArray:
-        """The number of the switch of each free variable."""
-        blocks, free = self.choice.blocks, np.flatnonzero(self.is_free)
-        labels = free if blocks is None else blocks.labels[free]
-        return np.unique(labels, return_inverse=True)[1]
-
-    @property
     def _n_switches(self) -> int:
-        return int(self._owners.max(initial=-1)) + 1
+        return int(self.owners.max(initial=-1)) + 1
 
     def _switches(self) -> Any:
         """The matrix that picks the switch of each variable, zero if it has none."""
         free = np.flatnonzero(self.is_free)
         shape = self.problem.n, self._n_switches
-        return scipy.sparse.csr_matrix(
-            (np.ones(len(free)), (free, self._owners)), shape
-        )
+        return scipy.sparse.csr_matrix((np.ones(len(free)), (free, self.owners)), shape)
 
     def _cones(self) -> Any:
         """``(t + z, t - z, 2 x)`` of each free variable, with the sign of rows."""
         free = np.flatnonzero(self.is_free)
         top, n_free = 3 * np.arange(len(free)), len(free)
-        z = self.problem.n + self._owners
+        z = self.problem.n + self.owners
         t = self.problem.n + self._n_switches + np.arange(n_free)
         row = np.concatenate([top, top, top + 1, top + 1, top + 2])
         column = np.concatenate([z, t, z, t, free])

@@ -61,7 +61,7 @@ def least_violation(problem: SparseQP, choice: Choice) -> Violation:
     rows = Rows(rows.matrix, rows.rhs / size, rows.is_equality)
     lower, upper = problem.lower[allowed] / size, problem.upper[allowed] / size
     is_switched = choice.free[allowed] & (np.isfinite(lower) | np.isfinite(upper))
-    owners = _owners(choice.narrow(allowed), is_switched)
+    owners = choice.narrow(allowed).switches_of(is_switched)
     n, p = len(allowed), int(owners.max(initial=-1)) + 1
     inequality = ~rows.is_equality
     m, e = int(inequality.sum()), int(rows.is_equality.sum())
@@ -140,14 +140,6 @@ def _polish(
     polished = np.where(used, ray, 0.0)
     polished[used] -= change
     return polished
-
-
-def _owners(choice: Choice, is_switched: BoolArray) -> IntArray:
-    """The number of the switch of each variable that has one; blocks share theirs."""
-    labels = np.flatnonzero(is_switched)
-    if choice.blocks is not None:
-        labels = choice.blocks.labels[is_switched]
-    return np.unique(labels, return_inverse=True)[1]
 
 
 def _links(

@@ -173,16 +173,20 @@ class Relaxation:
         )
         return cls(problem, unit, row_scale, data, row_data, None, margins)
 
+    @property
+    def prefers_cones(self) -> bool:
+        """Whether there are many rows, or blocks, of which the kernel does not know."""
+        return self.problem.blocks is not None or len(self.row_scale) > MANY_ROWS
+
     def solve(
         self, choice: Choice, x: FloatArray, nu: FloatArray, effort: Effort
     ) -> Relaxed:
         """Relax a branch from a warm start, which is in scaled units.
 
-        It is done by cones where there are many rows or blocks, of which the kernel
-        does not know.
+        See :attr:`prefers_cones` for when the kernel is not used.
         """
         x, nu = x.copy(), nu.copy()
-        if self.problem.blocks is not None or len(nu) > MANY_ROWS:
+        if self.prefers_cones:
             by_cones = self.solve_by_cones(choice)
             if by_cones is not None:
                 return by_cones

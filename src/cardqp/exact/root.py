@@ -104,7 +104,7 @@ class RootPhase:
         tree.n_nodes += 1
         start = tree.x / tree.relaxation.unit
         relaxed = tree.relaxation.solve(view.choice, start, tree.nu, self.effort)
-        if not relaxed.has_worked:
+        if not (relaxed.has_worked or tree.relaxation.prefers_cones):
             relaxed = tree.relaxation.solve_by_cones(view.choice) or relaxed
         tree.n_by_cones += relaxed.by_cones
         tree.x, tree.nu = relaxed.x * tree.relaxation.unit, relaxed.nu

@@ -289,16 +289,16 @@ class Visitor:
         x = np.zeros(self.problem.n)
         x[node.entries] = node.values
         choice = Choice.of_status(node.status, self.problem.rule)
-        is_tired = self.tree.kernel_fails
-        rescue = relaxation.solve_by_cones(choice) if is_tired else None
+        gives_up = self.tree.kernel_fails and not relaxation.prefers_cones
+        rescue = relaxation.solve_by_cones(choice) if gives_up else None
         effort = replace(self.effort, cutoff=self.cutoff, chunks=1)
         relaxed = rescue or relaxation.solve(choice, x * change, node.nu, effort)
         if not relaxed.has_worked:
             last = relaxed.nu / relaxation.row_scale
             if (empty := self._empty(node, last)) is not None:
                 return empty
-            rescue = None if is_tired else relaxation.solve_by_cones(choice)
-            relaxed = rescue or relaxed
+            if not (gives_up or relaxation.prefers_cones):
+                relaxed = relaxation.solve_by_cones(choice) or relaxed
         visit, on, off, costs = self._assess(
             node, slots, look, relaxed.anchor / relaxation.unit, relaxed.beta
         )
