@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cardqp import ProblemError, SparseQP, Status, best_response, safe_screen, solve
+from cardqp.certificate import Certificate, Kind, ProofLog
 from cardqp.minorant import sparse_minorant
 from tests.problems import enumerate_optimum, random_problem, rebuilt
 
@@ -83,6 +84,15 @@ def test_a_long_run_goes_on_later():
     assert done.status is whole.status is Status.OPTIMAL
     assert done.objective == pytest.approx(whole.objective, rel=1e-6)
     assert done.verify().ok
+
+
+def test_a_block_of_many_variables_is_not_beyond_the_limit():
+    """A forged proof must not count the variables of a block that is switched on."""
+    problem = regression(sparsity=1, forced_in=[0])
+    log = ProofLog(0, 12)
+    log.open(1)
+    log.settle(0, Kind.COMPLETED)
+    assert Certificate((), log.tree()).lower_bound(problem) == -np.inf
 
 
 @pytest.mark.parametrize(

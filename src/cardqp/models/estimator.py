@@ -22,7 +22,7 @@ except ImportError as err:
 
 
 # scikit-learn has no types.
-class SparseMeanVariance(BaseEstimator):  # type: ignore[misc]
+class SparseMeanVariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Mean-variance portfolios with few assets, fitted to returns.
 
     Parameters
