@@ -224,7 +224,8 @@ def enumerate_blocks(problem):
     best, best_support = np.inf, ()
     outside = set(problem.blocks[problem.forced_out])
     names = [b for b in np.unique(problem.blocks) if b not in outside]
-    for size in range(min(problem.sparsity or len(names), len(names)) + 1):
+    most = len(names) if problem.sparsity is None else problem.sparsity
+    for size in range(min(most, len(names)) + 1):
         for chosen in itertools.combinations(names, size):
             support = np.flatnonzero(np.isin(problem.blocks, chosen)).tolist()
             if not is_allowed(problem, support):

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from cardqp import models as models
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
+    from cardqp.direct.beck_hallak import BeckHallak as BeckHallak
+    from cardqp.direct.beck_hallak import beck_hallak as beck_hallak
+    from cardqp.direct.block_decomposition import (
+        BlockDecomposition as BlockDecomposition,
+    )
+    from cardqp.direct.block_decomposition import (
+        block_decomposition as block_decomposition,
+    )
+    from cardqp.direct.result import Descent as Descent
+    from cardqp.exact.safe_screening import PerspectiveScreening as PerspectiveScreening
     from cardqp.exact.safe_screening import SafeScreening as SafeScreening
     from cardqp.exact.safe_screening import safe_screen as safe_screen
     from cardqp.exceptions import BackendError as BackendError
@@ -23,9 +33,13 @@ if TYPE_CHECKING:
     from cardqp.ladder import hierarchy as hierarchy
     from cardqp.pipeline import solve as solve
     from cardqp.problem import SparseQP as SparseQP
+    from cardqp.screening.best_response import BestResponse as BestResponse
     from cardqp.screening.best_response import best_response as best_response
+    from cardqp.screening.dual_program import DualProgram as DualProgram
     from cardqp.screening.dual_program import dual_program as dual_program
     from cardqp.screening.result import Screening as Screening
+    from cardqp.screening.warm_start import WarmStart as WarmStart
+    from cardqp.screening.warm_start import warm_start as warm_start
     from cardqp.solution import Solution as Solution
     from cardqp.solution import Status as Status
     from cardqp.sparsity_path import Path as Path
@@ -35,12 +49,18 @@ if TYPE_CHECKING:
 
 _HOME = {
     "BackendError": "cardqp.exceptions",
+    "BeckHallak": "cardqp.direct.beck_hallak",
+    "BestResponse": "cardqp.screening.best_response",
+    "BlockDecomposition": "cardqp.direct.block_decomposition",
     "CardQPError": "cardqp.exceptions",
+    "Descent": "cardqp.direct.result",
+    "DualProgram": "cardqp.screening.dual_program",
     "Hierarchy": "cardqp.ladder",
     "NotSolvedError": "cardqp.exceptions",
     "ParameterError": "cardqp.exceptions",
-    "ProblemError": "cardqp.exceptions",
     "Path": "cardqp.sparsity_path",
+    "PerspectiveScreening": "cardqp.exact.safe_screening",
+    "ProblemError": "cardqp.exceptions",
     "Progress": "cardqp._iterate",
     "SafeScreening": "cardqp.exact.safe_screening",
     "Screening": "cardqp.screening.result",
@@ -49,13 +69,17 @@ _HOME = {
     "Spectrum": "cardqp.spectral.spectrum",
     "Status": "cardqp.solution",
     "Stop": "cardqp._iterate",
+    "WarmStart": "cardqp.screening.warm_start",
+    "beck_hallak": "cardqp.direct.beck_hallak",
     "best_response": "cardqp.screening.best_response",
+    "block_decomposition": "cardqp.direct.block_decomposition",
     "dual_program": "cardqp.screening.dual_program",
     "hierarchy": "cardqp.ladder",
     "path": "cardqp.sparsity_path",
     "safe_screen": "cardqp.exact.safe_screening",
     "solve": "cardqp.pipeline",
     "spectrum": "cardqp.spectral.spectrum",
+    "warm_start": "cardqp.screening.warm_start",
 }
 
 _MODULES = ("models",)

@@ -29,6 +29,8 @@ class Stop(Enum):
     CALLBACK = "the callback asked to stop"
     INTERRUPTED = "interrupted from the keyboard"
     INFEASIBLE = "no point meets the constraints"
+    LOCAL_OPTIMUM = "no single exchange improves the support"
+    SETTLED = "the objective has settled"
     COMPLETED = "the method ran to its end"
 
     @property

@@ -529,6 +529,12 @@ def count(name: str, value: Any) -> None:
         )
 
 
+def seed(value: Any) -> None:
+    """What decides all that is random."""
+    if not is_integer(value) or value < 0:
+        raise ParameterError(f"`seed` must be an integer, at least 0: it is {value!r}.")
+
+
 def whole(name: str, value: Any) -> None:
     """A whole number, zero or more."""
     if not is_integer(value) or value < 0:

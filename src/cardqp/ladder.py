@@ -10,8 +10,11 @@ import numpy as np
 from cardqp import _validation as check
 from cardqp._iterate import Callback, Watch
 from cardqp.exceptions import ParameterError
-from cardqp.pipeline import Run, ScreeningName, screen, solve_reduced
+from cardqp.methods import LevelMethod, LevelName, screen_level
 from cardqp.problem import SparseQP
+from cardqp.run import Run, solve_reduced
+from cardqp.screening.best_response import BestResponse
+from cardqp.screening.dual_program import DualProgram
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.spectral.spectrum import spectrum as decompose
@@ -82,7 +85,7 @@ def hierarchy(
     problem: SparseQP,
     levels: Iterable[int] | None = None,
     *,
-    method: ScreeningName = "dual-program",
+    method: LevelName = "dual-program",
     gap: float = 1e-4,
     time_limit: float | None = 60.0,
     callback: Callback | None = None,
@@ -116,11 +119,12 @@ def hierarchy(
     """
     check.instance("problem", problem, SparseQP)
     check.at_least("gap", gap, 0.0)
-    if method not in get_args(ScreeningName):
+    if method not in get_args(LevelName):
         raise ParameterError(
-            f"`method` must be one of {', '.join(get_args(ScreeningName))}: "
+            f"`method` must be one of {', '.join(get_args(LevelName))}: "
             f"it is {method!r}."
         )
+    screener = BestResponse() if method == "best-response" else DualProgram()
     wanted = _check_levels(levels, problem.n)
     with Watch(time_limit, callback) as watch:
         if spectrum is None:
@@ -129,7 +133,7 @@ def hierarchy(
             found = spectrum.of(problem)
         rungs: list[Rung] = []
         for k in wanted or _spread(len(found)):
-            rung = _climb(Run(problem, gap, watch), method, found.level(k))
+            rung = _climb(Run(problem, gap, watch), screener, found.level(k))
             if watch.stopped is not None and rungs:
                 break
             rungs.append(rung)
@@ -147,9 +151,9 @@ def _check_levels(levels: Iterable[int] | None, n: int) -> list[int] | None:
     return wanted
 
 
-def _climb(run: Run, method: ScreeningName, level: Level) -> Rung:
+def _climb(run: Run, method: LevelMethod, level: Level) -> Rung:
     start = time.perf_counter()
-    screening = screen(run, method, level)
+    screening = screen_level(method, level, run.watch)
     run.offer(screening.x)
     solve_reduced(run, screening.candidates)
     return Rung(

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from cardqp import Progress, Solution, SparseQP
-from cardqp.cli.main import main
+from cardqp.cli.main import METHOD_NAMES, main
 from cardqp.cli.progress import ProgressLine, describe
+from cardqp.methods import METHODS
 from tests.problems import random_problem
 
 
@@ -27,7 +28,7 @@ def run(*arguments):
     return main([str(a) for a in arguments])
 
 
-@pytest.mark.parametrize("method", ["exact", "best-response", "dual-program"])
+@pytest.mark.parametrize("method", METHODS)
 def test_solve_table(table, capsys, method):
     settings = ("--target", "y", "--sparsity", 2, "--eta", 10)
     code = run("solve", table, *settings, "--method", method)
@@ -37,6 +38,10 @@ def test_solve_table(table, capsys, method):
     assert "OPTIMAL" in captured.out
     first_words = [line.split(" ")[0] for line in captured.out.splitlines()]
     assert [word for word in first_words if len(word) == 1] == ["b", "d"]
+
+
+def test_all_methods_can_be_named():
+    assert set(METHOD_NAMES) == set(METHODS)
 
 
 def test_json_is_json(table, capsys):

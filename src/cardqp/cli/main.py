@@ -15,6 +15,13 @@ exit codes: 0 solved, or verified; 1 not verified; 2 bad input; 3 stopped early 
 feasible point; 4 infeasible (proved); 5 stopped without a feasible point"""
 
 
+METHOD_NAMES = (
+    *("exact", "best-response", "dual-program", "safe-screening", "warm-start"),
+    *("beck-hallak", "block-decomposition"),
+)
+"""The methods of ``solve``, which is not loaded before it is needed."""
+
+
 Commands: TypeAlias = "argparse._SubParsersAction[OneLineParser]"
 
 
@@ -100,7 +107,7 @@ def _add_solver_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         default="exact",
-        choices=["exact", "best-response", "dual-program"],
+        choices=METHOD_NAMES,
         help="default: %(default)s",
     )
     parser.add_argument("--level", type=int, metavar="K", help="eigenvectors to keep")

@@ -9,9 +9,6 @@ from cardqp.dual.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
 
-ENTERING = 5
-"""How many blocks are tried in the place of another one."""
-
 
 def assess_blocks(
     problem: SparseQP,
@@ -32,17 +29,18 @@ def assess_blocks(
     return value, closed.min(initial=np.inf), decided, on, off, bound.costs
 
 
-def exchange_blocks(problem: SparseQP, fit: SupportFit) -> SupportFit:
+def exchange_blocks(problem: SparseQP, fit: SupportFit, n_entering: int) -> SupportFit:
     """The best fit with one block less, one more, or one exchanged.
 
-    Only blocks enter that promise most where the others stay.
+    Only so many blocks enter: those that promise most where the others stay.
     """
     blocks, best = problem.rule.blocks, fit
     if fit.x is None or blocks is None:
         return fit
     is_in = np.zeros(problem.n, dtype=bool)
     is_in[problem.support_of(fit.x)] = True
-    entering = _promising(problem, fit.x, fit.beta, blocks.labels, is_in)
+    order = _by_promise(problem, fit.x, fit.beta, blocks.labels, is_in)
+    entering = order[:n_entering]
     leaving = np.unique(blocks.labels[is_in])
     leaving = np.setdiff1d(leaving, blocks.labels[problem.forced_in])
     for out in (-1, *leaving):
@@ -55,14 +53,14 @@ def exchange_blocks(problem: SparseQP, fit: SupportFit) -> SupportFit:
     return best
 
 
-def _promising(
+def _by_promise(
     problem: SparseQP,
     x: FloatArray,
     beta: FloatArray,
     labels: IntArray,
     is_in: BoolArray,
 ) -> IntArray:
-    """The blocks that would gain most if all else stayed as it is."""
+    """Blocks that may enter; first those that gain most if all else stays as it is."""
     slope = problem.c + 2.0 * problem.quadratic.apply(x)
     slope += beta @ problem.rows.matrix
     curvature = problem.quadratic.diagonal + problem.ridge
@@ -70,5 +68,5 @@ def _promising(
     total = np.bincount(labels, cost)
     total[labels[is_in]] = np.inf
     total[labels[problem.forced_out]] = np.inf
-    order = np.argsort(total, kind="stable")[:ENTERING]
+    order = np.argsort(total, kind="stable")
     return order[np.isfinite(total[order])]

@@ -132,9 +132,7 @@ def grow_greedily(problem: SparseQP, support: IntArray) -> IntArray:
 
 def improve(problem: SparseQP, fit: SupportFit) -> SupportFit:
     """Exchange variables until no single exchange improves a fit."""
-    step = _best_swap if problem.is_free else _best_exchange
-    if problem.blocks is not None:
-        step = exchange_blocks
+    step = _best_swap if problem.is_free else best_exchange
     for _ in range(MAX_SWAPS):
         following = step(problem, fit)
         if not following.objective < fit.objective - IMPROVEMENT * abs(fit.objective):
@@ -188,21 +186,25 @@ def _best_swap(problem: SparseQP, fit: SupportFit) -> SupportFit:
     return fit_support(problem, np.sort(support))
 
 
-def _best_exchange(problem: SparseQP, fit: SupportFit) -> SupportFit:
-    """The best fit with one variable less, one more, or one exchanged.
+def best_exchange(
+    problem: SparseQP, fit: SupportFit, n_entering: int = ENTERING
+) -> SupportFit:
+    """The best fit with one variable, or block, less, one more, or one exchanged.
 
-    Only variables enter that promise most where the others stay.  Most exchanges need
-    not be fitted: what they can gain at most is known.
+    Only those enter that promise most where the others stay.  Most exchanges need not
+    be fitted: what they can gain at most is known.
     """
     if fit.x is None:
         return fit
+    if problem.blocks is not None:
+        return exchange_blocks(problem, fit, n_entering)
     support = problem.support_of(fit.x)
     slope = problem.c + 2.0 * problem.quadratic.apply(fit.x)
     slope += fit.beta @ problem.rows.matrix
     curvature = problem.quadratic.diagonal + problem.ridge
     _, cost = separable_minimum(slope, curvature, problem.lower, problem.upper)
     cost[support], cost[problem.forced_out] = np.inf, np.inf
-    entering = np.argsort(cost, kind="stable")[:ENTERING]
+    entering = np.argsort(cost, kind="stable")[:n_entering]
     entering = entering[np.isfinite(cost[entering])]
     least = exchange_bounds(problem, fit, support)
     near = least[:, np.append(entering, problem.n)]

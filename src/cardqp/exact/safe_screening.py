@@ -1,22 +1,24 @@
 """Safe screening: variables proved zero or nonzero at the converged relaxation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from cardqp import _validation as check
+from cardqp._iterate import Watch
 from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate import DualProof
 from cardqp.convex.support_qp import SupportFit
 from cardqp.dual.bound import SeparableBound
 from cardqp.exact.incumbent import grow_greedily, improve, round_switches
+from cardqp.exact.published_screening import PublishedScreening, screen_as_published
 from cardqp.exact.relaxation import Effort, Relaxation, Relaxed
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
 from cardqp.screening.result import attainable, best_fit
-from cardqp.sparsity import Choice
 from cardqp.spectral.choose import choose_level
-from cardqp.spectral.level import DualPoint
+from cardqp.spectral.level import DualPoint, Level
 from cardqp.spectral.spectrum import Spectrum
 
 ACCURACY = 1e-7
@@ -52,6 +54,44 @@ class SafeScreening:
     x: FloatArray | None
     dual: DualProof | DualPoint
 
+    @property
+    def candidates(self) -> IntArray:
+        """Variables that are not proved zero."""
+        return np.union1d(self.ones, self.undecided)
+
+
+@dataclass(frozen=True, slots=True)
+class PerspectiveScreening:
+    """Prove variables zero at the perspective relaxation, then search the rest.
+
+    Parameters
+    ----------
+    legacy : int, optional
+        Screen as the published script does, given the number of observations; see
+        :func:`cardqp.exact.published_screening.screen_as_published`.  Its candidates
+        are guesses.
+
+    References
+    ----------
+    Atamtürk and Gómez, "Safe screening rules for l0-regression from perspective
+    relaxations", ICML 2020.
+    """
+
+    legacy: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.legacy is not None:
+            check.count("legacy", self.legacy)
+
+    def run(
+        self, problem: SparseQP, watch: Watch
+    ) -> SafeScreening | PublishedScreening:
+        """Screen a problem."""
+        if self.legacy is not None:
+            return screen_as_published(problem, self.legacy)
+        relaxed, bound, dual = _relax(problem, lambda: watch.is_over)
+        return _conclude(problem, _round(problem, relaxed), bound, dual)
+
 
 def safe_screen(
     problem: SparseQP,
@@ -61,6 +101,9 @@ def safe_screen(
     spectrum: Spectrum | None = None,
 ) -> SafeScreening:
     """Prove variables zero or nonzero by the converged relaxation (Theorem 2).
+
+    This is the rule of Atamtürk and Gómez, "Safe screening rules for l0-regression from
+    perspective relaxations", ICML 2020, with rows and bounds and at any dual point.
 
     Parameters
     ----------
@@ -82,21 +125,36 @@ def safe_screen(
     array([2])
     """
     check.instance("problem", problem, SparseQP)
-    root = problem.root
-    relaxed, bound, dual = _relax(problem, root, level, spectrum)
-    fit = _round(problem, root, relaxed)
-    if upper_bound is None:
-        upper = attainable(problem, fit)
+    dual: DualProof | DualPoint
+    if level is None:
+        relaxed, bound, dual = _relax(problem)
     else:
+        relaxed, bound, dual = _relax_level(choose_level(problem, level, spectrum))
+    upper = None
+    if upper_bound is not None:
         upper = check.scalar("upper_bound", upper_bound)
-    lower = bound.value(root)
-    if upper < lower:
+    return _conclude(problem, _round(problem, relaxed), bound, dual, upper)
+
+
+def _conclude(
+    problem: SparseQP,
+    fit: SupportFit,
+    bound: SeparableBound,
+    dual: DualProof | DualPoint,
+    upper: float | None = None,
+) -> SafeScreening:
+    """Theorem 2 at a bound, for all points as good as a fit, or as a value."""
+    root, lower = problem.root, bound.value(problem.root)
+    if upper is None:
+        upper = attainable(problem, fit)
+    elif upper < lower:
         raise ParameterError(
             f"`upper_bound` must be attained by some feasible point: it is {upper}, "
             f"below the proved bound {lower}."
         )
     on, off = bound.fixing_bounds(root)
     is_zero, is_one = on > upper, (off > upper) | root.inside
+    is_zero[problem.forced_out] = True
     return SafeScreening(
         zeros=np.flatnonzero(is_zero),
         ones=np.flatnonzero(is_one),
@@ -109,26 +167,34 @@ def safe_screen(
 
 
 def _relax(
-    problem: SparseQP, root: Choice, level: int | None, spectrum: Spectrum | None
-) -> tuple[Relaxed, SeparableBound, DualProof | DualPoint]:
+    problem: SparseQP, is_over: Callable[[], bool] = lambda: False
+) -> tuple[Relaxed, SeparableBound, DualProof]:
     """The converged relaxation, its bound, and the dual point behind it."""
+    relaxed = _solve_root(problem, is_over)
+    proof = DualProof.at(relaxed.anchor, relaxed.beta)
+    return relaxed, proof.bound(problem), proof
+
+
+def _relax_level(level: Level) -> tuple[Relaxed, SeparableBound, DualPoint]:
+    """The same at a level of the hierarchy."""
+    relaxed = _solve_root(level.truncated)
+    point = level.touching(relaxed.anchor, relaxed.beta)
+    return relaxed, level.bound(point), point
+
+
+def _solve_root(
+    problem: SparseQP, is_over: Callable[[], bool] = lambda: False
+) -> Relaxed:
+    """The relaxation of a problem, as well as it can be solved."""
     tolerance = ACCURACY * (abs(problem.constant) + problem.single_gain)
-    if level is None:
-        relaxation = Relaxation.prepare(problem)
-        relaxed = relaxation.solve(root, *relaxation.start(), Effort(tolerance))
-        proof = DualProof.at(relaxed.anchor, relaxed.beta)
-        return relaxed, proof.bound(problem), proof
-    truncated = choose_level(problem, level, spectrum)
-    relaxation = Relaxation.prepare(truncated.truncated)
-    relaxed = relaxation.solve(root, *relaxation.start(), Effort(tolerance))
-    point = DualPoint(2.0 * (truncated.factor @ relaxed.anchor), relaxed.beta)
-    return relaxed, truncated.bound(point), point
+    relaxation, effort = Relaxation.prepare(problem), Effort(tolerance, is_over=is_over)
+    return relaxation.solve(problem.root, *relaxation.start(), effort)
 
 
-def _round(problem: SparseQP, root: Choice, relaxed: Relaxed) -> SupportFit:
+def _round(problem: SparseQP, relaxed: Relaxed) -> SupportFit:
     """A good feasible point, if rounding finds one."""
     supports = (
-        round_switches(problem, root, relaxed.switches),
+        round_switches(problem, problem.root, relaxed.switches),
         grow_greedily(problem, problem.forced_in),
     )
     return improve(problem, best_fit(problem, supports))

@@ -18,6 +18,16 @@ from cardqp.exact.supports import Supports
 from cardqp.problem import SparseQP
 
 
+def load_for(problem: SparseQP) -> None:
+    """Load what the root of a problem's tree needs."""
+    load_kernels(**_kind(problem))
+
+
+def load_tree_for(problem: SparseQP) -> None:
+    """Load what the branches of a problem need beyond that."""
+    load_tree_kernels(**_kind(problem), is_free=problem.is_free)
+
+
 @cache
 def load_kernels(*, has_rows: bool = False, has_groups: bool = False) -> None:
     """Call what the root of a tree needs once, on a tiny problem."""
@@ -44,6 +54,14 @@ def load_tree_kernels(
         inside, free = np.arange(0), np.arange(2)
         supports.best(inside, free, 1)
         completion_bound(problem, inside, free, 1, 0.0)
+
+
+def _kind(problem: SparseQP) -> dict[str, bool]:
+    """Which kernels a problem needs."""
+    return {
+        "has_rows": len(problem.rows) > 0,
+        "has_groups": problem.groups is not None,
+    }
 
 
 def _tiny_problem(has_rows: bool, has_groups: bool) -> SparseQP:

@@ -1,6 +1,7 @@
 """Best response: support and dual point answer each other until they repeat."""
 
 from dataclasses import dataclass, replace
+from typing import Generic
 
 import numpy as np
 
@@ -9,10 +10,10 @@ from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import IntArray
 from cardqp.dual.ray import proves_empty
 from cardqp.problem import SparseQP
+from cardqp.screening.game import Dual, Game
 from cardqp.screening.reply import farkas_ray, reply_to_dual, reply_to_support
 from cardqp.screening.result import Screening, Trace, conclude
 from cardqp.spectral.choose import choose_level
-from cardqp.spectral.level import DualPoint, Level
 from cardqp.spectral.spectrum import Spectrum
 
 LAST_SUPPORTS = 10
@@ -20,7 +21,7 @@ LAST_SUPPORTS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class BestResponseState:
+class BestResponseState(Generic[Dual]):
     """Supports visited so far, and the best dual point.
 
     ``repeats`` is the position at which the last support was seen before, and
@@ -29,7 +30,7 @@ class BestResponseState:
 
     supports: tuple[IntArray, ...]
     bounds: tuple[float, ...]
-    best: DualPoint
+    best: Dual
     repeats: int | None = None
     is_attained: bool = False
 
@@ -74,15 +75,21 @@ class BestResponse:
     max_iter: int = 50
     window: int | None = None
 
-    def init(self, level: Level) -> BestResponseState:
-        """The support that answers the origin."""
-        reply = reply_to_dual(level, level.zero())
-        return BestResponseState((reply.support,), (reply.value,), level.zero())
+    def __post_init__(self) -> None:
+        check.count("max_iter", self.max_iter)
+        check.count("window", 1 if self.window is None else self.window)
 
-    def step(self, level: Level, state: BestResponseState) -> BestResponseState:
+    def init(self, game: Game[Dual]) -> BestResponseState[Dual]:
+        """The support that answers the origin."""
+        reply = reply_to_dual(game, game.zero())
+        return BestResponseState((reply.support,), (reply.value,), game.zero())
+
+    def step(
+        self, game: Game[Dual], state: BestResponseState[Dual]
+    ) -> BestResponseState[Dual]:
         """One reply of the dual player and one of the support player."""
-        dual, is_attained = reply_to_support(level, state.supports[-1])
-        reply = reply_to_dual(level, dual)
+        dual, is_attained = reply_to_support(game, state.supports[-1])
+        reply = reply_to_dual(game, dual)
         better = reply.value > max(state.bounds)
         return replace(
             state,
@@ -93,14 +100,14 @@ class BestResponse:
             is_attained=is_attained,
         )
 
-    def done(self, state: BestResponseState) -> Stop | None:
+    def done(self, state: BestResponseState[Dual]) -> Stop | None:
         """Repeated, or out of iterations."""
         if state.repeats is not None:
             is_fixed = len(state.cycle) == 1 and state.is_attained
             return Stop.FIXED_POINT if is_fixed else Stop.CYCLE
         return Stop.MAX_ITER if len(state.supports) > self.max_iter else None
 
-    def progress(self, state: BestResponseState, seconds: float) -> Progress:
+    def progress(self, state: BestResponseState[Dual], seconds: float) -> Progress:
         """Best bound so far."""
         return Progress(
             "best response",
@@ -109,16 +116,18 @@ class BestResponse:
             lower_bound=max(state.bounds),
         )
 
-    def result(self, level: Level, state: BestResponseState, stop: Stop) -> Screening:
+    def result(
+        self, game: Game[Dual], state: BestResponseState[Dual], stop: Stop
+    ) -> Screening:
         """Candidates from the cycle or the window; proofs from the best dual point."""
         trace = Trace(np.array(state.bounds), state.supports)
         recent = self._recent(state)
-        found = conclude(level, recent, state.best, stop, trace, state.cycle)
-        if found.x is None and _is_empty(level, recent[-1]):
+        found = conclude(game, recent, state.best, stop, trace, state.cycle)
+        if found.x is None and _is_empty(game.problem, recent[-1]):
             return replace(found, stop=Stop.INFEASIBLE)
         return found
 
-    def _recent(self, state: BestResponseState) -> tuple[IntArray, ...]:
+    def _recent(self, state: BestResponseState[Dual]) -> tuple[IntArray, ...]:
         if self.window is None:
             return state.cycle or state.supports[-LAST_SUPPORTS:]
         if state.repeats is None:
@@ -166,8 +175,6 @@ def best_response(
     >>> best_response(problem).candidates
     array([0])
     """
-    check.count("max_iter", max_iter)
-    check.count("window", 1 if window is None else window)
     method = BestResponse(max_iter, window)
     with Watch(time_limit, callback) as watch:
         truncated = choose_level(problem, level, spectrum)
@@ -181,7 +188,6 @@ def _position(supports: tuple[IntArray, ...], support: IntArray) -> int | None:
     return None
 
 
-def _is_empty(level: Level, support: IntArray) -> bool:
+def _is_empty(problem: SparseQP, support: IntArray) -> bool:
     """Whether the rows contradict each other on every support."""
-    problem = level.problem
-    return proves_empty(problem, farkas_ray(level, support), problem.root)
+    return proves_empty(problem, farkas_ray(problem, support), problem.root)

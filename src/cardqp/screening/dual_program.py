@@ -78,6 +78,12 @@ class DualProgram:
     step_size: float | None = None
     early_stop: bool = True
 
+    def __post_init__(self) -> None:
+        check.count("max_iter", self.max_iter)
+        check.count("window", self.window)
+        if self.step_size is not None:
+            check.positive("step_size", self.step_size)
+
     def init(self, level: Level) -> DualProgramState:
         """Start at the origin."""
         dual = level.zero()
@@ -213,10 +219,6 @@ def dual_program(
     >>> dual_program(problem).candidates
     array([0])
     """
-    check.count("max_iter", max_iter)
-    check.count("window", window)
-    if step_size is not None:
-        check.positive("step_size", step_size)
     method = DualProgram(max_iter, window, step_size, early_stop)
     with Watch(time_limit, callback) as watch:
         truncated = choose_level(problem, level, spectrum)

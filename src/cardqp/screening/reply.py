@@ -8,8 +8,9 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.convex.support_qp import fit_support
 from cardqp.convex.violation import least_violation
 from cardqp.dual.separable import separable_minimum
+from cardqp.problem import SparseQP
+from cardqp.screening.game import Dual, Game
 from cardqp.sparsity import Choice
-from cardqp.spectral.level import DualPoint, Level
 
 DOUBLINGS = 200
 """Enough to take any positive float64 beyond all others along a ray."""
@@ -35,11 +36,11 @@ class SupportReply:
     value: float
 
 
-def reply_to_dual(level: Level, dual: DualPoint) -> SupportReply:
+def reply_to_dual(game: Game[Dual], dual: Dual) -> SupportReply:
     """The support that minimises the Lagrangian at a dual point."""
-    problem, rows = level.problem, level.problem.rows
-    slope = problem.c + level.factor.T @ dual.alpha
-    base = problem.constant - 0.25 * float(dual.alpha @ dual.alpha)
+    problem, rows = game.problem, game.problem.rows
+    lean, offset = game.plane(dual)
+    slope, base = problem.c + lean, problem.constant - offset
     if len(rows):
         slope += rows.matrix.T @ dual.beta
         base -= float(rows.rhs @ dual.beta)
@@ -49,7 +50,7 @@ def reply_to_dual(level: Level, dual: DualPoint) -> SupportReply:
     return SupportReply(support, x[support], base + float(costs[support].sum()))
 
 
-def reply_to_support(level: Level, support: IntArray) -> tuple[DualPoint, bool]:
+def reply_to_support(game: Game[Dual], support: IntArray) -> tuple[Dual, bool]:
     """The dual point that maximises the Lagrangian on a support.
 
     It is the solution of the quadratic program on the support.  When that program is
@@ -59,36 +60,35 @@ def reply_to_support(level: Level, support: IntArray) -> tuple[DualPoint, bool]:
 
     Returns
     -------
-    dual : DualPoint
+    dual
         The reply.
     is_attained : bool
         Whether it is a maximiser, not a point on a ray.
     """
-    fit = fit_support(level.truncated, support)
+    fit = fit_support(game.truncated, support)
     if fit.x is None:
-        return _along(level, farkas_ray(level, support)), False
-    alpha = 2.0 * (level.factor[:, support] @ fit.x[support])
-    return DualPoint(alpha, fit.beta), True
+        return _along(game, farkas_ray(game.problem, support)), False
+    return game.touching(fit.x, fit.beta), True
 
 
-def farkas_ray(level: Level, support: IntArray) -> FloatArray:
+def farkas_ray(problem: SparseQP, support: IntArray) -> FloatArray:
     """Multipliers that contradict the rows on an infeasible support."""
-    off = np.ones(level.problem.n, dtype=bool)
+    off = np.ones(problem.n, dtype=bool)
     off[support] = False
-    branch = Choice(np.zeros_like(off), off, limit=level.problem.n)
-    return least_violation(level.problem, branch).ray
+    branch = Choice(np.zeros_like(off), off, limit=problem.n)
+    return least_violation(problem, branch).ray
 
 
-def _along(level: Level, ray: FloatArray) -> DualPoint:
-    problem = level.problem
+def _along(game: Game[Dual], ray: FloatArray) -> Dual:
+    problem = game.problem
     push = float(np.abs(problem.rows.matrix.T @ ray).max())
     start = float(np.abs(problem.c).max()) or 1.0
     step = start / push if push > 0 else start
-    best = -np.inf
-    point = level.zero()
+    best, origin = -np.inf, np.zeros(problem.n)
+    point = game.zero()
     for _ in range(DOUBLINGS):
-        point = DualPoint(np.zeros(level.k), step * ray)
-        value = reply_to_dual(level, point).value
+        point = game.touching(origin, step * ray)
+        value = reply_to_dual(game, point).value
         if value <= best:
             break
         best, step = value, 2.0 * step

@@ -10,7 +10,8 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.gap import gap_unit
 from cardqp.problem import SparseQP
-from cardqp.spectral.level import DualPoint, Level
+from cardqp.screening.game import Dual, Game, TangentPoint
+from cardqp.spectral.level import DualPoint
 
 ROUNDING = 1e-9
 """Relative error granted to the objective of a feasible point."""
@@ -49,13 +50,14 @@ class Screening:
     upper_bound : float
         The objective at ``x``; infinite if no feasible point was met.
     x : (n,) array or None
-        The best feasible point among the last supports.
+        The best feasible point that was met.
     support : int array
         Its support, or the last support visited.
-    dual : DualPoint
-        The dual point that proves ``lower_bound`` at this level.
+    dual : DualPoint or TangentPoint
+        The dual point that proves ``lower_bound``: at this level, or with ``Q`` as it
+        is.
     level : int
-        The number of eigenvectors used.
+        The number of eigenvectors used; all, with ``Q`` as it is.
     cycle : tuple of int arrays
         The supports that repeat for ever, in order; empty if no repetition was seen.
     n_iter : int
@@ -73,7 +75,7 @@ class Screening:
     upper_bound: float
     x: FloatArray | None
     support: IntArray
-    dual: DualPoint
+    dual: DualPoint | TangentPoint
     level: int
     cycle: tuple[IntArray, ...]
     n_iter: int
@@ -82,19 +84,23 @@ class Screening:
 
 
 def conclude(
-    level: Level,
+    game: Game[Dual],
     recent: Sequence[IntArray],
-    dual: DualPoint,
+    dual: Dual,
     stop: Stop,
     trace: Trace,
     cycle: tuple[IntArray, ...] = (),
+    fit: SupportFit | None = None,
 ) -> Screening:
-    """Form candidates from recent supports and proofs from the best dual point."""
-    fit = best_fit(level.problem, recent)
-    bound = level.bound(dual)
-    root = level.problem.root
+    """Form candidates from recent supports and proofs from the best dual point.
+
+    Without a ``fit`` that is known, the best on recent supports is found.
+    """
+    fit = best_fit(game.problem, recent) if fit is None else fit
+    bound = game.bound(dual)
+    root = game.problem.root
     on, off = bound.fixing_bounds(root)
-    upper = attainable(level.problem, fit)
+    upper = attainable(game.problem, fit)
     return Screening(
         candidates=np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *recent])),
         zeros=np.flatnonzero(on > upper),
@@ -104,7 +110,7 @@ def conclude(
         x=fit.x,
         support=recent[-1] if fit.x is None else np.flatnonzero(fit.x),
         dual=dual,
-        level=level.k,
+        level=game.k,
         cycle=cycle,
         n_iter=len(trace.bounds) - 1,
         stop=stop,

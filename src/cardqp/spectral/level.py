@@ -61,3 +61,12 @@ class Level:
     def zero(self) -> DualPoint:
         """The dual point at the origin."""
         return DualPoint(np.zeros(self.k), np.zeros(len(self.problem.rows)))
+
+    def touching(self, x: FloatArray, beta: FloatArray) -> DualPoint:
+        """The dual point whose plane touches the truncated form at ``x``."""
+        support = np.flatnonzero(x)
+        return DualPoint(2.0 * (self.factor[:, support] @ x[support]), beta)
+
+    def plane(self, dual: DualPoint) -> tuple[FloatArray, float]:
+        """Slope and offset of a dual point's plane below the form, up to rounding."""
+        return self.factor.T @ dual.alpha, 0.25 * float(dual.alpha @ dual.alpha)

@@ -1,0 +1,1 @@
+"""Methods that improve a support step by step and prove nothing."""

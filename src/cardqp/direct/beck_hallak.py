@@ -1,0 +1,164 @@
+"""Coordinate-wise optimality: exchange one variable at a time until nothing gains."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from cardqp import _validation as check
+from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
+from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.convex.support_qp import SupportFit, fit_support
+from cardqp.direct.result import Descent
+from cardqp.direct.switches import Launch, SwitchView
+from cardqp.exact.incumbent import IMPROVEMENT, best_exchange
+from cardqp.problem import SparseQP
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeState:
+    """The current fit, and the histories that all states of a run share."""
+
+    fit: SupportFit
+    stop: Stop | None = None
+    objectives: list[float] = field(default_factory=list)
+    supports: list[IntArray] = field(default_factory=list)
+
+    def recorded(self, problem: SparseQP) -> "ExchangeState":
+        """The same state, with the fit added to the histories."""
+        if self.fit.x is not None:
+            self.objectives.append(self.fit.objective)
+            self.supports.append(problem.support_of(self.fit.x))
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class BeckHallak:
+    """Exchange variables one at a time, with a refit each, until nothing improves.
+
+    First the cheap move is tried: the smallest entry leaves, the variable with the
+    largest gradient enters.  When that fails, the best of *all* exchanges is made;
+    the end is a support that no single exchange improves.  It need not be optimal.
+
+    Parameters
+    ----------
+    full : bool
+        Whether all exchanges are tried (the authors' algorithm 7).  Without, the
+        method ends when the cheap move fails (algorithm 6).
+    max_iter : int
+        The largest number of iterations.
+
+    Notes
+    -----
+    Stated for supports of a given size.  Here a variable may also enter where there is
+    room, or leave where that pays its price; with rows and bounds every exchange is
+    refitted subject to them, and variables that share a switch move together.  Without
+    rows and bounds the values of all exchanges are known from one small inverse.
+
+    References
+    ----------
+    Beck and Hallak, "On the minimization over sparse symmetric sets: projections,
+    optimality conditions, and algorithms", Mathematics of Operations Research 41 (2016)
+    196-223.
+    """
+
+    full: bool = True
+    max_iter: int = 1000
+
+    def __post_init__(self) -> None:
+        check.count("max_iter", self.max_iter)
+
+    def run(
+        self, problem: SparseQP, watch: Watch, start: FloatArray | None = None
+    ) -> Descent:
+        """Improve a start, or the variables that gain most on their own."""
+        state, stop = iterate(self, Launch.of(problem, start), watch)
+        return Descent.ended(state.fit, state.objectives, state.supports, stop)
+
+    def init(self, launch: Launch) -> ExchangeState:
+        """The fit at the start."""
+        return ExchangeState(launch.fit).recorded(launch.problem)
+
+    def step(self, launch: Launch, state: ExchangeState) -> ExchangeState:
+        """The cheap move or, if it fails, the best of all."""
+        problem, fit = launch.problem, state.fit
+        best = fit.objective - IMPROVEMENT * abs(fit.objective)
+        following = cheap_exchange(problem, fit)
+        if self.full and not following.objective < best:
+            following = best_exchange(problem, fit, problem.n)
+        if not following.objective < best:
+            return replace(state, stop=Stop.LOCAL_OPTIMUM)
+        return replace(state, fit=following).recorded(problem)
+
+    def done(self, state: ExchangeState) -> Stop | None:
+        """Nothing improves, there is nothing to improve, or out of iterations."""
+        if state.fit.x is None:
+            return Stop.STALLED
+        if state.stop is not None:
+            return state.stop
+        return Stop.MAX_ITER if len(state.objectives) > self.max_iter else None
+
+    def progress(self, state: ExchangeState, seconds: float) -> Progress:
+        """The best objective so far."""
+        return Progress(
+            "exchanges", len(state.objectives) - 1, seconds, state.fit.objective
+        )
+
+
+def cheap_exchange(problem: SparseQP, fit: SupportFit) -> SupportFit:
+    """The fit after the smallest entry has left and the largest gradient entered.
+
+    While there is room nothing has to leave.
+    """
+    if fit.x is None:
+        return fit
+    view = SwitchView.at(problem, fit.x, fit.beta)
+    leaves = np.flatnonzero(view.is_on & ~view.is_fixed)
+    enters = np.flatnonzero(~view.is_on & ~view.is_fixed & (view.pull > 0))
+    if len(enters) == 0:
+        return fit
+    is_on = view.is_on.copy()
+    is_on[enters[view.pull[enters].argmax()]] = True
+    if is_on.sum() > problem.rule.limit:
+        if len(leaves) == 0:
+            return fit
+        is_on[leaves[view.size[leaves].argmin()]] = False
+    support = view.variables(np.flatnonzero(is_on))
+    return fit if problem.rule.excess(support) else fit_support(problem, support)
+
+
+def beck_hallak(
+    problem: SparseQP,
+    *,
+    full: bool = True,
+    start: ArrayLike | None = None,
+    max_iter: int = 1000,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+) -> Descent:
+    """Find a support that no single exchange improves (see :class:`BeckHallak`).
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    full, max_iter
+        See :class:`BeckHallak`.
+    start : (n,) array, optional
+        A point whose support is a good guess; by default the variables that gain most
+        on their own.
+    time_limit : float, optional
+        Seconds; no limit by default.
+    callback : callable, optional
+        Called with a :class:`Progress` before each iteration; True stops.
+
+    Examples
+    --------
+    >>> problem = SparseQP(np.eye(3), [-4.0, -2.0, -1.0], eta=1.0, sparsity=1)
+    >>> beck_hallak(problem).support
+    array([0])
+    """
+    check.instance("problem", problem, SparseQP)
+    method = BeckHallak(full, max_iter)
+    guess = None if start is None else check.vector("start", start, problem.n)
+    with Watch(time_limit, callback) as watch:
+        return method.run(problem, watch, guess)

@@ -1,0 +1,140 @@
+"""The problem of a few variables while all others stay as they are."""
+
+import numpy as np
+
+from cardqp._iterate import Watch, iterate
+from cardqp._typing import FloatArray, IntArray
+from cardqp.direct.best_subset import best_subset
+from cardqp.exact.branch_and_bound import BranchAndBound
+from cardqp.exact.warm_up import load_for, load_tree_for
+from cardqp.problem import SparseQP
+from cardqp.quadratic import Gram
+
+GAP = 1e-6
+"""Relative gap to which blocks with rows or bounds are solved."""
+
+
+def load_block_kernels(problem: SparseQP) -> None:
+    """Compile, or load from disk, what blocks of a problem need."""
+    if problem.is_free:
+        best_subset(np.eye(2), np.ones(2), 1, 0.0)
+    else:
+        load_for(problem)
+        load_tree_for(problem)
+
+
+def solve_block(
+    problem: SparseQP, x: FloatArray, part: IntArray, proximal: float
+) -> FloatArray:
+    """The point with some variables set anew, as well as they can be.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    x : (n,) array
+        A feasible point.
+    part : int array
+        The variables that may change.
+    proximal : float
+        The squared distance from ``x``, weighted by this times the curvature of each
+        variable, is added.
+    """
+    weight = proximal * (problem.quadratic.diagonal + problem.ridge)[part]
+    if problem.is_free:
+        found = _try_all(problem, x, part, weight)
+    else:
+        found = _branch(problem, x, part, weight)
+    changed = x.copy()
+    changed[part] = found
+    return changed
+
+
+def _try_all(
+    problem: SparseQP, x: FloatArray, part: IntArray, weight: FloatArray
+) -> FloatArray:
+    """All supports, in compiled code; what is forced in is eliminated first."""
+    H = problem.quadratic.block(part) + np.diag(problem.ridge[part] + weight)
+    slope = _slope(problem, x, part) - 2.0 * weight * x[part]
+    others = np.setdiff1d(problem.support_of(x), part)
+    slots = problem.rule.limit - len(others)
+    inside = np.flatnonzero(np.isin(part, problem.forced_in))
+    free = np.setdiff1d(np.arange(len(part)), inside)
+    share = np.linalg.solve(H[np.ix_(inside, inside)], H[np.ix_(inside, free)])
+    rest = H[np.ix_(free, free)] - H[np.ix_(free, inside)] @ share
+    left = slope[free] - slope[inside] @ share
+    _, chosen = best_subset(rest, left, slots - len(inside), problem.rule.penalty)
+    support = np.union1d(inside, free[chosen])
+    y = np.zeros(len(part))
+    y[support] = np.linalg.solve(H[np.ix_(support, support)], -0.5 * slope[support])
+    return y
+
+
+def _branch(
+    problem: SparseQP, x: FloatArray, part: IntArray, weight: FloatArray
+) -> FloatArray:
+    """Branch and bound on the small problem, from where its variables are."""
+    block = block_problem(problem, x, part, weight)
+    search = BranchAndBound(GAP, proof_memory=0.0, optimise_split=False)
+    tree, _ = iterate(search, search.plant(block, x[part]), Watch())
+    best = tree.best
+    return x[part] if best.x is None else best.x
+
+
+def block_problem(
+    problem: SparseQP, x: FloatArray, part: IntArray, weight: FloatArray
+) -> SparseQP:
+    """The problem of some variables, with the objective of all.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    x : (n,) array
+        A feasible point; what is not in ``part`` stays.
+    part : int array
+        The variables; whole blocks, where they share switches.
+    weight : (len(part),) array
+        Weight of the squared distance from ``x``.
+    """
+    rest, form, rows = x.copy(), problem.quadratic, problem.rows
+    rest[part] = 0.0
+    others = np.setdiff1d(problem.support_of(x), part)
+    own = x[part]
+    limits = None
+    if problem.groups is not None and problem.group_sparsity is not None:
+        used = np.bincount(problem.groups[others] + 1, minlength=1)
+        used = np.pad(used, (0, len(problem.group_sparsity) + 1 - len(used)))
+        limits = problem.group_sparsity - used[1:]
+    # Rows hold up to rounding: what is at hand stays feasible.
+    taken, is_equal = rows.matrix[:, part] @ own, rows.is_equality
+    rhs = np.maximum(rows.rhs - rows.matrix @ rest, taken)
+    rhs[is_equal] = taken[is_equal]
+    paid = problem.penalty * problem.rule.count(others) if problem.penalty else 0.0
+    fixed = problem.c @ rest + rest @ form.apply(rest) + problem.ridge @ rest**2
+    return SparseQP(
+        Gram(form.block(part), form.defect[part]),
+        _slope(problem, x, part) - 2.0 * weight * own,
+        eta=1.0 / (problem.ridge[part] + weight),
+        sparsity=min(problem.rule.limit - problem.rule.count(others), len(part)),
+        penalty=problem.penalty,
+        A=rows.matrix[~is_equal][:, part],
+        b=rhs[~is_equal],
+        A_eq=rows.matrix[is_equal][:, part],
+        b_eq=rhs[is_equal],
+        lower=problem.lower[part],
+        upper=problem.upper[part],
+        forced_in=np.flatnonzero(np.isin(part, problem.forced_in)),
+        forced_out=np.flatnonzero(np.isin(part, problem.forced_out)),
+        groups=None if problem.groups is None else problem.groups[part],
+        group_sparsity=limits,
+        blocks=None if problem.blocks is None else problem.blocks[part],
+        constant=float(problem.constant + paid + fixed + weight @ own**2),
+    )
+
+
+def _slope(problem: SparseQP, x: FloatArray, part: IntArray) -> FloatArray:
+    """The gradient with respect to some variables where these are zero."""
+    rest = x.copy()
+    rest[part] = 0.0
+    return np.asarray(problem.c[part] + 2.0 * problem.quadratic.apply(rest)[part])

@@ -1,0 +1,71 @@
+"""What direct methods return: a point and how it was reached."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cardqp._iterate import Stop
+from cardqp._typing import FloatArray, IntArray
+from cardqp.convex.support_qp import SupportFit
+
+
+@dataclass(frozen=True, slots=True)
+class DescentTrace:
+    """One entry per iteration, after the first for the start.
+
+    Attributes
+    ----------
+    objectives : (T,) array
+        The objective, constant included.
+    supports : tuple of int arrays
+        The support.
+    """
+
+    objectives: FloatArray
+    supports: tuple[IntArray, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """The end of a direct method.  Nothing about the optimum is proved.
+
+    Attributes
+    ----------
+    x : (n,) array or None
+        The best point; None if no feasible start was found.
+    support : int array
+        Its nonzeros.
+    objective : float
+        The objective at ``x``, constant included; infinite without a point.
+    n_iter : int
+        Iterations made.
+    stop : Stop
+        Why it ended.
+    trace : DescentTrace
+        Objectives and supports by iteration.
+    """
+
+    x: FloatArray | None
+    support: IntArray
+    objective: float
+    n_iter: int
+    stop: Stop
+    trace: DescentTrace
+
+    @classmethod
+    def ended(
+        cls,
+        fit: SupportFit,
+        objectives: list[float],
+        supports: list[IntArray],
+        stop: Stop,
+    ) -> "Descent":
+        """The result at a fit, with what was met on the way."""
+        return cls(
+            x=fit.x,
+            support=np.flatnonzero(np.zeros(0) if fit.x is None else fit.x),
+            objective=fit.objective,
+            n_iter=len(objectives) - 1,
+            stop=stop,
+            trace=DescentTrace(np.array(objectives), tuple(supports)),
+        )

@@ -1,0 +1,128 @@
+"""One call of ``solve``: its clock, its stages, and the searches it makes."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+
+from cardqp._iterate import Stop, Watch, iterate
+from cardqp._typing import FloatArray, IntArray
+from cardqp.exact.branch_and_bound import BranchAndBound
+from cardqp.exact.tree import Tree
+from cardqp.exact.warm_up import load_tree_for
+from cardqp.problem import SparseQP, lift
+from cardqp.solution import Stage
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+
+@dataclass(slots=True)
+class Run:
+    """One call of ``solve``: its clock, its stages and the best point so far."""
+
+    problem: SparseQP
+    gap: float
+    watch: Watch
+    search: BranchAndBound = field(default_factory=BranchAndBound)
+    threads: int = 1
+    stages: list[Stage] = field(default_factory=list)
+    x: FloatArray | None = None
+
+    def stage(
+        self,
+        name: str,
+        work: Callable[[], Result],
+        before: int,
+        after: Callable[[Result], tuple[int, str]],
+    ) -> Result:
+        """Do a stage's work and record how long it took and what it left."""
+        start = self.watch.seconds
+        result = work()
+        size, detail = after(result)
+        stage = Stage(name, self.watch.seconds - start, before, size, detail)
+        self.stages.append(stage)
+        log.info("%s: %d -> %d variables, %.3g s", name, before, size, stage.seconds)
+        return result
+
+    def offer(self, x: FloatArray | None) -> None:
+        """Keep a feasible point if it is the best."""
+        if x is None:
+            return
+        objective = self.problem.objective
+        if self.x is None or objective(x) < objective(self.x):
+            self.x = x
+
+
+def solve_reduced(run: Run, candidates: IntArray) -> None:
+    """Solve the problem on the candidates exactly; all other variables are zero."""
+    if len(candidates) == 0:
+        return
+    reduced = run.problem.restrict(candidates)
+    start = None if run.x is None else run.x[candidates]
+    tree, _ = search(run, reduced, "reduced", start)
+    if tree.best.x is not None:
+        run.offer(lift(tree.best.x, candidates, run.problem.n))
+
+
+def search(
+    run: Run,
+    problem: SparseQP,
+    name: str,
+    start: FloatArray | None,
+    *,
+    root_only: bool = False,
+) -> tuple[Tree, Stop]:
+    """Branch and bound as one stage, from a feasible point if there is one."""
+    method = replace(run.search, root_only=root_only)
+    return explore(run, method, name, lambda: method.plant(problem, start), problem.n)
+
+
+def explore(
+    run: Run,
+    method: BranchAndBound,
+    name: str,
+    plant: Callable[[], Tree],
+    size: int | None = None,
+) -> tuple[Tree, Stop]:
+    """Search a tree as one stage."""
+    return run.stage(
+        name,
+        lambda: _grow(method, plant(), run.watch),
+        run.problem.n if size is None else size,
+        lambda done: (_undecided(done[0]), _account(done[0])),
+    )
+
+
+def _grow(method: BranchAndBound, tree: Tree, watch: Watch) -> tuple[Tree, Stop]:
+    """Take the steps at the root and, if they are not enough, grow branches."""
+    tree, stop = iterate(replace(method, root_only=True), tree, watch)
+    if method.root_only or stop is not Stop.COMPLETED:
+        return tree, stop
+    with watch.paused():
+        load_tree_for(tree.view.exact)
+    return iterate(method, tree, watch)
+
+
+def _account(tree: Tree) -> str:
+    """What a search did, in words."""
+    text = f"{tree.n_nodes} nodes"
+    if tree.n_by_cones > 0:
+        text += f", {tree.n_by_cones} of them relaxed by clarabel"
+    return text
+
+
+def _undecided(tree: Tree) -> int:
+    """Variables that may still be nonzero."""
+    if not tree.is_rooted:
+        return int(np.count_nonzero(~tree.view.choice.outside))
+    maybe = np.zeros(tree.view.problem.n, dtype=bool)
+    for node in (*tree.heap, *tree.stack):
+        maybe |= node.status >= 0
+    x = tree.best.x
+    if x is not None:
+        maybe |= x[tree.view.indices] != 0
+    return int(np.count_nonzero(maybe))

@@ -1,0 +1,83 @@
+"""The min-max game behind screening: a support against a plane below the form."""
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from cardqp._typing import FloatArray
+from cardqp.dual.bound import SeparableBound, tangent_bound
+from cardqp.problem import SparseQP
+from cardqp.spectral.level import DualPoint
+
+
+@dataclass(frozen=True, slots=True)
+class TangentPoint:
+    """A plane that touches ``x'Qx`` at ``anchor``, and multipliers of the rows.
+
+    With ``Q = F'F`` it stands for ``alpha = 2 F anchor``: in a regression, for a
+    vector with one entry per observation, which is never formed.
+    """
+
+    anchor: FloatArray
+    beta: FloatArray
+
+
+Dual = TypeVar("Dual", DualPoint, TangentPoint)
+"""A plane below the form, and multipliers of the rows."""
+
+
+class Game(Protocol[Dual]):
+    """What best replies need to know: a level of the hierarchy, or ``Q`` as it is."""
+
+    @property
+    def problem(self) -> SparseQP:
+        """The problem that all bounds refer to."""
+
+    @property
+    def truncated(self) -> SparseQP:
+        """The problem with the form that is played for."""
+
+    @property
+    def k(self) -> int:
+        """The number of eigenvectors in play."""
+
+    def zero(self) -> Dual:
+        """The dual point at the origin."""
+
+    def touching(self, x: FloatArray, beta: FloatArray) -> Dual:
+        """The dual point whose plane touches the form at ``x``."""
+
+    def plane(self, dual: Dual) -> tuple[FloatArray, float]:
+        """Slope and offset of a dual point's plane below the form, up to rounding."""
+
+    def bound(self, dual: Dual) -> SeparableBound:
+        """Theorem 1 at a dual point, with all rounding errors subtracted."""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeForm:
+    """The game for ``Q`` as it is; needs products with ``Q`` only."""
+
+    problem: SparseQP
+
+    @property
+    def truncated(self) -> SparseQP:
+        return self.problem
+
+    @property
+    def k(self) -> int:
+        return self.problem.n
+
+    def zero(self) -> TangentPoint:
+        return TangentPoint(np.zeros(self.problem.n), np.zeros(len(self.problem.rows)))
+
+    def touching(self, x: FloatArray, beta: FloatArray) -> TangentPoint:
+        return TangentPoint(x, beta)
+
+    def plane(self, dual: TangentPoint) -> tuple[FloatArray, float]:
+        product = self.problem.quadratic.apply(dual.anchor)
+        return 2.0 * product, float(dual.anchor @ product)
+
+    def bound(self, dual: TangentPoint) -> SeparableBound:
+        return tangent_bound(self.problem, dual.anchor, dual.beta)

@@ -1,0 +1,246 @@
+"""Warm start: the two methods of Bertsimas and Van Parys, on Gram matrices too."""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from cardqp import _validation as check
+from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
+from cardqp._typing import FloatArray, IntArray
+from cardqp.convex.support_qp import SupportFit, fit_support
+from cardqp.exceptions import ParameterError
+from cardqp.problem import SparseQP
+from cardqp.screening.best_response import BestResponse
+from cardqp.screening.game import TangentPoint, WholeForm
+from cardqp.screening.reply import SupportReply, reply_to_dual
+from cardqp.screening.result import Screening, Trace, conclude
+
+Variant = Literal["best-response", "subgradient"]
+
+
+@dataclass(frozen=True, slots=True)
+class SubgradientState:
+    """The current dual point with its reply, the best one, and the pool.
+
+    ``bounds``, ``supports`` and ``pool`` are shared by all states of a run; the pool
+    knows the best point on every support that was visited.
+    """
+
+    dual: TangentPoint
+    product: FloatArray
+    reply: SupportReply
+    best: TangentPoint
+    best_value: float
+    incumbent: SupportFit
+    stop: Stop | None = None
+    pool: set[bytes] = field(default_factory=set)
+    bounds: list[float] = field(default_factory=list)
+    supports: list[IntArray] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class PolyakSubgradient:
+    """Climb the dual function with Polyak's steps, and remember every support.
+
+    A step is as long as the subgradient says is needed to reach the best value in the
+    pool of supports visited so far.  Bounds are proved for every iterate; the union of
+    the last supports is a guess.  Where there is a duality gap the steps do not die
+    out, so that single bounds go up and down.
+
+    Parameters
+    ----------
+    max_iter : int
+        The largest number of iterations.
+    window : int
+        Candidates are the union of the last ``window`` supports.
+
+    Notes
+    -----
+    The dual point of a regression has an entry for each observation.  It stays in the
+    range of ``F``, as ``2 F a``, and a step moves ``a`` towards the minimiser on the
+    support that replies: products with ``Q`` are all it takes.
+
+    References
+    ----------
+    Bertsimas and Van Parys, "Sparse high-dimensional regression: exact scalable
+    algorithms and phase transitions", Annals of Statistics 48 (2020) 300-323.
+    """
+
+    max_iter: int = 200
+    window: int = 20
+
+    def init(self, game: WholeForm) -> SubgradientState:
+        """Start at the origin, where the residual of a regression is the response."""
+        dual = game.zero()
+        reply = reply_to_dual(game, dual)
+        state = SubgradientState(
+            dual,
+            np.zeros(game.problem.n),
+            reply,
+            dual,
+            reply.value,
+            SupportFit.nothing(game.problem),
+        )
+        return self._visit(game.problem, state)
+
+    def step(self, game: WholeForm, state: SubgradientState) -> SubgradientState:
+        """One step of the dual point, and the support that answers it."""
+        problem, x = game.problem, np.zeros(game.problem.n)
+        x[state.reply.support] = state.reply.x
+        excess, steps = _excess(problem, x), _row_steps(problem)
+        way, pull = x - state.dual.anchor, problem.quadratic.apply(x) - state.product
+        size = float(way @ pull) + float(steps @ excess**2)
+        if not size > 0:
+            return replace(state, stop=Stop.FIXED_POINT)
+        length = max(self._target(problem, state) - state.reply.value, 0.0) / size
+        dual = TangentPoint(
+            state.dual.anchor + 0.5 * length * way,
+            problem.rows.project(state.dual.beta + length * steps * excess),
+        )
+        reply = reply_to_dual(game, dual)
+        better = reply.value > state.best_value
+        following = replace(
+            state,
+            dual=dual,
+            product=state.product + 0.5 * length * pull,
+            reply=reply,
+            best=dual if better else state.best,
+            best_value=max(reply.value, state.best_value),
+        )
+        return self._visit(problem, following)
+
+    def done(self, state: SubgradientState) -> Stop | None:
+        """Settled, the bound has met the pool, or out of iterations."""
+        if state.stop is not None:
+            return state.stop
+        if state.best_value >= state.incumbent.objective:
+            return Stop.GAP
+        return Stop.MAX_ITER if len(state.bounds) > self.max_iter else None
+
+    def progress(self, state: SubgradientState, seconds: float) -> Progress:
+        """Best bound and best point of the pool so far."""
+        return Progress(
+            "warm start",
+            len(state.bounds) - 1,
+            seconds,
+            objective=state.incumbent.objective,
+            lower_bound=state.best_value,
+        )
+
+    def result(self, game: WholeForm, state: SubgradientState, stop: Stop) -> Screening:
+        """Candidates from the window, the point from the pool."""
+        trace = Trace(np.array(state.bounds), tuple(state.supports))
+        recent, fit = state.supports[-self.window :], state.incumbent
+        return conclude(game, recent, state.best, stop, trace, fit=fit)
+
+    def _visit(self, problem: SparseQP, state: SubgradientState) -> SubgradientState:
+        """Record the reply, and fit its support if it is new."""
+        support = state.reply.support
+        state.bounds.append(state.reply.value)
+        state.supports.append(support)
+        if support.tobytes() in state.pool:
+            return state
+        state.pool.add(support.tobytes())
+        fit = fit_support(problem, support)
+        better = fit.objective < state.incumbent.objective
+        return replace(state, incumbent=fit) if better else state
+
+    def _target(self, problem: SparseQP, state: SubgradientState) -> float:
+        """The value to reach: the best in the pool, or a guess that shrinks."""
+        if state.incumbent.x is not None:
+            return state.incumbent.objective
+        guess = problem.single_gain / np.sqrt(len(state.bounds))
+        return float(state.best_value + guess)
+
+
+@dataclass(frozen=True, slots=True)
+class WarmStart:
+    """Screen with ``Q`` as it is, as Bertsimas and Van Parys do with the data.
+
+    Parameters
+    ----------
+    variant : {"best-response", "subgradient"}
+        Alternate best replies: a support, the residual of its fit, the columns most
+        correlated with that residual.  Or climb the dual: :class:`PolyakSubgradient`.
+    max_iter : int, optional
+        The largest number of iterations; 50 for best response, 200 otherwise.
+    window : int, optional
+        Candidates are the union of the last ``window`` supports; by default of the
+        cycle that best response ends in, and of the last 20 otherwise.
+
+    Notes
+    -----
+    Stated for regressions, in terms of the residual ``r`` of the observations: the next
+    support holds the largest ``(X_j' r)^2``.  As ``X'r / N`` is ``-(c + 2 Q x) / 2``,
+    observations are not needed once ``Q`` and ``c`` are known: memory does not grow
+    with their number.
+    """
+
+    variant: Variant = "best-response"
+    max_iter: int | None = None
+    window: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.variant not in ("best-response", "subgradient"):
+            raise ParameterError(
+                "`variant` must be best-response or subgradient: it is "
+                f"{self.variant!r}."
+            )
+        check.count("max_iter", 1 if self.max_iter is None else self.max_iter)
+        check.count("window", 1 if self.window is None else self.window)
+
+    def run(self, problem: SparseQP, watch: Watch) -> Screening:
+        """Screen a problem."""
+        game = WholeForm(problem)
+        if self.variant == "best-response":
+            response = BestResponse(self.max_iter or 50, self.window)
+            return response.result(game, *iterate(response, game, watch))
+        climb = PolyakSubgradient(self.max_iter or 200, self.window or 20)
+        return climb.result(game, *iterate(climb, game, watch))
+
+
+def warm_start(
+    problem: SparseQP,
+    variant: Variant = "best-response",
+    *,
+    max_iter: int | None = None,
+    window: int | None = None,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+) -> Screening:
+    """Screen variables as Bertsimas and Van Parys do (see :class:`WarmStart`).
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem; it may be given by a Gram matrix, whatever its number of rows.
+    variant, max_iter, window
+        See :class:`WarmStart`.
+    time_limit : float, optional
+        Seconds; no limit by default.
+    callback : callable, optional
+        Called with a :class:`Progress` before each iteration; True stops.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = SparseQP(np.eye(3), [-4.0, -2.0, -1.0], eta=1.0, sparsity=1)
+    >>> warm_start(problem).candidates
+    array([0])
+    """
+    check.instance("problem", problem, SparseQP)
+    method = WarmStart(variant, max_iter, window)
+    with Watch(time_limit, callback) as watch:
+        return method.run(problem, watch)
+
+
+def _excess(problem: SparseQP, x: FloatArray) -> FloatArray:
+    """The subgradient of the dual function with respect to the multipliers."""
+    return np.asarray(problem.rows.matrix @ x - problem.rows.rhs)
+
+
+def _row_steps(problem: SparseQP) -> FloatArray:
+    """Units of the multipliers in which the dual function curves as in ``alpha``."""
+    sizes = problem.rows.matrix**2 @ (1.0 / problem.ridge)
+    return 1.0 / np.where(sizes > 0, sizes, 1.0)
