@@ -147,3 +147,16 @@ def test_start_is_used_by_direct_methods():
 def test_bad_settings_are_refused(make, message):
     with pytest.raises(ParameterError, match=message):
         make()
+
+
+def test_point_is_the_methods_own_even_if_the_bound_meets_a_better_one():
+    data = make_regression(sparsity=10, correlation=0.9, snr=6.0, seed=4)
+    problem = SparseQP.from_regression(data.X, data.y, eta=10.0, sparsity=10)
+    own, solution = (
+        beck_hallak(problem, full=False),
+        solve(problem, method=BeckHallak(full=False)),
+    )
+    assert np.array_equal(solution.x, own.x)
+    assert solution.status is Status.FEASIBLE
+    assert "met a better point" in solution.stages[-1].detail
+    assert solution.verify().ok

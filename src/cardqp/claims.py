@@ -17,7 +17,6 @@ larger one only for a claim of optimality."""
 
 def conclude(run: Run, tree: Tree, stop: Stop) -> Solution:
     """Assemble the solution; more is claimed only after it was recomputed."""
-    run.offer(tree.best.x)
     problem, x = run.problem, run.x
     objective = np.inf if x is None else problem.objective(x)
     certificate = tree.certificate

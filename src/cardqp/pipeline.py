@@ -52,7 +52,9 @@ def solve(
         its relaxation.  ``"beck-hallak"`` and ``"block-decomposition"`` improve a
         support and bound the problem in the same way.  ``"safe-screening"`` proves
         variables zero and searches what is left.  Where there is no feasible point yet,
-        or nothing was left out, all go on as ``"exact"`` does.
+        or nothing was left out, all go on as ``"exact"`` does.  The point is the
+        method's own, even if a better one is met while it is bounded; the stage says
+        so.
     level : int, optional
         Eigenvectors to keep in best response and dual program; by default as many as
         matter.
@@ -125,6 +127,8 @@ def solve(
         is_heuristic = is_partial and run.x is not None
         name = "bound" if is_heuristic else "search"
         tree, stop = search(run, problem, name, run.x, root_only=is_heuristic)
+        if not is_heuristic:
+            run.offer(tree.best.x)
         return conclude(run, tree, stop)
 
 
@@ -176,4 +180,6 @@ def _resume(run: Run, solution: Solution) -> Solution:
             f"`resume` must be a solution of this problem: {err}"
         ) from err
     run.stages += solution.stages
-    return conclude(run, *explore(run, run.search, "search", lambda: tree))
+    tree, stop = explore(run, run.search, "search", lambda: tree)
+    run.offer(tree.best.x)
+    return conclude(run, tree, stop)

@@ -89,11 +89,14 @@ def explore(
     size: int | None = None,
 ) -> tuple[Tree, Stop]:
     """Search a tree as one stage."""
+    own = np.inf
+    if method.root_only and run.x is not None:
+        own = run.problem.objective(run.x)
     return run.stage(
         name,
         lambda: _grow(method, plant(), run.watch),
         run.problem.n if size is None else size,
-        lambda done: (_undecided(done[0]), _account(done[0])),
+        lambda done: (_undecided(done[0]), _account(done[0], own)),
     )
 
 
@@ -107,9 +110,11 @@ def _grow(method: BranchAndBound, tree: Tree, watch: Watch) -> tuple[Tree, Stop]
     return iterate(method, tree, watch)
 
 
-def _account(tree: Tree) -> str:
+def _account(tree: Tree, own: float) -> str:
     """What a search did, in words."""
     text = f"{tree.n_nodes} nodes"
+    if tree.best.objective < own < np.inf:
+        text += f", met a better point: {tree.best.objective:.6g}"
     if tree.n_by_cones > 0:
         text += f", {tree.n_by_cones} of them relaxed by clarabel"
     return text
