@@ -44,7 +44,11 @@ def _round(problem: SparseQP) -> SupportFit:
         relaxed = None
     if relaxed is None:
         return SupportFit.nothing(problem)
-    return fit_support(problem, round_switches(problem, choice, relaxed.switches))
+    fit = fit_support(problem, round_switches(problem, choice, relaxed.switches))
+    if fit.x is None:
+        # As many as are allowed, whatever their price.
+        fit = fit_support(problem, problem.rule.select(-relaxed.switches))
+    return fit
 
 
 def size_of_objective(problem: SparseQP, fit: SupportFit) -> float:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import FloatArray
+from cardqp.backends.build import build
 from cardqp.backends.claim import Claim, ClaimStatus
-from cardqp.backends.program import FORMULATIONS, Formulation, Program, build
+from cardqp.backends.program import FORMULATIONS, Formulation, Program
 from cardqp.exceptions import ParameterError
 from cardqp.gap import relative_gap
 from cardqp.problem import SparseQP
@@ -68,13 +69,14 @@ def run(
     time_limit: float | None,
     start: FloatArray | None,
     threads: int,
+    has_indicators: bool = True,
 ) -> Claim:
     """Build the program, have it solved, and say what came out in the problem's units.
 
     Building counts as time, too.
     """
     begin = time.perf_counter()
-    program = build(problem, formulation, start)
+    program = build(problem, formulation, start, has_indicators=has_indicators)
     blank = program.impossible_row
     if blank is None:
         left = time_limit

@@ -192,7 +192,10 @@ class _Model:
         """How the solver ended."""
         solver, message = self.solver, str(self.solver.getStatus())
         status = _STATUS.get(message, ClaimStatus.UNKNOWN)
-        numbers = {"bound": solver.getDualbound(), "n_nodes": solver.getNTotalNodes()}
+        numbers: dict[str, Any] = {
+            "bound": solver.getDualbound(),
+            "n_nodes": solver.getNTotalNodes(),
+        }
         if solver.getNSols() == 0:
             return Outcome(status, message, **numbers)
         best = solver.getBestSol()
