@@ -1,5 +1,6 @@
 """SCIP, by way of PySCIPOpt."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -138,18 +139,26 @@ class _Model:
             add(self.y[j] >= float(program.lower[j]) * self.z[program.switch[j]])
         for j in program.linked_above:
             add(self.y[j] <= float(program.upper[j]) * self.z[program.switch[j]])
-        for j in program.unlinked:
-            self._switch_off(self.y[j], self.z[program.switch[j]])
+        switch_off = self._exclude if program.formulation == "sos1" else self._indicate
+        self.helpers = [pair for j in program.unlinked for pair in switch_off(j)]
 
-    def _switch_off(self, y: Any, z: Any) -> None:
-        """``z = 0`` implies ``y = 0``."""
-        if self.program.formulation == "sos1":
-            off = self.solver.addVar(vtype="B")
-            self.solver.addCons(off + z == 1)
-            self.solver.addConsSOS1([y, off])
-        else:
-            self.solver.addConsIndicator(y <= 0, z, activeone=False)
-            self.solver.addConsIndicator(-y <= 0, z, activeone=False)
+    def _exclude(self, j: int) -> Iterator[tuple[Any, float]]:
+        """``y`` or ``1 - z`` is zero; the column of the latter and its start."""
+        k = self.program.switch[j]
+        off = self.solver.addVar(vtype="B")
+        self.solver.addCons(off + self.z[k] == 1)
+        self.solver.addConsSOS1([self.y[j], off])
+        yield off, 1.0 - self.program.start_switches[k]
+
+    def _indicate(self, j: int) -> Iterator[tuple[Any, float]]:
+        """``z = 0`` implies ``y = 0``; the slacks that SCIP adds, and their starts."""
+        start = 0.0 if self.program.start is None else self.program.start[j]
+        z = self.z[self.program.switch[j]]
+        for sign in (1.0, -1.0):
+            row = self.solver.addConsIndicator(
+                sign * self.y[j] <= 0, z, activeone=False
+            )
+            yield self.solver.getSlackVarIndicator(row), max(sign * start, 0.0)
 
     def _add_squares(self) -> None:
         program, add = self.program, self.solver.addCons
@@ -186,6 +195,8 @@ class _Model:
         for columns, values in parts:
             for column, value in zip(columns, values.tolist(), strict=bool(columns)):
                 self.solver.setSolVal(found, column, value)
+        for column, value in self.helpers:
+            self.solver.setSolVal(found, column, value)
         self.solver.addSol(found)
 
     def outcome(self) -> Outcome:
