@@ -84,8 +84,8 @@ class Gurobi:
                 model = _Model(task.program, solver)
                 solver.Params.MIPGap = task.gap
                 solver.Params.Threads = task.threads
-                if task.time_limit is not None:
-                    solver.Params.TimeLimit = task.time_limit
+                if (seconds := task.seconds_left) is not None:
+                    solver.Params.TimeLimit = seconds
                 self._set_own(solver)
                 solver.optimize()
                 return model.outcome()

@@ -20,15 +20,25 @@ Parameters = Mapping[str, object]
 INFINITE = 1e19
 """Numbers beyond this are a solver's way of writing infinity."""
 
+LEAST_TIME = 1e-3
+"""Seconds that a solver gets in any case; some take zero for no limit."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A program, how far to solve it, and with what."""
+    """A program, how far to solve it, until when, and with what."""
 
     program: Program
     gap: float
-    time_limit: float | None
+    deadline: float
     threads: int
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What is left of the time limit, if there is one; never nothing."""
+        if self.deadline == np.inf:
+            return None
+        return max(self.deadline - time.perf_counter(), LEAST_TIME)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,10 +89,8 @@ def run(
     program = build(problem, formulation, start, has_indicators=has_indicators)
     blank = program.impossible_row
     if blank is None:
-        left = time_limit
-        if left is not None:
-            left = max(left - (time.perf_counter() - begin), 1e-3)
-        outcome = optimise(Task(program, gap, left, threads))
+        deadline = begin + (np.inf if time_limit is None else time_limit)
+        outcome = optimise(Task(program, gap, deadline, threads))
     else:
         message = f"row {blank} has no variables and does not hold"
         outcome = Outcome(ClaimStatus.INFEASIBLE, message)

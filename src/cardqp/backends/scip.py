@@ -76,8 +76,8 @@ class Scip:
         model.set_start()
         solver = model.solver
         solver.setParam("limits/gap", task.gap)
-        if task.time_limit is not None:
-            solver.setParam("limits/time", min(task.time_limit, 1e20))
+        if (seconds := task.seconds_left) is not None:
+            solver.setParam("limits/time", seconds)
         self._set_own(solver)
         solver.optimize()
         return model.outcome()
@@ -187,13 +187,13 @@ class _Model:
         parts = (
             (self.y, program.start),
             (self.z, program.start_switches),
-            (self.t, program.start**2),
+            (self.t, program.start[: len(self.t)] ** 2),
             (self.residual, residual),
             (self.loss, residual**2),
         )
         found = self.solver.createSol()
         for columns, values in parts:
-            for column, value in zip(columns, values.tolist(), strict=bool(columns)):
+            for column, value in zip(columns, values.tolist(), strict=True):
                 self.solver.setSolVal(found, column, value)
         for column, value in self.helpers:
             self.solver.setSolVal(found, column, value)
