@@ -1,0 +1,209 @@
+"""Which solvers there are, which of them are installed, and what they can do."""
+
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Protocol
+
+from cardqp._typing import FloatArray
+from cardqp.backends.claim import Claim
+from cardqp.backends.cvxpy import FORMULATIONS as OF_CVXPY
+from cardqp.backends.cvxpy import Cvxpy
+from cardqp.backends.dialects import DIALECTS
+from cardqp.backends.gurobi import Gurobi
+from cardqp.backends.program import FORMULATIONS, Formulation
+from cardqp.backends.scip import Scip
+from cardqp.exceptions import ParameterError
+from cardqp.problem import SparseQP
+
+NAMES = ("scip", "gurobi", *(f"cvxpy:{name}" for name in DIALECTS))
+
+LINEAR_ONLY = ("HIGHS", "SCIPY", "GLPK_MI", "CBC")
+"""Solvers whose mixed-integer programs are linear."""
+
+_LICENCES = {
+    "SCIP": "free",
+    "GUROBI": "commercial; without a licence 200 columns where anything is quadratic",
+    "COPT": "commercial; without a licence small problems only",
+    "MOSEK": "commercial; does not start without a licence",
+    "CPLEX": "commercial; without a licence 1000 columns and 1000 rows",
+    "XPRESS": "commercial; without a licence 200 rows and columns together",
+}
+_WARM = ("GUROBI", "XPRESS")
+"""Solvers that CVXPY hands a start to."""
+
+
+class Backend(Protocol):
+    """A solver of mixed-integer programs that takes any problem."""
+
+    def solve(
+        self,
+        problem: SparseQP,
+        *,
+        gap: float,
+        time_limit: float | None,
+        start: FloatArray | None,
+        threads: int,
+    ) -> Claim:
+        """Solve a problem to a relative gap, as far as time allows.
+
+        Parameters
+        ----------
+        problem : SparseQP
+            Any problem.
+        gap : float
+            The relative gap to stop at.
+        time_limit : float or None
+            Seconds.
+        start : (n,) array or None
+            A point whose support is a good guess.
+        threads : int
+            How many threads the solver may use, if it can.
+
+        Raises
+        ------
+        BackendNotFoundError
+            When a package is missing.
+        BackendError
+            When the solver fails, or its licence does not allow the problem.
+        ParameterError
+            When it does not know its parameters, or bounds cannot be proved.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class BackendInfo:
+    """What is known of a solver without starting it.
+
+    Attributes
+    ----------
+    name : str
+        What :func:`find` knows it by.
+    package : str
+        The package that it comes in.
+    version : str or None
+        The package's version; None if it is not installed.
+    licence : str
+        What it costs, or how large problems may be without a licence.
+    formulations : tuple of str
+        The ways of switching variables off that it has.
+    supports : tuple of str
+        What it makes use of, and what it gives back.
+    install : str
+        The command that installs it.
+    """
+
+    name: str
+    package: str
+    version: str | None
+    licence: str
+    formulations: tuple[Formulation, ...]
+    supports: tuple[str, ...]
+    install: str
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the package is there; it is not tried out."""
+        return self.version is not None
+
+
+def find(name: str) -> Backend:
+    """The solver with a name, with its usual settings.
+
+    Parameters
+    ----------
+    name : str
+        ``"scip"``, ``"gurobi"``, or ``"cvxpy:NAME"`` with ``NAME`` one of ``SCIP``,
+        ``GUROBI``, ``COPT``, ``MOSEK``, ``CPLEX`` and ``XPRESS``, in any case.
+
+    Raises
+    ------
+    ParameterError
+        When there is no such solver, or it cannot solve such problems.
+
+    Examples
+    --------
+    >>> find("scip")
+    Scip(formulation='perspective', parameters={})
+    """
+    direct: dict[str, type[Scip] | type[Gurobi]] = {"scip": Scip, "gurobi": Gurobi}
+    if name.lower() in direct:
+        return direct[name.lower()]()
+    prefix, _, solver = name.upper().rpartition(":")
+    if prefix in ("", "CVXPY") and solver in LINEAR_ONLY:
+        raise ParameterError(
+            f"`name` must be a solver with quadratic mixed-integer programs: those of "
+            f'{solver} are linear; use "scip", which is free.'
+        )
+    if prefix == "CVXPY" and solver in DIALECTS:
+        return Cvxpy(solver)
+    raise ParameterError(f"`name` must be one of {', '.join(NAMES)}: it is {name!r}.")
+
+
+def installed() -> list[BackendInfo]:
+    """What there is: SCIP, Gurobi, CVXPY, and the solvers that CVXPY would find.
+
+    Nothing is imported, so that a package that is broken does no harm here.
+
+    Examples
+    --------
+    >>> [info.name for info in installed()][:3]
+    ['scip', 'gurobi', 'cvxpy']
+    """
+    own = ("gap", "time limit", "warm start", "bound")
+    found = [
+        BackendInfo(
+            "scip",
+            "pyscipopt",
+            _version("pyscipopt"),
+            _LICENCES["SCIP"],
+            FORMULATIONS,
+            own,
+            "pip install 'cardqp[scip]'",
+        ),
+        BackendInfo(
+            "gurobi",
+            "gurobipy",
+            _version("gurobipy"),
+            _LICENCES["GUROBI"],
+            FORMULATIONS,
+            (*own, "threads"),
+            "pip install 'cardqp[gurobi]'",
+        ),
+        BackendInfo(
+            "cvxpy",
+            "cvxpy",
+            _version("cvxpy"),
+            "free; opens the solvers below, each with a licence of its own",
+            OF_CVXPY,
+            (),
+            "pip install 'cardqp[cvxpy]'",
+        ),
+    ]
+    if found[-1].is_installed:
+        behind = (_behind_cvxpy(name) for name in DIALECTS)
+        found += [info for info in behind if info.is_installed]
+    return found
+
+
+def _behind_cvxpy(solver: str) -> BackendInfo:
+    dialect = DIALECTS[solver]
+    supports = ["gap", "time limit"]
+    supports += ["warm start"] if solver in _WARM else []
+    supports += ["bound"] if dialect.bound is not None else []
+    supports += ["threads"] if dialect.threads is not None else []
+    return BackendInfo(
+        f"cvxpy:{solver}",
+        dialect.package,
+        _version(dialect.package),
+        _LICENCES[solver],
+        OF_CVXPY,
+        tuple(supports),
+        f"pip install 'cardqp[cvxpy]' {dialect.package}",
+    )
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package) or "unknown"
+    except (metadata.PackageNotFoundError, KeyError, OSError, ValueError):
+        return None

@@ -1,0 +1,54 @@
+"""What another solver says about a problem."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from cardqp._typing import FloatArray
+
+
+class ClaimStatus(Enum):
+    """How a solver ended, in its own judgement."""
+
+    OPTIMAL = "the solver says that its point is optimal to the gap asked for"
+    FEASIBLE = "the solver has a point and says nothing about its optimality"
+    INFEASIBLE = "the solver says that no point meets the constraints"
+    UNKNOWN = "the solver stopped without a point and without a proof"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Claim:
+    """What another solver says; nothing in it is proved by this library.
+
+    Attributes
+    ----------
+    solver : str
+        Its name and version.
+    status : ClaimStatus
+        How it ended.
+    x : (n,) array or None
+        Its point in the problem's units, exactly zero where it is switched off and
+        otherwise as the solver gave it: feasible to the solver's tolerances only.
+    objective : float
+        The solver's own value of its point, constant included; infinite without one.
+    bound : float
+        Its lower bound, constant included; ``-inf`` if it gives none, and ``inf`` if
+        it says that there is no point.
+    gap : float
+        Their relative difference as in :mod:`cardqp.gap`; infinite without either.
+    seconds : float
+        From the call to the answer, writing the program included.
+    n_nodes : int
+        Branches that it processed, 0 if it does not say.
+    message : str
+        The solver's own word for how it ended.
+    """
+
+    solver: str
+    status: ClaimStatus
+    x: FloatArray | None
+    objective: float
+    bound: float
+    gap: float
+    seconds: float
+    n_nodes: int
+    message: str

@@ -1,0 +1,137 @@
+"""What adapters share: a task, an outcome, and the claim that it amounts to."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from cardqp._typing import FloatArray
+from cardqp.backends.build import build
+from cardqp.backends.claim import Claim, ClaimStatus
+from cardqp.backends.program import FORMULATIONS, Formulation, Program
+from cardqp.exceptions import ParameterError
+from cardqp.gap import relative_gap
+from cardqp.problem import SparseQP
+
+Parameters = Mapping[str, object]
+"""A solver's own parameters, by its own names."""
+
+INFINITE = 1e19
+"""Numbers beyond this are a solver's way of writing infinity."""
+
+LEAST_TIME = 1e-3
+"""Seconds that a solver gets in any case; some take zero for no limit."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A program, how far to solve it, until when, and with what."""
+
+    program: Program
+    gap: float
+    deadline: float
+    threads: int
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What is left of the time limit, if there is one; never nothing."""
+        if self.deadline == np.inf:
+            return None
+        return max(self.deadline - time.perf_counter(), LEAST_TIME)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """How a solver ended, in the program's units.
+
+    Attributes
+    ----------
+    status : ClaimStatus
+        ``UNKNOWN`` wherever the solver claims neither optimality nor infeasibility; it
+        becomes ``FEASIBLE`` if there is a point.
+    message : str
+        The solver's own word.
+    y, z : arrays or None
+        Its point and switches.
+    objective, bound : float
+        Of the point, and of all points.
+    n_nodes : int
+        Branches.
+    """
+
+    status: ClaimStatus
+    message: str
+    y: FloatArray | None = None
+    z: FloatArray | None = None
+    objective: float = np.inf
+    bound: float = -np.inf
+    n_nodes: int = 0
+
+
+def run(
+    optimise: Callable[[Task], Outcome],
+    solver: str,
+    problem: SparseQP,
+    formulation: Formulation,
+    *,
+    gap: float,
+    time_limit: float | None,
+    start: FloatArray | None,
+    threads: int,
+    has_indicators: bool = True,
+) -> Claim:
+    """Build the program, have it solved, and say what came out in the problem's units.
+
+    Building counts as time, too.
+    """
+    begin = time.perf_counter()
+    program = build(problem, formulation, start, has_indicators=has_indicators)
+    blank = program.impossible_row
+    if blank is None:
+        deadline = begin + (np.inf if time_limit is None else time_limit)
+        outcome = optimise(Task(program, gap, deadline, threads))
+    else:
+        message = f"row {blank} has no variables and does not hold"
+        outcome = Outcome(ClaimStatus.INFEASIBLE, message)
+    return _claim(program, outcome, solver, time.perf_counter() - begin)
+
+
+def _claim(program: Program, outcome: Outcome, solver: str, seconds: float) -> Claim:
+    status, x, objective = outcome.status, None, np.inf
+    bound = outcome.bound / program.unit
+    if abs(outcome.bound) >= INFINITE or np.isnan(outcome.bound):
+        bound = -np.inf
+    if status is ClaimStatus.INFEASIBLE:
+        bound = np.inf
+    elif outcome.y is not None and outcome.z is not None:
+        x = program.point(outcome.y, outcome.z)
+        objective = outcome.objective / program.unit
+        if status is ClaimStatus.UNKNOWN:
+            status = ClaimStatus.FEASIBLE
+    elif status is ClaimStatus.OPTIMAL:
+        status = ClaimStatus.UNKNOWN
+    return Claim(
+        solver=solver,
+        status=status,
+        x=x,
+        objective=objective,
+        bound=bound,
+        gap=relative_gap(program.problem, x, objective, bound),
+        seconds=seconds,
+        n_nodes=outcome.n_nodes,
+        message=outcome.message,
+    )
+
+
+def check_formulation(
+    solver: str,
+    formulation: str,
+    known: tuple[Formulation, ...] = FORMULATIONS,
+) -> None:
+    """Refuse a formulation that a solver, or everyone, does not have."""
+    if formulation not in known:
+        names = ", ".join(f'"{name}"' for name in known)
+        raise ParameterError(
+            f"`formulation` must be one of {names} for {solver}: it is {formulation!r}."
+        )
