@@ -41,8 +41,8 @@ def methods(step_size: float = 4e-3) -> dict[str, Method]:
             max_iter=500, window=50, step_size=step_size, early_stop=False
         ),
         "safe screening": cardqp.PerspectiveScreening(),
+        "warm start, replies": cardqp.WarmStart("best-response"),
         "warm start": cardqp.WarmStart(),
-        "warm start, subgradient": cardqp.WarmStart("subgradient"),
         "Beck-Hallak 7": cardqp.BeckHallak(),
         "Beck-Hallak 6": cardqp.BeckHallak(full=False),
         "block decomposition": cardqp.BlockDecomposition(),

@@ -25,7 +25,7 @@ from tests.test_pipeline import slack
 FUNCTIONS = {
     "safe screening": safe_screen,
     "warm start": warm_start,
-    "warm start, subgradient": lambda problem: warm_start(problem, "subgradient"),
+    "warm start, best response": lambda problem: warm_start(problem, "best-response"),
     "full exchanges": beck_hallak,
     "cheap exchanges": lambda problem: beck_hallak(problem, full=False),
     "blocks": lambda problem: block_decomposition(problem, seed=3),
@@ -87,7 +87,7 @@ def regression(**settings):
     [
         ("safe-screening", ["screening", "search"]),
         ("warm-start", ["screening", "reduced", "bound"]),
-        (WarmStart("subgradient"), ["screening", "reduced", "bound"]),
+        (WarmStart("best-response"), ["screening", "reduced", "bound"]),
         ("beck-hallak", ["descent", "bound"]),
         (BeckHallak(full=False), ["descent", "bound"]),
         ("block-decomposition", ["descent", "bound"]),
@@ -126,7 +126,7 @@ def test_start_is_used_by_direct_methods():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: WarmStart("magic"), "`variant` must be best-response or subgradient"),
+        (lambda: WarmStart("magic"), "`variant` must be subgradient or best-response"),
         (lambda: WarmStart(max_iter=0), "`max_iter` must be an integer, at least 1"),
         (lambda: WarmStart(window=0), "`window` must be an integer, at least 1"),
         (lambda: BeckHallak(max_iter=0), "`max_iter` must be an integer, at least 1"),

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from cardqp import backends as backends
+    from cardqp import methods as methods
     from cardqp import models as models
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
@@ -82,7 +84,7 @@ _HOME = {
     "warm_start": "cardqp.screening.warm_start",
 }
 
-_MODULES = ("models",)
+_MODULES = ("backends", "methods", "models")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 

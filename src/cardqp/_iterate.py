@@ -31,6 +31,7 @@ class Stop(Enum):
     INFEASIBLE = "no point meets the constraints"
     LOCAL_OPTIMUM = "no single exchange improves the support"
     SETTLED = "the objective has settled"
+    BACKEND = "the other solver gave up before it had an answer"
     COMPLETED = "the method ran to its end"
 
     @property
@@ -41,6 +42,7 @@ class Stop(Enum):
             Stop.TIME_LIMIT,
             Stop.CALLBACK,
             Stop.INTERRUPTED,
+            Stop.BACKEND,
         )
 
 
@@ -109,6 +111,13 @@ class Watch:
     def seconds(self) -> float:
         """Time since the start."""
         return time.perf_counter() - self.started
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Time until the limit, if there is one."""
+        if self.time_limit is None:
+            return None
+        return max(self.time_limit - self.seconds, 0.0)
 
     @property
     def is_over(self) -> bool:

@@ -25,3 +25,8 @@ def relative_gap(
         return 0.0
     unit = gap_unit(problem, x, objective)
     return difference / unit if unit > 0 else np.inf
+
+
+def finite(value: float) -> float | None:
+    """A number for JSON, which has no infinities."""
+    return float(value) if np.isfinite(value) else None

@@ -2,22 +2,32 @@
 
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from typing import get_args
 
 import numpy as np
 
 from cardqp import _validation as check
-from cardqp._iterate import Callback, Watch
+from cardqp._iterate import Callback, Stop, Watch
 from cardqp._typing import ArrayLike, FloatArray
+from cardqp.backends.catalogue import Backend, find
 from cardqp.certificate import Certificate
-from cardqp.claims import conclude
+from cardqp.conclusion import conclude
 from cardqp.convex.support_qp import fit_support
 from cardqp.exact.branch_and_bound import PROOF_MEMORY, BranchAndBound
 from cardqp.exact.resume import replant
 from cardqp.exact.warm_up import load_for
 from cardqp.exceptions import ParameterError, ProblemError
-from cardqp.methods import Exact, Method, MethodName, prepare, resolve, uses_level
+from cardqp.methods import (
+    DirectMethod,
+    Exact,
+    Method,
+    MethodName,
+    prepare,
+    resolve,
+    uses_level,
+)
 from cardqp.problem import SparseQP
-from cardqp.run import Run, explore, search
+from cardqp.run import Run, ask, explore, search
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum
 
@@ -37,6 +47,7 @@ def solve(
     resume: Solution | None = None,
     proof_memory: float = PROOF_MEMORY,
     optimise_split: bool = True,
+    backend: str | Backend | None = None,
 ) -> Solution:
     """Find a good sparse point and prove how good it is.
 
@@ -84,6 +95,12 @@ def solve(
         Whether the search may look for a better split of ``Q`` if its root is loose.
         That takes longer than a small tree.  It can be done without where a good
         diagonal is in the ridge already: see :meth:`SparseQP.move_to_ridge`.
+    backend : str or backend with its settings, optional
+        Another solver for the reduced problem, or the whole one if nothing is reduced:
+        ``"scip"``, ``"gurobi"``, ``"cvxpy:NAME"``, or for instance
+        ``cardqp.backends.Scip(formulation="sos1")``.  Its support is fitted and checked
+        here; what it says about optimality is the solution's ``claim``, while
+        ``lower_bound`` is what the relaxation proves.
 
     Returns
     -------
@@ -103,6 +120,8 @@ def solve(
     _check_level(chosen, level)
     check.at_least("gap", gap, 0.0)
     _check_limits(node_limit, threads, proof_memory)
+    solver = find(backend) if isinstance(backend, str) else backend
+    _check_backend(solver, chosen, resume)
     if resume is not None:
         _check_resume(resume, chosen)
     load_for(problem)
@@ -116,12 +135,14 @@ def solve(
             with_estimate=callback is not None,
             optimise_split=optimise_split,
         )
-        run = Run(problem, gap, watch, branching, threads)
+        run = Run(problem, gap, watch, branching, threads, solver)
         if resume is not None:
             return _resume(run, resume)
         guess = None if start is None else check.vector("start", start, problem.n)
         if guess is not None:
             _offer_start(run, guess)
+        if solver is not None:
+            return _delegate(run, solver, chosen, level, spectrum)
         is_partial = prepare(run, chosen, guess, level, spectrum)
         # Without a feasible point there is nothing to bound: search for one everywhere.
         is_heuristic = is_partial and run.x is not None
@@ -130,6 +151,29 @@ def solve(
         if not is_heuristic:
             run.offer(tree.best.x)
         return conclude(run, tree, stop)
+
+
+def _delegate(
+    run: Run,
+    backend: Backend,
+    method: Method,
+    level: int | None,
+    known: Spectrum | None,
+) -> Solution:
+    """Leave the search to another solver; the bound is ours, and taken first.
+
+    A point that is met on the way to the bound is not used: the answer is the solver's.
+    """
+    tree, _ = search(run, run.problem, "bound", None, root_only=True)
+    if tree.lower_bound == np.inf:
+        return conclude(run, tree, Stop.INFEASIBLE)
+    is_partial = prepare(run, method, None, level, known)
+    stop = Stop.COMPLETED
+    if not is_partial or run.x is None:
+        run.claim, x = ask(run, backend, run.problem, "search", run.x)
+        run.offer(x)
+        stop = Stop.COMPLETED if run.claim.is_final else Stop.BACKEND
+    return conclude(run, tree, stop)
 
 
 def _offer_start(run: Run, start: FloatArray) -> None:
@@ -147,6 +191,25 @@ def _check_limits(node_limit: int | None, threads: int, proof_memory: float) -> 
     check.count("threads", threads)
     if node_limit is not None:
         check.count("node_limit", node_limit)
+
+
+def _check_backend(
+    backend: Backend | None, method: Method, resume: Solution | None
+) -> None:
+    if backend is None:
+        return
+    if not callable(getattr(backend, "solve", None)):
+        raise ParameterError(
+            f"`backend` must be a name or a solver of cardqp.backends: it is "
+            f"{backend!r}."
+        )
+    if resume is not None:
+        raise ParameterError("`backend` must be None where a search is resumed.")
+    if isinstance(method, get_args(DirectMethod)):
+        raise ParameterError(
+            "`backend` is for methods that end in a search: beck-hallak and "
+            "block-decomposition do not."
+        )
 
 
 def _check_level(method: Method, level: int | None) -> None:

@@ -9,6 +9,9 @@ import numpy as np
 
 from cardqp._iterate import Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
+from cardqp.backends.catalogue import Backend
+from cardqp.backends.claim import Claim
+from cardqp.convex.support_qp import fit_support
 from cardqp.exact.branch_and_bound import BranchAndBound
 from cardqp.exact.tree import Tree
 from cardqp.exact.warm_up import load_tree_for
@@ -29,8 +32,10 @@ class Run:
     watch: Watch
     search: BranchAndBound = field(default_factory=BranchAndBound)
     threads: int = 1
+    backend: Backend | None = None
     stages: list[Stage] = field(default_factory=list)
     x: FloatArray | None = None
+    claim: Claim | None = None
 
     def stage(
         self,
@@ -63,9 +68,52 @@ def solve_reduced(run: Run, candidates: IntArray) -> None:
         return
     reduced = run.problem.restrict(candidates)
     start = None if run.x is None else run.x[candidates]
-    tree, _ = search(run, reduced, "reduced", start)
-    if tree.best.x is not None:
-        run.offer(lift(tree.best.x, candidates, run.problem.n))
+    if run.backend is not None:
+        _, x = ask(run, run.backend, reduced, "reduced", start)
+    else:
+        x = search(run, reduced, "reduced", start)[0].best.x
+    if x is not None:
+        run.offer(lift(x, candidates, run.problem.n))
+
+
+def ask(
+    run: Run,
+    backend: Backend,
+    problem: SparseQP,
+    name: str,
+    start: FloatArray | None,
+) -> tuple[Claim, FloatArray | None]:
+    """Let another solver work on a problem as one stage.
+
+    Returns
+    -------
+    claim : Claim
+        What it says.
+    x : array or None
+        The best point on its support, fitted and checked here; None if that support is
+        not feasible.
+    """
+
+    def work() -> tuple[Claim, FloatArray | None]:
+        claim = backend.solve(
+            problem,
+            gap=run.gap,
+            time_limit=run.watch.seconds_left,
+            start=start,
+            threads=run.threads,
+        )
+        if claim.x is None:
+            return claim, None
+        return claim, fit_support(problem, problem.support_of(claim.x)).x
+
+    def summary(answer: tuple[Claim, FloatArray | None]) -> tuple[int, str]:
+        claim, x = answer
+        text = f"{claim.solver}: {claim.message}, bound {claim.bound:.6g}"
+        if claim.x is not None and x is None:
+            text += ", its point is not feasible"
+        return problem.n if x is None else int(np.count_nonzero(x)), text
+
+    return run.stage(name, work, problem.n, summary)
 
 
 def search(

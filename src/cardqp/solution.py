@@ -13,11 +13,12 @@ from cardqp import _validation as check
 from cardqp import storage
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
+from cardqp.backends.claim import Claim
 from cardqp.certificate import Certificate
 from cardqp.certificate.archive import from_arrays, to_arrays
 from cardqp.exceptions import NotSolvedError, ProblemError
 from cardqp.feasibility import Feasibility
-from cardqp.gap import relative_gap
+from cardqp.gap import finite, gap_unit, relative_gap
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
 
@@ -34,6 +35,10 @@ _STAGE = ("name", "seconds", "size_before", "size_after", "detail")
 SLACK = 1e-12
 """A recomputed number may differ this much, relative to its terms, when sums are taken
 in another order."""
+
+CLAIM_SLACK = 1e-5
+"""How far, relatively, another solver's bound may be above an objective: its points
+meet constraints to tolerances of its own."""
 
 
 class Status(Enum):
@@ -124,6 +129,9 @@ class Solution:
         The gap at which the solution may be called optimal.
     problem : SparseQP
         What was solved.
+    claim : Claim or None
+        What another solver says about the problem, if one was asked; it is not proved
+        here, and not stored by :meth:`save`.
     """
 
     x: FloatArray | None
@@ -138,6 +146,7 @@ class Solution:
     n_nodes: int
     tolerance: float
     problem: SparseQP
+    claim: Claim | None = None
 
     @property
     def seconds(self) -> float:
@@ -189,6 +198,7 @@ class Solution:
         complaints = (
             *self._complaints_about_x(objective, feasibility),
             *self._complaints_about_bound(lower, gap),
+            *self._complaints_about_claim(objective),
         )
         return Verification(objective, lower, gap, feasibility, complaints)
 
@@ -218,6 +228,18 @@ class Solution:
             yield f"the gap is {gap:.2e}, not within {self.tolerance:.2e}"
         if self.status is Status.INFEASIBLE and lower != np.inf:
             yield "the certificate does not prove infeasibility"
+
+    def _complaints_about_claim(self, objective: float) -> Iterator[str]:
+        """Where this point contradicts what another solver says."""
+        claim = self.claim
+        if claim is None or self.x is None:
+            return
+        unit = gap_unit(self.problem, self.x, objective)
+        if claim.bound > objective + CLAIM_SLACK * unit:
+            yield (
+                f"{claim.solver} says that nothing is below {claim.bound}, but x has "
+                f"the objective {objective}"
+            )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the solution and its certificate to a ``.npz`` archive.
@@ -278,12 +300,13 @@ class Solution:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, for JSON; infinities become None."""
         values = np.zeros(0) if self.x is None else self.x[self.support]
-        return {
+        claim = {} if self.claim is None else {"claim": self.claim.to_dict()}
+        return claim | {
             "status": self.status.name,
             "stop": self.stop.name,
-            "objective": _finite(self.objective),
-            "lower_bound": _finite(self.lower_bound),
-            "gap": _finite(self.gap),
+            "objective": finite(self.objective),
+            "lower_bound": finite(self.lower_bound),
+            "gap": finite(self.gap),
             "support": [int(j) for j in self.support],
             "names": list(self.names),
             "values": [float(v) for v in values],
@@ -307,7 +330,3 @@ class Solution:
             f"lower_bound={self.lower_bound:.6g}, gap={self.gap:.2e}, "
             f"support={self.support.tolist()})"
         )
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -44,7 +44,7 @@ def next_support(X, y, support, eta, s):
 @pytest.mark.parametrize("seed", range(4))
 def test_best_response_is_the_method_in_sample_space(seed):
     data, problem = regression(correlation=0.95, seed=seed)
-    supports = warm_start(problem).trace.supports
+    supports = warm_start(problem, "best-response").trace.supports
     assert len(supports) > 2
     assert np.array_equal(
         supports[0], np.sort(np.argsort(-np.abs(data.X.T @ data.y))[:5])
@@ -65,7 +65,10 @@ def test_gram_and_factor_give_the_same_supports():
 
 def test_whole_form_is_the_highest_level():
     _, problem = regression(correlation=0.95)
-    whole, highest = warm_start(problem), best_response(problem, problem.n)
+    whole, highest = (
+        warm_start(problem, "best-response"),
+        best_response(problem, problem.n),
+    )
     assert len(whole.trace.supports) == len(highest.trace.supports)
     for one, other in zip(whole.trace.supports, highest.trace.supports, strict=True):
         assert np.array_equal(one, other)
@@ -73,15 +76,15 @@ def test_whole_form_is_the_highest_level():
 
 def test_subgradient_comes_close_to_the_relaxation():
     _, problem = regression(correlation=0.9)
-    found, exact = warm_start(problem, "subgradient"), solve(problem)
-    loose = warm_start(problem)
+    found, exact = warm_start(problem), solve(problem)
+    loose = warm_start(problem, "best-response")
     assert loose.lower_bound < found.lower_bound
     assert exact.objective - found.lower_bound <= 0.2 * exact.objective
 
 
 def test_pool_holds_the_best_support_ever_visited():
     _, problem = regression(correlation=0.95)
-    found = warm_start(problem, "subgradient", window=1)
+    found = warm_start(problem, window=1)
     values = [
         solve(problem.restrict(support)).objective
         for support in {s.tobytes(): s for s in found.trace.supports}.values()
@@ -91,9 +94,9 @@ def test_pool_holds_the_best_support_ever_visited():
 
 def test_limits():
     _, problem = regression(correlation=0.95)
-    assert warm_start(problem, "subgradient", max_iter=7).n_iter == 7
-    assert warm_start(problem, max_iter=1).stop is Stop.MAX_ITER
+    assert warm_start(problem, max_iter=7).n_iter == 7
+    assert warm_start(problem, "best-response", max_iter=1).stop is Stop.MAX_ITER
     assert warm_start(problem, time_limit=0.0).stop is Stop.TIME_LIMIT
-    wide = warm_start(problem, "subgradient", window=200)
-    narrow = warm_start(problem, "subgradient", window=1)
+    wide = warm_start(problem, window=200)
+    narrow = warm_start(problem, window=1)
     assert len(narrow.candidates) == 5 < len(wide.candidates)

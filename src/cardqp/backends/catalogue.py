@@ -131,12 +131,14 @@ def find(name: str) -> Backend:
     prefix, _, solver = name.upper().rpartition(":")
     if prefix in ("", "CVXPY") and solver in LINEAR_ONLY:
         raise ParameterError(
-            f"`name` must be a solver with quadratic mixed-integer programs: those of "
-            f'{solver} are linear; use "scip", which is free.'
+            "`backend` must be a solver with quadratic mixed-integer programs: those "
+            f'of {solver} are linear; use "scip", which is free.'
         )
     if prefix == "CVXPY" and solver in DIALECTS:
         return Cvxpy(solver)
-    raise ParameterError(f"`name` must be one of {', '.join(NAMES)}: it is {name!r}.")
+    raise ParameterError(
+        f"`backend` must be one of {', '.join(NAMES)}: it is {name!r}."
+    )
 
 
 def installed() -> list[BackendInfo]:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from cardqp._typing import FloatArray
+from cardqp.gap import finite
 
 
 class ClaimStatus(Enum):
@@ -52,3 +54,20 @@ class Claim:
     seconds: float
     n_nodes: int
     message: str
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the solver was done, in its own judgement."""
+        return self.status in (ClaimStatus.OPTIMAL, ClaimStatus.INFEASIBLE)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings without the point, for JSON."""
+        numbers = ("objective", "bound", "gap")
+        return {
+            "solver": self.solver,
+            "status": self.status.name,
+            **{name: finite(getattr(self, name)) for name in numbers},
+            "seconds": self.seconds,
+            "n_nodes": self.n_nodes,
+            "message": self.message,
+        }

@@ -3,11 +3,13 @@
 import argparse
 import json
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 
+from cardqp.backends import Backend, find, installed
 from cardqp.cli.main import INFEASIBLE, REFUTED, SOLVED, STOPPED_EARLY, UNKNOWN
 from cardqp.cli.progress import ProgressLine
-from cardqp.cli.report import solution_table
+from cardqp.cli.report import backend_table, solution_table
 from cardqp.cli.tables import read_regression
 from cardqp.exceptions import BackendNotFoundError, ParameterError, ProblemError
 from cardqp.ladder import hierarchy
@@ -21,7 +23,12 @@ PICTURES = (".png", ".pdf", ".svg")
 
 def run(options: argparse.Namespace) -> int:
     """Run the chosen command."""
-    commands = {"demo": demo, "solve": solve_file, "verify": verify_file}
+    commands = {
+        "demo": demo,
+        "solve": solve_file,
+        "verify": verify_file,
+        "backends": list_backends,
+    }
     return commands[options.command](options)
 
 
@@ -31,7 +38,7 @@ def solve_file(options: argparse.Namespace) -> int:
         _check_folder("--save", options.save)
     problem = _load(options)
     resume = options.resume and Solution.load(options.resume, problem)
-    solution = _solve(problem, options, resume)
+    solution = _solve(problem, options, resume, _backend(options))
     if options.save is not None:
         solution.save(options.save)
     _show(solution, options)
@@ -54,11 +61,21 @@ def verify_file(options: argparse.Namespace) -> int:
     return SOLVED if found.ok else REFUTED
 
 
+def list_backends(options: argparse.Namespace) -> int:
+    """``cardqp backends``."""
+    found = installed()
+    if options.json:
+        print(json.dumps([asdict(info) for info in found], indent=2))
+    else:
+        print(backend_table(found))
+    return SOLVED
+
+
 def demo(options: argparse.Namespace) -> int:
     """``cardqp demo``: the main job on data that comes with scikit-learn."""
     _check_picture(options.output)
     problem = diabetes_problem()
-    solution = _solve(problem, options, None)
+    solution = _solve(problem, options)
     _show(solution, options)
     with ProgressLine(sys.stderr, quiet=options.json) as progress:
         steps = hierarchy(problem, time_limit=options.time_limit, callback=progress)
@@ -131,8 +148,23 @@ def _load(options: argparse.Namespace) -> SparseQP:
     raise ProblemError(f"`file` must end in .npz or .csv: it is {options.file}.")
 
 
+def _backend(options: argparse.Namespace) -> Backend | None:
+    """The other solver that was asked for, with its settings."""
+    if options.backend is None:
+        if options.formulation is not None:
+            raise ParameterError("`--formulation` is for another solver: `--backend`.")
+        return None
+    backend = find(options.backend)
+    if options.formulation is None:
+        return backend
+    return replace(backend, formulation=options.formulation)
+
+
 def _solve(
-    problem: SparseQP, options: argparse.Namespace, resume: Solution | None
+    problem: SparseQP,
+    options: argparse.Namespace,
+    resume: Solution | None = None,
+    backend: Backend | None = None,
 ) -> Solution:
     with ProgressLine(sys.stderr, quiet=options.json) as progress:
         return solve(
@@ -145,6 +177,7 @@ def _solve(
             threads=options.threads,
             callback=progress if progress.active else None,
             resume=resume,
+            backend=backend,
         )
 
 

@@ -46,6 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_solve(commands)
     _add_verify(commands)
+    _add_backends(commands)
     return parser
 
 
@@ -86,6 +87,17 @@ def _add_solve(commands: Commands) -> None:
         "--resume", metavar="NPZ", help="go on with a solution stored by --save"
     )
     _add_solver_options(solve)
+    other = solve.add_argument_group("another solver for the search")
+    other.add_argument(
+        "--backend",
+        metavar="NAME",
+        help="scip, gurobi or cvxpy:NAME; see `cardqp backends`",
+    )
+    other.add_argument(
+        "--formulation",
+        choices=["perspective", "sos1", "indicator", "big-m"],
+        help="how it switches variables off (default: perspective)",
+    )
 
 
 def _add_verify(commands: Commands) -> None:
@@ -95,6 +107,13 @@ def _add_verify(commands: Commands) -> None:
     verify.add_argument("file", help=".npz problem")
     verify.add_argument("solution", help=".npz solution, written by solve --save")
     _add_threads(verify)
+
+
+def _add_backends(commands: Commands) -> None:
+    backends = commands.add_parser(
+        "backends", help="list other solvers: which are installed, what they support"
+    )
+    backends.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _add_threads(parser: argparse.ArgumentParser) -> None:

@@ -1,5 +1,6 @@
 """A solution as text for people."""
 
+from cardqp.backends import BackendInfo, Claim
 from cardqp.solution import Solution, Status
 
 
@@ -12,6 +13,7 @@ def solution_table(solution: Solution) -> str:
         f"lower bound  {solution.lower_bound:.8g}",
         f"gap          {solution.gap:.2e}",
         f"branches     {solution.n_nodes}",
+        *_claim(solution.claim),
         "",
         *_variables(solution),
         "",
@@ -20,6 +22,35 @@ def solution_table(solution: Solution) -> str:
     if solution.status is not Status.OPTIMAL:
         lines += ["", f"advice: {solution.advice}"]
     return "\n".join(lines)
+
+
+def _claim(claim: Claim | None) -> list[str]:
+    """What another solver says."""
+    if claim is None:
+        return []
+    return [
+        f"claimed      {claim.status.name} by {claim.solver} ({claim.message}): bound "
+        f"{claim.bound:.8g}, gap {claim.gap:.2e}, not proved here"
+    ]
+
+
+def backend_table(found: list[BackendInfo]) -> str:
+    """Other solvers, a paragraph each."""
+    parts = []
+    for info in found:
+        state = f"{info.package} {info.version}"
+        if not info.is_installed:
+            state = f"not installed: {info.install}"
+        lines = [
+            f"{info.name}  ({state})",
+            f"  licence       {info.licence}",
+            f"  formulations  {', '.join(info.formulations)}",
+        ]
+        if info.supports:
+            lines.append(f"  supports      {', '.join(info.supports)}")
+        parts.append("\n".join(lines))
+    own = "cardqp's own branch and bound needs none of these."
+    return "\n\n".join([*parts, own])
 
 
 def _variables(solution: Solution) -> list[str]:

@@ -23,7 +23,7 @@ def conclude(run: Run, tree: Tree, stop: Stop) -> Solution:
     lower = min(tree.lower_bound, objective)
     gap = relative_gap(problem, x, objective, lower)
     status = Status.UNKNOWN if x is None else Status.FEASIBLE
-    claim = Solution(
+    solution = Solution(
         x=x,
         support=np.zeros(0, dtype=np.intp) if x is None else np.flatnonzero(x),
         objective=objective,
@@ -36,8 +36,9 @@ def conclude(run: Run, tree: Tree, stop: Stop) -> Solution:
         n_nodes=tree.n_nodes,
         tolerance=run.gap,
         problem=problem,
+        claim=run.claim,
     )
-    return _claim_more(claim, run.threads)
+    return _claim_more(solution, run.threads)
 
 
 def _claim_more(solution: Solution, threads: int) -> Solution:
