@@ -112,8 +112,8 @@ def test_settings_in_each_dialect(solver, monkeypatch):
     assert dialect.threads is None or inner[dialect.threads] == 1
 
 
+@pytest.mark.usefixtures("gurobipy")
 def test_gurobi_gets_the_start():
-    pytest.importorskip("gurobipy", reason="gurobipy is not installed")
     problem = hard_problem(15)
     limits = {"NodeLimit": 0, "Heuristics": 0, "SolutionLimit": 1}
     first = Cvxpy("GUROBI", "big-m", parameters=limits)
