@@ -26,11 +26,6 @@ def test_unknown_formulations():
 
 
 @pytest.fixture
-def gurobipy():
-    return pytest.importorskip("gurobipy", reason="gurobipy is not installed")
-
-
-@pytest.fixture
 def is_restricted(gurobipy):
     """Whether there is no licence but the one that comes with the package."""
     with (

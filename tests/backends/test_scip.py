@@ -28,7 +28,7 @@ def test_the_perspective_agrees_with_enumeration(kind, seed):
     assert_agrees(Scip().solve(problem, **QUICKLY), problem, optimum)
 
 
-OTHERS = [(kind, "sos1") for kind in KINDS]
+OTHERS = [(kind, "sos1") for kind in KINDS[::2]]
 OTHERS += [(kind, "big-m") for kind in KINDS[1::2]]
 OTHERS += [(kind, "indicator") for kind in KINDS[::3]]
 
@@ -148,13 +148,13 @@ def test_a_time_limit_leaves_the_best_point():
     claim = Scip().solve(problem, **QUICKLY | {"time_limit": 1.0})
     assert claim.status is ClaimStatus.FEASIBLE
     assert claim.message == "timelimit"
-    assert claim.seconds < 4.0
+    assert claim.seconds < 10.0
     assert claim.bound < claim.objective
     assert 0 < claim.gap < np.inf
 
 
 def test_no_time_for_a_point():
-    claim = Scip().solve(hard_problem(), **QUICKLY | {"time_limit": 1e-3})
+    claim = Scip(parameters={"limits/time": 0.0}).solve(hard_problem(), **QUICKLY)
     assert claim.status is ClaimStatus.UNKNOWN
     assert claim.x is None
     assert (claim.objective, claim.bound, claim.gap) == (np.inf, -np.inf, np.inf)

@@ -151,14 +151,17 @@ class _Model:
         yield off, 1.0 - self.program.start_switches[k]
 
     def _indicate(self, j: int) -> Iterator[tuple[Any, float]]:
-        """``z = 0`` implies ``y = 0``; the slacks that SCIP adds, and their starts."""
-        start = 0.0 if self.program.start is None else self.program.start[j]
-        z = self.z[self.program.switch[j]]
-        for sign in (1.0, -1.0):
-            row = self.solver.addConsIndicator(
-                sign * self.y[j] <= 0, z, activeone=False
-            )
-            yield self.solver.getSlackVarIndicator(row), max(sign * start, 0.0)
+        """``z = 0`` implies ``y = 0``; the slacks that SCIP adds, and their starts.
+
+        Some releases share one slack among all indicators of a switch.
+        """
+        program, k = self.program, self.program.switch[j]
+        reach = 0.0
+        if program.start is not None:
+            reach = float(np.abs(program.start[program.switch == k]).max())
+        for side in (self.y[j], -self.y[j]):
+            row = self.solver.addConsIndicator(side <= 0, self.z[k], activeone=False)
+            yield self.solver.getSlackVarIndicator(row), reach
 
     def _add_squares(self) -> None:
         program, add = self.program, self.solver.addCons
