@@ -106,7 +106,7 @@ class BackendInfo:
         return self.version is not None
 
 
-def find(name: str) -> Backend:
+def find(name: str) -> Scip | Gurobi | Cvxpy:
     """The solver with a name, with its usual settings.
 
     Parameters
