@@ -1,13 +1,11 @@
 """The instances of the exact benchmarks, by name."""
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
 from cardqp import SparseQP
-from cardqp.datasets import make_regression
+from cardqp.datasets import load_uci, make_regression
 
 Maker = Callable[[int], SparseQP]
 
@@ -49,55 +47,23 @@ SYNTHETIC: dict[str, Maker] = {
 }
 
 
-def _table(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Features and response of a UCI table, every column scaled to [0, 1]."""
-    import pandas as pd
-
-    folder = Path(os.environ["CARDQP_DATA"])
-    if name == "crime":
-        frame = pd.read_csv(folder / "communities_crime.csv.gz")
-        ignored = ["state", "county", "community", "communityname", "fold"]
-        frame = frame.drop(columns=ignored).dropna(axis=1)
-    else:
-        files = {
-            "superconductivity": "superconductivity.parquet",
-            "online news": "online_news_popularity.parquet",
-            "facebook": "facebook_comments_variant1.parquet",
-            "UJIndoor": "ujiindoorloc_train.parquet",
-        }
-        frame = pd.read_parquet(folder / files[name])
-    target = {
-        "superconductivity": "critical_temp",
-        "online news": "shares",
-        "crime": "ViolentCrimesPerPop",
-        "facebook": "target",
-        "UJIndoor": "LONGITUDE",
-    }[name]
-    features = frame.drop(columns=[target]).select_dtypes("number")
-    if name == "online news":
-        features = features.drop(columns=["timedelta"])
-    if name == "UJIndoor":
-        features = features[[c for c in features if c.startswith("WAP")]]
-    X, y = features.to_numpy(dtype=float), frame[target].to_numpy(dtype=float)
-    X = X[:, np.ptp(X, axis=0) > 0]
-    return (X - X.min(0)) / np.ptp(X, axis=0), (y - y.min()) / np.ptp(y)
-
-
 def uci(name: str) -> Maker:
     """A UCI table by the paper's convention: 70 % of the rows, eta = sqrt(N)."""
 
     def make(seed: int) -> SparseQP:
-        X, y = _table(name)
-        kept = int(0.7 * len(y))
-        rows = np.random.default_rng(seed).permutation(len(y))[:kept]
+        rows = load_uci(name).split(seed)
+        eta = np.sqrt(len(rows.y_train))
         return SparseQP.from_regression(
-            X[rows], y[rows], eta=np.sqrt(kept), sparsity=10
+            rows.X_train, rows.y_train, eta=eta, sparsity=10
         )
 
     return make
 
 
 UCI: dict[str, Maker] = {
-    name: uci(name)
-    for name in ("superconductivity", "online news", "crime", "facebook", "UJIndoor")
+    "superconductivity": uci("superconductivity"),
+    "online news": uci("online-news"),
+    "crime": uci("crime"),
+    "facebook": uci("facebook"),
+    "UJIndoor": uci("ujindoor"),
 }

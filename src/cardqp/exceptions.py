@@ -21,5 +21,9 @@ class BackendNotFoundError(CardQPError, ImportError):
     """An optional package is missing; the message says what to install."""
 
 
+class DataError(CardQPError, OSError):
+    """A data set is not there or its file is damaged; the message says what to do."""
+
+
 class NotSolvedError(CardQPError, RuntimeError):
     """Raised by ``Solution.raise_for_status`` when optimality is not proved."""
