@@ -172,10 +172,13 @@ def _undecided(tree: Tree) -> int:
     """Variables that may still be nonzero."""
     if not tree.is_rooted:
         return int(np.count_nonzero(~tree.view.choice.outside))
-    maybe = np.zeros(tree.view.problem.n, dtype=bool)
+    seen = np.zeros(tree.view.problem.n, dtype=bool)
     for node in (*tree.heap, *tree.stack):
-        maybe |= node.status >= 0
+        seen |= node.status >= 0
+    maybe = np.zeros(tree.problem.n, dtype=bool)
+    maybe[tree.view.indices[seen]] = True
+    # What no point can gain from by more than the gap may be nonzero in the best one.
     x = tree.best.x
     if x is not None:
-        maybe |= x[tree.view.indices] != 0
+        maybe |= x != 0
     return int(np.count_nonzero(maybe))

@@ -47,6 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_solve(commands)
     _add_verify(commands)
     _add_backends(commands)
+    _add_reproduce(commands)
     return parser
 
 
@@ -114,6 +115,42 @@ def _add_backends(commands: Commands) -> None:
         "backends", help="list other solvers: which are installed, what they support"
     )
     backends.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_reproduce(commands: Commands) -> None:
+    reproduce = commands.add_parser(
+        "reproduce", help="run the paper's evaluation again, table by table"
+    )
+    reproduce.add_argument(
+        "ids",
+        nargs="*",
+        default=["all"],
+        metavar="ID",
+        help="all (default), or some of fig1 fig2 tab1 tab2 tab3 tab4 tab8 fig4 tab5 "
+        "figA tab6 tab7",
+    )
+    reproduce.add_argument(
+        "--replications",
+        type=int,
+        metavar="R",
+        help="data sets for each cell, and twice as many splits of real data "
+        "(default: as in the paper)",
+    )
+    reproduce.add_argument(
+        "--jobs", type=int, default=1, metavar="J", help="processes (default: 1)"
+    )
+    reproduce.add_argument(
+        "--out",
+        default="reproduction",
+        metavar="DIR",
+        help="rows, tables, figures and report.html (default: %(default)s)",
+    )
+    reproduce.add_argument(
+        "--data", metavar="DIR", help="folder with the UCI files (default: download)"
+    )
+    reproduce.add_argument(
+        "--quick", action="store_true", help="small sizes, two replications"
+    )
 
 
 def _add_threads(parser: argparse.ArgumentParser) -> None:

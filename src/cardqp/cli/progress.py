@@ -2,39 +2,88 @@
 
 import math
 from collections.abc import Iterator
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from cardqp._iterate import Progress
+
+if TYPE_CHECKING:
+    from cardqp.reproduce.runner import State
 
 EVERY = 0.2
 """Seconds between two updates."""
 
 
-class ProgressLine:
-    """A callback that rewrites one line of a terminal; silent elsewhere."""
+class Line:
+    """One line of a terminal that is written again and again; silent elsewhere."""
 
     def __init__(self, stream: TextIO, *, quiet: bool = False) -> None:
         self.stream = stream
         self.active = not quiet and stream.isatty()
+        self.is_written = False
+
+    def write(self, text: str) -> None:
+        """Write the line anew."""
+        if self.active:
+            self.stream.write(f"\r\033[K{text}")
+            self.stream.flush()
+            self.is_written = True
+
+    def clear(self) -> None:
+        """Leave nothing behind."""
+        if self.is_written:
+            self.write("")
+
+
+class ProgressLine:
+    """A callback that tells how a computation goes."""
+
+    def __init__(self, stream: TextIO, *, quiet: bool = False) -> None:
+        self.line = Line(stream, quiet=quiet)
         self.last = 0.0
+
+    @property
+    def active(self) -> bool:
+        """Whether anybody can see it."""
+        return self.line.active
 
     def __call__(self, progress: Progress) -> None:
         """Show the progress, if the last line is old enough."""
-        if not self.active or progress.seconds - self.last < EVERY:
+        if progress.seconds - self.last < EVERY:
             return
         self.last = progress.seconds
-        self._write(", ".join(describe(progress)))
+        self.line.write(", ".join(describe(progress)))
 
     def __enter__(self) -> "ProgressLine":
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.active and self.last:
-            self._write("")
+        self.line.clear()
 
-    def _write(self, text: str) -> None:
-        self.stream.write(f"\r\033[K{text}")
-        self.stream.flush()
+
+class TaskLine:
+    """A watcher that tells how many tasks are done and how long the rest takes."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.line = Line(stream)
+
+    def __call__(self, state: "State") -> None:
+        """Show the state."""
+        text = f"{state.study}: {state.n_done} of {state.n_tasks} tasks done"
+        self.line.write(f"{text}, about {duration(state.seconds_left)} left")
+
+    def __enter__(self) -> "TaskLine":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.line.clear()
+
+
+def duration(seconds: float) -> str:
+    """A time that people can read."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 
 def describe(progress: Progress) -> Iterator[str]:

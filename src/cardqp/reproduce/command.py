@@ -1,0 +1,85 @@
+"""The command: which tables, where to, and how far it has come."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cardqp import _validation as check
+from cardqp.reproduce.config import IDS, load_exhibit, with_replications
+from cardqp.reproduce.report import Section, write_report
+from cardqp.reproduce.runner import Watcher, run_studies
+from cardqp.reproduce.store import Store, locked
+
+
+def reproduce(
+    ids: Sequence[str] = ("all",),
+    *,
+    out: str | Path = "reproduction",
+    replications: int | None = None,
+    jobs: int = 1,
+    quick: bool = False,
+    data_dir: str | None = None,
+    watcher: Watcher = lambda _: None,
+    command: str = "cardqp reproduce",
+) -> list[Section]:
+    """Run what is not done yet of some tables and figures, and write them.
+
+    Interrupted at any moment and started again, it goes on where it was.
+
+    Parameters
+    ----------
+    ids : sequence of str
+        ``"all"``, or names of tables and figures.
+    out : str or Path
+        The folder for rows, tables, figures and the report.
+    replications : int, optional
+        Data sets for each cell; twice as many splits of real data.  As in the paper by
+        default.
+    jobs : int
+        Processes to run at a time.
+    quick : bool
+        Small sizes and few replications, to see that all works.
+    data_dir : str, optional
+        Where real data are; see :func:`cardqp.datasets.load_uci`.
+    watcher : callable
+        Called with a state after each task.
+    command : str
+        What is named in the report as the command that made it.
+
+    Returns
+    -------
+    list of Section
+        The tables and figures with their rows.
+    """
+    check.count("jobs", jobs)
+    if replications is not None:
+        check.count("replications", replications)
+    names = IDS if "all" in ids else tuple(dict.fromkeys(ids))
+    exhibits = [
+        with_replications(load_exhibit(name, quick=quick), replications)
+        for name in names
+    ]
+    folder = Path(out)
+    studies = {exhibit.study.name: exhibit.study for exhibit in exhibits}
+    with locked(folder):
+        failed = run_studies(
+            studies.values(),
+            folder / "rows",
+            jobs=jobs,
+            data_dir=data_dir,
+            watcher=watcher,
+        )
+        sections = []
+        for exhibit in exhibits:
+            done = Store(folder / "rows", exhibit.study).read()
+            wanted = set(exhibit.study.values)
+            rows = [
+                row
+                for own in done.values()
+                for row in own
+                if row[exhibit.study.vary] in wanted
+                and row["replication"] < exhibit.study.replications
+            ]
+            missing = failed.get(exhibit.study.name, "")
+            sections.append(Section(exhibit, rows, missing))
+        write_report(sections, folder, command)
+    return sections

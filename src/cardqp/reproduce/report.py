@@ -1,0 +1,152 @@
+"""Everything on disk: tables, figures, raw rows, and one page to read."""
+
+import base64
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from cardqp.reproduce.config import Exhibit
+from cardqp.reproduce.figures import draw
+from cardqp.reproduce.grids import Grid, grids_of
+from cardqp.reproduce.render import to_html, to_latex, to_markdown
+from cardqp.reproduce.store import versions
+from cardqp.reproduce.work import Row
+
+FORMATS = ("png", "svg", "pdf")
+
+STYLE = """
+body { font: 16px/1.5 Georgia, serif; max-width: 72rem; margin: 2rem auto;
+       padding: 0 1rem; color: #222; }
+h1, h2, h3 { line-height: 1.2; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font: 13px/1.4 system-ui, sans-serif; }
+th, td { padding: .3rem .6rem; border-bottom: 1px solid #ccc; text-align: left; }
+thead th { border-bottom: 2px solid #333; }
+ul { font-size: 13px; color: #444; }
+img { max-width: 100%; height: auto; }
+.missing { border-left: 4px solid #D55E00; padding-left: .8rem; }
+"""
+
+INTRODUCTION = (
+    "Every table and figure of the evaluation in Vreugdenhil, Nguyen, Eftekhari and "
+    "Mohajerin Esfahani, “Principal Component Hierarchy for Sparse Quadratic "
+    "Programs” (ICML 2021), run again with the right objective and the paper's "
+    "constants, and with the certified optimum beside it. Data sets are drawn anew: "
+    "means agree up to noise, single numbers do not."
+)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table or figure with its rows, or the reason why there are none."""
+
+    exhibit: Exhibit
+    rows: Sequence[Row]
+    missing: str = ""
+
+
+def write_report(sections: Sequence[Section], folder: Path, command: str) -> None:
+    """Write all files; each appears whole or not at all.
+
+    Parameters
+    ----------
+    sections : sequence of Section
+        What to write.
+    folder : Path
+        Where to.
+    command : str
+        The command that made it, for the reader.
+    """
+    parts = []
+    for section in sections:
+        grids = {} if section.missing else grids_of(section.exhibit, section.rows)
+        for name, grid in grids.items():
+            _write(folder / "tables" / f"{name}.md", to_markdown(grid))
+            _write(folder / "tables" / f"{name}.tex", to_latex(grid))
+            _write(folder / "tables" / f"{name}.csv", _as_csv(grid))
+        pictures = {} if section.missing else _pictures(section)
+        for ending, content in pictures.items():
+            _write(folder / "figures" / f"{section.exhibit.id}.{ending}", content)
+        parts.append(_html_section(section, grids, pictures.get("png")))
+    _write(folder / "rows.csv", _raw(sections))
+    _write(folder / "report.html", _page(parts, command))
+
+
+def _pictures(section: Section) -> Mapping[str, bytes]:
+    figure = draw(section.exhibit, section.rows)
+    if figure is None:
+        return {}
+    files = {}
+    for ending in FORMATS:
+        stream = io.BytesIO()
+        figure.savefig(stream, format=ending, dpi=150)
+        files[ending] = stream.getvalue()
+    return files
+
+
+def _html_section(
+    section: Section, grids: Mapping[str, Grid], picture: bytes | None
+) -> str:
+    exhibit = section.exhibit
+    parts = [f"<h2 id='{exhibit.id}'>{exhibit.id}: {escape(exhibit.title)}</h2>"]
+    if section.missing:
+        parts.append(f"<p class='missing'>Not run: {escape(section.missing)}</p>")
+    if picture is not None:
+        data = base64.b64encode(picture).decode()
+        title = escape(exhibit.title, quote=True)
+        parts.append(f"<img alt='{title}' src='data:image/png;base64,{data}'>")
+    for name, grid in grids.items():
+        if name != exhibit.id:
+            parts.append(f"<h3>{escape(grid.title)}</h3>")
+        parts.append(to_html(grid))
+    return "\n".join(parts)
+
+
+def _page(parts: Sequence[str], command: str) -> str:
+    made = ", ".join(f"{name} {value}" for name, value in versions().items())
+    return (
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>The evaluation, reproduced</title><style>{STYLE}</style></head><body>"
+        f"<h1>The evaluation, reproduced</h1><p>{escape(INTRODUCTION)}</p>"
+        f"<p>Made by <code>{escape(command)}</code> with {escape(made)}.</p>\n"
+        + "\n".join(parts)
+        + "</body></html>\n"
+    )
+
+
+def _as_csv(grid: Grid) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(grid.header)
+    writer.writerows(grid.rows)
+    return stream.getvalue()
+
+
+def _raw(sections: Sequence[Section]) -> str:
+    """All rows of all studies; lists are left to the files they come from."""
+    studies: dict[str, Sequence[Row]] = {
+        section.exhibit.study.name: section.rows for section in sections
+    }
+    rows = [row for own in studies.values() for row in own]
+    names: dict[str, Any] = {}
+    for row in rows:
+        names |= {k: None for k, v in row.items() if not isinstance(v, list)}
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(names), extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def _write(path: Path, content: str | bytes) -> None:
+    """Write a file in one piece."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = content.encode() if isinstance(content, str) else content
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_bytes(data)
+    partial.replace(path)
