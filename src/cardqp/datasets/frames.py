@@ -125,7 +125,7 @@ def _column(frame: Any, column: str, label: str) -> FloatArray:
         row = int(wrong[0])
         raise DataError(
             f"{label} must hold finite numbers in column `{column}`: row {row + 1} "
-            f"has {frame[column].iloc[row]!r}; get the file again."
+            f"has `{str(frame[column].iloc[row])[:40]}`; get the file again."
         )
     return values
 
@@ -149,7 +149,6 @@ def _read_text(data: bytes, skipped: int, label: str) -> Any:
             na_values=["?"],
             skipinitialspace=True,
             low_memory=False,
-            float_precision="round_trip",
             encoding="utf-8-sig",
             encoding_errors="replace",
         )
