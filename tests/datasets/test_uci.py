@@ -233,6 +233,7 @@ def test_wrong_tables(tmp_path, change, message):
     ("name", "data", "message"),
     [
         ("train.csv", b"", "`train.csv` must have a column `critical_temp`"),
+        ("train.csv", b"x" * 200_000, "`train.csv` must have a column"),
         ("train.csv", b"critical_temp", "`train.csv`.*not a table"),
         ("train.csv", b"critical_temp,a\n1,2\n3,4,5\n", "`train.csv`.*not a table"),
         ("train.csv", b'critical_temp,a\n1,"2\n', "`train.csv`.*not a table"),
@@ -244,7 +245,7 @@ def test_wrong_tables(tmp_path, change, message):
         ("superconduct.zip", b"", "`superconduct.zip` is not a readable zip"),
         ("superconduct.zip", b"PK\3\4" + bytes(99), "not a readable zip"),
     ],
-    ids=map(str, range(11)),
+    ids=map(str, range(12)),
 )
 def test_damaged_files(tmp_path, name, data, message):
     write(tmp_path / name, data)
@@ -308,6 +309,13 @@ def test_archives_deep_inside_are_not_opened(tmp_path):
     write(tmp_path / "superconduct.zip", data)
     with pytest.raises(DataError, match="is not in"):
         load_uci("superconductivity", tmp_path)
+
+
+def test_folders_deep_below_are_not_looked_into(tmp_path):
+    in_folder(tmp_path / "1" / "2" / "3" / "4" / "5" / "6", "crime")
+    with pytest.raises(DataError, match="is not in"):
+        load_uci("crime", tmp_path)
+    check("crime", load_uci("crime", tmp_path / "1"))
 
 
 @pytest.mark.parametrize("place", [in_folder, gzipped, in_archive])

@@ -11,6 +11,9 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.exceptions import BackendNotFoundError, DataError
 
+_BROKEN_PARQUET = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
+"""What pyarrow raises for damaged files, by the place of the damage."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -132,7 +135,10 @@ def _column(frame: Any, column: str, label: str) -> FloatArray:
 
 def _header(data: bytes) -> tuple[str, ...]:
     line = data.partition(b"\n")[0].decode("utf-8-sig", errors="replace").strip()
-    return tuple(name.strip() for name in next(csv.reader([line]), []))
+    try:
+        return tuple(name.strip() for name in next(csv.reader([line]), []))
+    except csv.Error:  # a line too long to be one
+        return ()
 
 
 def _read_text(data: bytes, skipped: int, label: str) -> Any:
@@ -162,5 +168,5 @@ def _read_parquet(data: bytes, label: str) -> Any:
         return pandas.read_parquet(io.BytesIO(data), engine="pyarrow")
     except ImportError as err:
         raise _missing("pyarrow") from err
-    except (OSError, ValueError) as err:
+    except _BROKEN_PARQUET as err:
         raise DataError(f"{label} is not a readable parquet file: {err}.") from err
