@@ -22,9 +22,6 @@ from tests.datasets.originals import (
     prepared,
 )
 
-PARSED = 1e-15
-"""Older releases of pandas read decimal numbers to a few units in the last place."""
-
 pytestmark = pytest.mark.usefixtures("few_rows")
 
 
@@ -35,8 +32,8 @@ def check(name, table):
     assert table.target_name == TARGETS[name]
     assert table.name == name
     target = frame(name)[TARGETS[name]].to_numpy()
-    np.testing.assert_allclose(table.X, features.to_numpy(), rtol=PARSED)
-    np.testing.assert_allclose(table.y, target, rtol=PARSED)
+    np.testing.assert_array_equal(table.X, features.to_numpy())
+    np.testing.assert_array_equal(table.y, target)
 
 
 def write(path, data):

@@ -147,8 +147,9 @@ def _read_text(data: bytes, skipped: int, label: str) -> Any:
     The header is read apart: pandas would take a first column that has no name for
     labels of the rows.
     """
+    pandas = require_pandas()
     try:
-        return require_pandas().read_csv(
+        return pandas.read_csv(
             io.BytesIO(data),
             header=None,
             skiprows=skipped,
@@ -157,9 +158,21 @@ def _read_text(data: bytes, skipped: int, label: str) -> Any:
             low_memory=False,
             encoding="utf-8-sig",
             encoding_errors="replace",
+            **_exact_decimals(pandas.__version__),
         )
     except ValueError as err:
         raise DataError(f"{label} is not a table of numbers: {err}.") from err
+
+
+def _exact_decimals(version: str) -> dict[str, str]:
+    """What makes pandas read decimal numbers to the last bit.
+
+    Newer releases do so by themselves, and warn of the option.
+    """
+    major, minor = version.split(".")[:2]
+    if (int(major), int(minor)) >= (3, 1):
+        return {}
+    return {"float_precision": "round_trip"}
 
 
 def _read_parquet(data: bytes, label: str) -> Any:
