@@ -11,6 +11,9 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.exceptions import BackendNotFoundError, DataError
 
+_BROKEN_PARQUET = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
+"""What pyarrow raises for damaged files, by the place of the damage."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -125,14 +128,17 @@ def _column(frame: Any, column: str, label: str) -> FloatArray:
         row = int(wrong[0])
         raise DataError(
             f"{label} must hold finite numbers in column `{column}`: row {row + 1} "
-            f"has {frame[column].iloc[row]!r}; get the file again."
+            f"has `{str(frame[column].iloc[row])[:40]}`; get the file again."
         )
     return values
 
 
 def _header(data: bytes) -> tuple[str, ...]:
     line = data.partition(b"\n")[0].decode("utf-8-sig", errors="replace").strip()
-    return tuple(name.strip() for name in next(csv.reader([line]), []))
+    try:
+        return tuple(name.strip() for name in next(csv.reader([line]), []))
+    except csv.Error:  # a line too long to be one
+        return ()
 
 
 def _read_text(data: bytes, skipped: int, label: str) -> Any:
@@ -141,20 +147,32 @@ def _read_text(data: bytes, skipped: int, label: str) -> Any:
     The header is read apart: pandas would take a first column that has no name for
     labels of the rows.
     """
+    pandas = require_pandas()
     try:
-        return require_pandas().read_csv(
+        return pandas.read_csv(
             io.BytesIO(data),
             header=None,
             skiprows=skipped,
             na_values=["?"],
             skipinitialspace=True,
             low_memory=False,
-            float_precision="round_trip",
             encoding="utf-8-sig",
             encoding_errors="replace",
+            **_exact_decimals(pandas.__version__),
         )
     except ValueError as err:
         raise DataError(f"{label} is not a table of numbers: {err}.") from err
+
+
+def _exact_decimals(version: str) -> dict[str, str]:
+    """What makes pandas read decimal numbers to the last bit.
+
+    Newer releases do so by themselves, and warn of the option.
+    """
+    major, minor = version.split(".")[:2]
+    if (int(major), int(minor)) >= (3, 1):
+        return {}
+    return {"float_precision": "round_trip"}
 
 
 def _read_parquet(data: bytes, label: str) -> Any:
@@ -163,5 +181,5 @@ def _read_parquet(data: bytes, label: str) -> Any:
         return pandas.read_parquet(io.BytesIO(data), engine="pyarrow")
     except ImportError as err:
         raise _missing("pyarrow") from err
-    except (OSError, ValueError) as err:
+    except _BROKEN_PARQUET as err:
         raise DataError(f"{label} is not a readable parquet file: {err}.") from err
