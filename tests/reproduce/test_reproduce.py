@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -90,8 +91,10 @@ def test_page_needs_nothing_else(synthetic):
     assert "cardqp reproduce" in page
 
 
-def test_what_is_done_is_not_done_again(synthetic):
-    folder, sections, _ = synthetic
+def test_what_is_done_is_not_done_again(synthetic, tmp_path):
+    original, sections, _ = synthetic
+    folder = tmp_path / "copy"
+    shutil.copytree(original, folder)
     states = []
     again = reproduce(SYNTHETIC, out=folder, quick=True, watcher=states.append)
     assert states == []
