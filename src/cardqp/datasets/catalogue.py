@@ -10,7 +10,10 @@ _ORIGINAL = "the archive's file"
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Where a data set comes from and which columns are used."""
+    """Where a data set comes from, which columns are used, and what is done to them.
+
+    Columns with gaps are left out; decimal points are lost where that was done before.
+    """
 
     title: str
     number: int
@@ -21,6 +24,7 @@ class Spec:
     ignored: tuple[str, ...] = ()
     prefix: str = ""
     has_gaps: bool = False
+    loses_points: bool = False
     other_archives: tuple[str, ...] = ()
 
     @property
@@ -44,6 +48,11 @@ class Spec:
         names = [layout.file for layout in self.layouts]
         return ", ".join(f"`{name}`" for name in (*names, self.archive))
 
+
+_CRIME_FILES = (
+    Layout("communities.data", 1_994, 128, _ORIGINAL, columns.CRIME),
+    Layout("communities_crime.csv", 1_994, 128, "a copy with a header"),
+)
 
 SPECS: dict[str, Spec] = {
     "superconductivity": Spec(
@@ -87,12 +96,20 @@ SPECS: dict[str, Spec] = {
         "communities+and+crime",
         "ViolentCrimesPerPop",
         99,
-        (
-            Layout("communities.data", 1_994, 128, _ORIGINAL, columns.CRIME),
-            Layout("communities_crime.csv", 1_994, 128, "a copy with a header"),
-        ),
+        _CRIME_FILES,
         ignored=("state", "county", "community", "communityname", "fold"),
         has_gaps=True,
+    ),
+    "crime-as-published": Spec(
+        "Communities and Crime with lost decimal points",
+        183,
+        "communities+and+crime",
+        "ViolentCrimesPerPop",
+        100,
+        _CRIME_FILES,
+        ignored=("county", "community", "communityname", "HispPerCap"),
+        has_gaps=True,
+        loses_points=True,
     ),
     "ujindoor": Spec(
         "UJIIndoorLoc",

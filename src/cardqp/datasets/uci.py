@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from cardqp._typing import FloatArray
 from cardqp.datasets import download, files, frames
 from cardqp.datasets.catalogue import SPECS, Spec
 from cardqp.datasets.files import Located
@@ -28,7 +29,7 @@ def load_uci(
     ----------
     name : str
         ``"superconductivity"``, ``"online-news"``, ``"crime"``, ``"ujindoor"`` or
-        ``"facebook"``.
+        ``"facebook"``; or ``"crime-as-published"``, see the notes.
     data_dir : path, optional
         The folder with the file.  By default the one that the environment variable
         ``CARDQP_DATA`` names; without it the data set is looked for in the user's
@@ -57,6 +58,12 @@ def load_uci(
     file, also in a zip file within it; text files may be gzipped.  Several are accepted
     for each data set: the archive's original first, then prepared copies.  For
     ``"facebook"`` variant 5 is taken before variant 1, wherever they are.
+
+    The file behind the paper's numbers for ``"crime"`` has lost its decimal points on
+    the way through a spreadsheet: 0.19 is 19 there, 0.2 is 2 and 1 is 1; it has two
+    identifiers among its features, and one complete column less.
+    ``"crime-as-published"`` does the same to the archive's file, to explain those
+    numbers.
 
     The archive publishes no checksums that could be built in.  The first download is
     trusted, as far as its transport and its shape can be, and its SHA-256 is written
@@ -177,6 +184,8 @@ def _prepare(name: str, spec: Spec, found: _Found) -> Table:
     ]
     X = frames.numbers(frame, used, label)
     y = frames.numbers(frame, [spec.target], label)[:, 0]
+    if spec.loses_points:
+        X, y = _without_points(X), _without_points(y)
     varies = np.ptp(X, axis=0) > 0
     if varies.sum() != spec.n_features:
         raise DataError(
@@ -192,3 +201,10 @@ def _prepare(name: str, spec: Spec, found: _Found) -> Table:
         f"{found.layout.remark}."
     )
     return Table(name, X, y, names, spec.target, source)
+
+
+def _without_points(values: FloatArray) -> FloatArray:
+    """Numbers as they are read when their decimal points are deleted."""
+    distinct, places = np.unique(values, return_inverse=True)
+    read = [float(f"{value:g}".replace(".", "")) for value in distinct]
+    return np.asarray(np.array(read)[places].reshape(values.shape))
