@@ -114,7 +114,9 @@ class Watch:
 
     @property
     def seconds_left(self) -> float | None:
-        """Time until the limit, if there is one."""
+        """Time until the limit, if there is one; nothing once stopped."""
+        if self.stopped is not None:
+            return 0.0
         if self.time_limit is None:
             return None
         return max(self.time_limit - self.seconds, 0.0)
@@ -122,10 +124,14 @@ class Watch:
     @property
     def is_over(self) -> bool:
         """Whether to stop, without asking the callback."""
+        self.notice()
+        return self.stopped is not None
+
+    def notice(self) -> None:
+        """Remember it if the time limit has passed."""
         late = self.time_limit is not None and self.seconds > self.time_limit
         if self.stopped is None and late:
             self.stopped = Stop.TIME_LIMIT
-        return self.stopped is not None
 
     @contextmanager
     def paused(self) -> Iterator[None]:

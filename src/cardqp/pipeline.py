@@ -168,12 +168,10 @@ def _delegate(
     if tree.lower_bound == np.inf:
         return conclude(run, tree, Stop.INFEASIBLE)
     is_partial = prepare(run, method, None, level, known)
-    stop = Stop.COMPLETED
     if not is_partial or run.x is None:
         run.claim, x = ask(run, backend, run.problem, "search", run.x)
         run.offer(x)
-        stop = Stop.COMPLETED if run.claim.is_final else Stop.BACKEND
-    return conclude(run, tree, stop)
+    return conclude(run, tree, Stop.BACKEND if run.gave_up else Stop.COMPLETED)
 
 
 def _offer_start(run: Run, start: FloatArray) -> None:
@@ -198,10 +196,11 @@ def _check_backend(
 ) -> None:
     if backend is None:
         return
-    if not callable(getattr(backend, "solve", None)):
+    is_solver = callable(getattr(backend, "solve", None))
+    if not is_solver or isinstance(backend, type):
         raise ParameterError(
-            f"`backend` must be a name or a solver of cardqp.backends: it is "
-            f"{backend!r}."
+            '`backend` must be a name or a solver, such as "scip" or '
+            f"cardqp.backends.Scip(): it is {backend!r}."
         )
     if resume is not None:
         raise ParameterError("`backend` must be None where a search is resumed.")

@@ -25,7 +25,11 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class Run:
-    """One call of ``solve``: its clock, its stages and the best point so far."""
+    """One call of ``solve``: its clock, its stages and the best point so far.
+
+    ``claim`` is what another solver says about the whole problem; ``gave_up`` is
+    whether it stopped early when it was last asked, about whatever problem.
+    """
 
     problem: SparseQP
     gap: float
@@ -36,6 +40,7 @@ class Run:
     stages: list[Stage] = field(default_factory=list)
     x: FloatArray | None = None
     claim: Claim | None = None
+    gave_up: bool = False
 
     def stage(
         self,
@@ -113,7 +118,14 @@ def ask(
             text += ", its point is not feasible"
         return problem.n if x is None else int(np.count_nonzero(x)), text
 
-    return run.stage(name, work, problem.n, summary)
+    claim, x = run.stage(name, work, problem.n, summary)
+    run.gave_up = not claim.is_final
+    if claim.is_interrupted:
+        # The solver took the signal, so that the watch has not seen it.
+        run.watch.stopped = Stop.INTERRUPTED
+    elif run.gave_up:
+        run.watch.notice()
+    return claim, x
 
 
 def search(

@@ -113,6 +113,23 @@ def test_settings_in_each_dialect(solver, monkeypatch):
     assert dialect.threads is None or inner[dialect.threads] == 1
 
 
+@pytest.mark.parametrize("formulation", ["perspective", "big-m"])
+def test_a_start_worse_than_the_bounds_allow(formulation):
+    problem = SparseQP(np.diag([1.0, 1e-4]), [-10.0, -0.01], eta=1e9, sparsity=1)
+    settings = QUICKLY | {"start": [0.0, 1.0]}
+    claim = Cvxpy("SCIP", formulation).solve(problem, **settings)
+    assert claim.status is ClaimStatus.OPTIMAL
+    assert claim.objective == pytest.approx(-25.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_start_of_any_kind(kind):
+    problem, optimum = truth(kind, 1)
+    start = np.random.default_rng(0).standard_normal(problem.n)
+    claim = Cvxpy("SCIP").solve(problem, **QUICKLY | {"start": start})
+    assert_agrees(claim, problem, optimum)
+
+
 @pytest.mark.usefixtures("gurobipy")
 def test_gurobi_gets_the_start():
     problem = hard_problem(15)

@@ -192,7 +192,7 @@ start[:8] = 1.0
 print("ready", flush=True)
 settings = dict(gap=1e-6, time_limit=30.0, start=start, threads=1)
 claim = Scip().solve(problem, **settings)
-print(claim.status.name, claim.message, claim.x is not None)
+print(claim.status.name, claim.message, claim.x is not None, claim.is_interrupted)
 """
 
 
@@ -205,7 +205,7 @@ def test_an_interrupt_leaves_the_best_point():
     time.sleep(2.0)
     run.send_signal(signal.SIGINT)
     out, _ = run.communicate(timeout=30)
-    assert out.splitlines()[-1] == "FEASIBLE userinterrupt True"
+    assert out.splitlines()[-1] == "FEASIBLE userinterrupt True True"
 
 
 def test_parameters_are_scips_own():

@@ -2,7 +2,8 @@
 
 import json
 import sys
-from dataclasses import dataclass, field
+import time
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from cardqp import (
 )
 from cardqp.backends import Claim, ClaimStatus
 from cardqp.cli.main import main
+from cardqp.datasets import make_regression
 from tests.backends.agreement import TOLERANCE
 from tests.problems import KINDS, random_problem
 
@@ -156,12 +158,51 @@ def test_solver_that_gives_up_is_an_early_end(problem):
     assert solution.stop.is_early
 
 
+def test_solver_that_gives_up_on_the_reduced_problem_is_an_early_end(problem):
+    oracle = Oracle(x=SECOND[:3], status=ClaimStatus.FEASIBLE)
+    solution = solve(problem, backend=oracle, method="best-response", gap=0.0)
+    assert [asked["n"] for asked in oracle.asked] == [3]
+    assert solution.stop.is_early
+
+
+def test_solver_that_runs_out_of_time_says_so(problem):
+    class Slow(Oracle):
+        def solve(self, problem, **settings):
+            time.sleep(settings["time_limit"] + 1e-3)
+            return super().solve(problem, **settings)
+
+    slow = Slow(x=SECOND, status=ClaimStatus.FEASIBLE)
+    assert solve(problem, backend=slow, time_limit=0.3).stop is Stop.TIME_LIMIT
+    done = Slow(x=SECOND, status=ClaimStatus.OPTIMAL)
+    assert solve(problem, backend=done, time_limit=0.3).stop is Stop.COMPLETED
+
+
+def test_solver_that_takes_the_interrupt_passes_it_on(problem):
+    class Interrupted(Oracle):
+        def solve(self, problem, **settings):
+            return replace(super().solve(problem, **settings), is_interrupted=True)
+
+    solver = Interrupted(x=SECOND, status=ClaimStatus.FEASIBLE)
+    assert solve(problem, backend=solver).stop is Stop.INTERRUPTED
+
+
+@pytest.mark.parametrize("time_limit", [60.0, None])
+def test_solver_gets_no_time_once_the_callback_has_stopped(time_limit):
+    data = make_regression(40, 40, sparsity=8, correlation=0.9, snr=0.5, seed=0)
+    problem = SparseQP.from_regression(data.X, data.y, eta=1e3, sparsity=8)
+    settings = {"time_limit": time_limit, "callback": lambda _: True}
+    oracle = Oracle(status=ClaimStatus.UNKNOWN)
+    assert solve(problem, backend=oracle, **settings).stop is Stop.CALLBACK
+    assert oracle.asked[0]["time_limit"] == 0.0
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"backend": "magic"}, "`backend` must be one of scip, gurobi, cvxpy:"),
         ({"backend": "highs"}, "HIGHS are linear"),
-        ({"backend": 3}, "`backend` must be a name or a solver of cardqp.backends"),
+        ({"backend": 3}, "`backend` must be a name or a solver, such as"),
+        ({"backend": backends.Scip}, "such as .* cardqp.backends.Scip()"),
         (
             {"backend": Oracle(), "method": "beck-hallak"},
             "`backend` is for methods that end in a search",
@@ -171,6 +212,15 @@ def test_solver_that_gives_up_is_an_early_end(problem):
 def test_bad_settings_are_refused(problem, settings, message):
     with pytest.raises(ParameterError, match=message):
         solve(problem, **settings)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [backends.Scip, backends.Gurobi, lambda **given: backends.Cvxpy("SCIP", **given)],
+)
+def test_parameters_are_a_mapping(make):
+    with pytest.raises(ParameterError, match="`parameters` must be a mapping"):
+        make(parameters=None)
 
 
 def test_search_is_not_resumed_elsewhere(problem):

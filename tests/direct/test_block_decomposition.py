@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from tests.problems import KINDS, enumerate_optimum, random_problem
 
-from cardqp import SparseQP, Stop, block_decomposition, solve
+from cardqp import BlockDecomposition, SparseQP, Stop, block_decomposition, solve
+from cardqp._iterate import Watch
 from cardqp.convex.support_qp import fit_support
 from cardqp.datasets import make_regression
 from cardqp.direct.best_subset import best_subset
 from cardqp.direct.block_problem import block_problem
+from cardqp.direct.switches import Launch
 from cardqp.problem import lift
 
 SETTLED = 1e-5
@@ -124,3 +126,32 @@ def test_limits_keep_the_best_so_far():
     assert found.n_iter == 3
     assert found.x is not None
     assert block_decomposition(problem, time_limit=0.0).stop is Stop.TIME_LIMIT
+
+
+def test_a_single_block_is_cut_short_as_well():
+    rng = np.random.default_rng(0)
+    X = 0.5 * rng.standard_normal((200, 600)) + rng.standard_normal((200, 1))
+    y = X[:, ::40].sum(axis=1) + 5.0 * rng.standard_normal(200)
+    problem = SparseQP.from_factor(
+        X / np.sqrt(200),
+        -2.0 * X.T @ y / 200,
+        eta=1e4,
+        sparsity=8,
+        blocks=np.arange(600) // 10,
+    )
+    block_decomposition(problem.restrict(np.arange(40)), max_iter=1)  # compiles
+    watch = Watch(time_limit=0.5)
+    found = BlockDecomposition().run(problem, watch)
+    assert found.stop is Stop.TIME_LIMIT
+    assert watch.seconds < 10.0  # to the end, a block takes a minute
+    assert problem.feasibility(found.x).holds()
+
+
+def test_a_block_of_all_variables_that_is_cut_short_is_not_the_end():
+    problem = regression(n=12, lower=-1.0)
+    now = [True]
+    launch = Launch(problem, fit_support(problem, np.arange(6)), lambda: now[0])
+    method = BlockDecomposition()
+    assert method.step(launch, method.init(launch)).stop is None
+    now[0] = False
+    assert method.step(launch, method.init(launch)).stop is Stop.COMPLETED

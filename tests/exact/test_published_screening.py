@@ -3,7 +3,11 @@ import pytest
 
 from cardqp import ParameterError, PerspectiveScreening, SparseQP, safe_screen, solve
 from cardqp.datasets import make_regression
-from cardqp.exact.published_screening import _switches, screen_as_published
+from cardqp.exact.published_screening import (
+    ALTERNATIONS,
+    _switches,
+    screen_as_published,
+)
 
 
 def regression(eta, **settings):
@@ -43,6 +47,15 @@ def test_switches_are_optimal(seed):
 
 def test_switches_of_fewer_entries_than_slots():
     assert np.array_equal(_switches(np.array([0.0, 2.0, 0.0, 1.0]), 3), [0, 1, 0, 1])
+
+
+def test_a_time_limit_ends_the_alternations():
+    asked = []
+    found = screen_as_published(regression(1.0), 300, lambda: bool(asked.append(1)))
+    assert len(asked) == ALTERNATIONS
+    early = screen_as_published(regression(1.0), 300, lambda: True)
+    assert found.x is not None
+    assert early.x is not None
 
 
 def test_candidates_are_solved_as_guesses():

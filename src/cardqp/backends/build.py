@@ -1,13 +1,12 @@
 """Any problem as a mixed-integer program, in units that suit solvers."""
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.backends import bounds, known
 from cardqp.backends.program import Formulation, Limit, Program
-from cardqp.convex.support_qp import SupportFit
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
@@ -52,11 +51,13 @@ def build(
     first = known.fit_start(problem, start)
     fit = known.find_point(problem, first)
     lower, upper = bounds.implied_by_rows(problem)
-    if formulation == "big-m":
-        lower, upper = _proved(problem, (lower, upper), fit)
-    elif not has_indicators:
-        with suppress(ParameterError):
-            lower, upper = _proved(problem, (lower, upper), fit)
+    if formulation == "big-m" or not has_indicators:
+        better = known.improved(problem, fit)
+        with nullcontext() if formulation == "big-m" else suppress(ParameterError):
+            value = better.objective
+            lower, upper = bounds.implied_by_value(problem, (lower, upper), value)
+        # These bounds hold for points as good as this one, which the start need not be.
+        first = first if _is_within(first.x, lower, upper) else better
     size = known.size_of_objective(problem, fit)
     unit = float(power_of_two(np.array([UNIT / size]))[0])
     curvature = unit * (problem.quadratic.diagonal + problem.ridge)
@@ -85,12 +86,9 @@ def build(
     )
 
 
-def _proved(
-    problem: SparseQP, implied: bounds.Bounds, fit: SupportFit
-) -> bounds.Bounds:
-    """Bounds of all variables, from a point as good as exchanges make it."""
-    value = known.improved(problem, fit).objective
-    return bounds.implied_by_value(problem, implied, value)
+def _is_within(x: FloatArray | None, lower: FloatArray, upper: FloatArray) -> bool:
+    """Whether the nonzeros of a point, if there is one, are within bounds."""
+    return x is None or bool(((x == 0) | ((lower <= x) & (x <= upper))).all())
 
 
 def _split(

@@ -43,6 +43,8 @@ class Claim:
         Branches that it processed, 0 if it does not say.
     message : str
         The solver's own word for how it ended.
+    is_interrupted : bool
+        Whether Ctrl-C ended it.
     """
 
     solver: str
@@ -54,6 +56,7 @@ class Claim:
     seconds: float
     n_nodes: int
     message: str
+    is_interrupted: bool = False
 
     @property
     def is_final(self) -> bool:

@@ -10,7 +10,14 @@ from cardqp._typing import FloatArray
 from cardqp.backends.claim import Claim, ClaimStatus
 from cardqp.backends.dialects import DIALECTS, Dialect
 from cardqp.backends.program import Formulation, Program
-from cardqp.backends.run import Outcome, Parameters, Task, check_formulation, run
+from cardqp.backends.run import (
+    Outcome,
+    Parameters,
+    Task,
+    check_formulation,
+    check_parameters,
+    run,
+)
 from cardqp.exceptions import BackendError, BackendNotFoundError, ParameterError
 from cardqp.problem import SparseQP
 
@@ -57,6 +64,7 @@ class Cvxpy:
                 f"`solver` must be one of {', '.join(DIALECTS)}: it is {self.solver!r}."
             )
         check_formulation("CVXPY", self.formulation, FORMULATIONS)
+        check_parameters(self.parameters)
 
     def solve(
         self,
@@ -151,7 +159,8 @@ class _Model:
             squares = cp.sum_squares(program.factor @ self.y)
         self.cvxpy = cp.Problem(cp.Minimize(cost + squares), constraints)
         if program.start is not None:
-            self.y.value = program.start
+            # CVXPY refuses a start that is outside of bounds, by rounding even.
+            self.y.value = np.clip(program.start, *low_high)
             self.z.value = program.start_switches
 
     def outcome(self, dialect: Dialect) -> Outcome:

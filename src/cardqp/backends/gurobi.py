@@ -8,7 +8,14 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.backends.claim import Claim, ClaimStatus
 from cardqp.backends.program import Formulation, Program
-from cardqp.backends.run import Outcome, Parameters, Task, check_formulation, run
+from cardqp.backends.run import (
+    Outcome,
+    Parameters,
+    Task,
+    check_formulation,
+    check_parameters,
+    run,
+)
 from cardqp.exceptions import BackendError, BackendNotFoundError, ParameterError
 from cardqp.problem import SparseQP
 
@@ -44,6 +51,7 @@ class Gurobi:
 
     def __post_init__(self) -> None:
         check_formulation("Gurobi", self.formulation)
+        check_parameters(self.parameters)
 
     def solve(
         self,
@@ -187,7 +195,11 @@ class _Model:
         solver = self.solver
         message = _name_of(solver.Status)
         status = _STATUS.get(message, ClaimStatus.UNKNOWN)
-        numbers = {"bound": solver.ObjBound, "n_nodes": int(solver.NodeCount)}
+        numbers: dict[str, Any] = {
+            "bound": solver.ObjBound,
+            "n_nodes": int(solver.NodeCount),
+            "is_interrupted": message == "INTERRUPTED",
+        }
         if solver.SolCount == 0:
             return Outcome(status, message, **numbers)
         return Outcome(

@@ -58,6 +58,8 @@ class Outcome:
         Of the point, and of all points.
     n_nodes : int
         Branches.
+    is_interrupted : bool
+        Whether Ctrl-C ended it; solvers catch it themselves.
     """
 
     status: ClaimStatus
@@ -67,6 +69,7 @@ class Outcome:
     objective: float = np.inf
     bound: float = -np.inf
     n_nodes: int = 0
+    is_interrupted: bool = False
 
 
 def run(
@@ -121,7 +124,17 @@ def _claim(program: Program, outcome: Outcome, solver: str, seconds: float) -> C
         seconds=seconds,
         n_nodes=outcome.n_nodes,
         message=outcome.message,
+        is_interrupted=outcome.is_interrupted,
     )
+
+
+def check_parameters(parameters: object) -> None:
+    """Refuse what is not a mapping; whether a solver knows them, it will say itself."""
+    if not isinstance(parameters, Mapping):
+        raise ParameterError(
+            "`parameters` must be a mapping from a solver's own names to values: it is "
+            f"{parameters!r}."
+        )
 
 
 def check_formulation(

@@ -9,7 +9,14 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.backends.claim import Claim, ClaimStatus
 from cardqp.backends.program import Formulation, Program
-from cardqp.backends.run import Outcome, Parameters, Task, check_formulation, run
+from cardqp.backends.run import (
+    Outcome,
+    Parameters,
+    Task,
+    check_formulation,
+    check_parameters,
+    run,
+)
 from cardqp.exceptions import BackendNotFoundError, ParameterError
 from cardqp.problem import SparseQP
 
@@ -43,6 +50,7 @@ class Scip:
 
     def __post_init__(self) -> None:
         check_formulation("SCIP", self.formulation)
+        check_parameters(self.parameters)
 
     def solve(
         self,
@@ -209,6 +217,7 @@ class _Model:
         numbers: dict[str, Any] = {
             "bound": solver.getDualbound(),
             "n_nodes": solver.getNTotalNodes(),
+            "is_interrupted": message == "userinterrupt",
         }
         if solver.getNSols() == 0:
             return Outcome(status, message, **numbers)

@@ -71,7 +71,7 @@ class BeckHallak:
         self, problem: SparseQP, watch: Watch, start: FloatArray | None = None
     ) -> Descent:
         """Improve a start, or the variables that gain most on their own."""
-        state, stop = iterate(self, Launch.of(problem, start), watch)
+        state, stop = iterate(self, Launch.of(problem, start, watch), watch)
         return Descent.ended(state.fit, state.objectives, state.supports, stop)
 
     def init(self, launch: Launch) -> ExchangeState:

@@ -90,7 +90,7 @@ class BlockDecomposition:
         """Improve a start, or the variables that gain most on their own."""
         with watch.paused():
             load_block_kernels(problem)
-        state, stop = iterate(self, Launch.of(problem, start), watch)
+        state, stop = iterate(self, Launch.of(problem, start, watch), watch)
         fit = SupportFit.nothing(problem)
         if state.x is not None:
             fit = _polished(problem, state.x, state.beta)
@@ -108,12 +108,12 @@ class BlockDecomposition:
         view = SwitchView.at(problem, x, beta)
         chosen = self.working_set(view, len(state.objectives))
         part = view.variables(chosen)
-        x = solve_block(problem, x, part, self.proximal)
+        x = solve_block(problem, x, part, self.proximal, launch.is_over)
         if not problem.is_free:
             fit = _polished(problem, x, beta)
             x, beta = fit.x, fit.beta
         is_all = len(chosen) == np.count_nonzero(~view.is_fixed | view.is_on)
-        stop = Stop.COMPLETED if is_all else None
+        stop = Stop.COMPLETED if is_all and not launch.is_over() else None
         return replace(state, x=x, beta=beta, stop=stop).recorded(problem)
 
     def working_set(self, view: SwitchView, iteration: int) -> IntArray:

@@ -1,5 +1,7 @@
 """The problem of a few variables while all others stay as they are."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from cardqp._iterate import Watch, iterate
@@ -24,7 +26,11 @@ def load_block_kernels(problem: SparseQP) -> None:
 
 
 def solve_block(
-    problem: SparseQP, x: FloatArray, part: IntArray, proximal: float
+    problem: SparseQP,
+    x: FloatArray,
+    part: IntArray,
+    proximal: float,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> FloatArray:
     """The point with some variables set anew, as well as they can be.
 
@@ -39,12 +45,14 @@ def solve_block(
     proximal : float
         The squared distance from ``x``, weighted by this times the curvature of each
         variable, is added.
+    is_over : callable
+        Whether to be content with the best point so far.
     """
     weight = proximal * (problem.quadratic.diagonal + problem.ridge)[part]
     if problem.is_free:
         found = _try_all(problem, x, part, weight)
     else:
-        found = _branch(problem, x, part, weight)
+        found = _branch(problem, x, part, weight, is_over)
     changed = x.copy()
     changed[part] = found
     return changed
@@ -71,12 +79,19 @@ def _try_all(
 
 
 def _branch(
-    problem: SparseQP, x: FloatArray, part: IntArray, weight: FloatArray
+    problem: SparseQP,
+    x: FloatArray,
+    part: IntArray,
+    weight: FloatArray,
+    is_over: Callable[[], bool],
 ) -> FloatArray:
     """Branch and bound on the small problem, from where its variables are."""
     block = block_problem(problem, x, part, weight)
-    search = BranchAndBound(GAP, proof_memory=0.0, optimise_split=False)
-    tree, _ = iterate(search, search.plant(block, x[part]), Watch())
+    search = BranchAndBound(
+        GAP, is_over=is_over, proof_memory=0.0, optimise_split=False
+    )
+    watch = Watch(callback=lambda _: is_over())
+    tree, _ = iterate(search, search.plant(block, x[part]), watch)
     best = tree.best
     return x[part] if best.x is None else best.x
 

@@ -1,9 +1,11 @@
 """Where direct methods start, and how they see single switches."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from cardqp._iterate import Watch
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.dual.separable import separable_minimum
@@ -14,13 +16,17 @@ from cardqp.problem import SparseQP
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A problem and the fit that a direct method starts from."""
+    """A problem, the fit that a direct method starts from, and when to stop.
+
+    The last is for steps that take long; between steps, the loop looks by itself.
+    """
 
     problem: SparseQP
     fit: SupportFit
+    is_over: Callable[[], bool] = lambda: False
 
     @classmethod
-    def of(cls, problem: SparseQP, start: FloatArray | None) -> "Launch":
+    def of(cls, problem: SparseQP, start: FloatArray | None, watch: Watch) -> "Launch":
         """Start from a guess, or from what gains most alone; else anywhere feasible."""
         if start is None:
             support = first_support(problem)
@@ -29,7 +35,7 @@ class Launch:
         fit = fit_support(problem, np.union1d(support, problem.forced_in))
         if fit.x is None and len(problem.rows):
             fit = elastic_dive(problem, problem.root, np.zeros(problem.n))
-        return cls(problem, fit)
+        return cls(problem, fit, lambda: watch.is_over)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The published script of safe screening, faults included, to explain its numbers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +32,9 @@ class PublishedScreening:
     x: FloatArray | None
 
 
-def screen_as_published(problem: SparseQP, n_samples: int) -> PublishedScreening:
+def screen_as_published(
+    problem: SparseQP, n_samples: int, is_over: Callable[[], bool] = lambda: False
+) -> PublishedScreening:
     """Screen a regression as the script behind the paper's tables does.
 
     It differs from :func:`cardqp.safe_screen` in what it gets wrong:
@@ -50,6 +53,8 @@ def screen_as_published(problem: SparseQP, n_samples: int) -> PublishedScreening
         A regression without rows, bounds and penalty, and one ridge for all.
     n_samples : int
         The number of observations, which the problem itself does not know.
+    is_over : callable
+        Whether to stop alternating.
     """
     check.count("n_samples", n_samples)
     is_plain = problem.is_free and problem.penalty is None
@@ -61,7 +66,7 @@ def screen_as_published(problem: SparseQP, n_samples: int) -> PublishedScreening
     if problem.rule.limit in (0, problem.n):
         raise ParameterError("`sparsity` must be between 1 and the variables less one.")
     s, N, eta = problem.rule.limit, n_samples, float(problem.eta[0])
-    x, z = _alternate(problem, 1.0 / (N * eta))
+    x, z = _alternate(problem, 1.0 / (N * eta), is_over)
     used = z > 0
     loss = problem.objective(x) - problem.ridge @ (x * x)
     relaxed = loss + (x[used] ** 2 / z[used]).sum() / (N * eta)
@@ -76,12 +81,16 @@ def screen_as_published(problem: SparseQP, n_samples: int) -> PublishedScreening
     return PublishedScreening(np.flatnonzero(~is_out), fit.x)
 
 
-def _alternate(problem: SparseQP, ridge: float) -> tuple[FloatArray, FloatArray]:
+def _alternate(
+    problem: SparseQP, ridge: float, is_over: Callable[[], bool]
+) -> tuple[FloatArray, FloatArray]:
     """Coefficients for given switches and switches for given coefficients, in turn."""
     Q, c, s = problem.Q, problem.c, problem.rule.limit
     z = np.ones(problem.n)
     x = _coefficients(Q, c, z, ridge)
     for _ in range(ALTERNATIONS):
+        if is_over():
+            break
         z = _switches(np.abs(x), s)
         x = _coefficients(Q, c, z, ridge)
     return x, z

@@ -88,7 +88,7 @@ class PerspectiveScreening:
     ) -> SafeScreening | PublishedScreening:
         """Screen a problem."""
         if self.legacy is not None:
-            return screen_as_published(problem, self.legacy)
+            return screen_as_published(problem, self.legacy, lambda: watch.is_over)
         relaxed, bound, dual = _relax(problem, lambda: watch.is_over)
         return _conclude(problem, _round(problem, relaxed), bound, dual)
 
