@@ -133,6 +133,7 @@ def test_start_is_used_by_direct_methods():
         (lambda: PerspectiveScreening(legacy=0), "`legacy` must be an integer"),
         (lambda: BlockDecomposition(n_random=0), "`n_random` must be an integer"),
         (lambda: BlockDecomposition(n_greedy=0), "`n_greedy` must be an integer"),
+        (lambda: BlockDecomposition(20, 7), "`n_random` . `n_greedy` must be at most"),
         (lambda: BlockDecomposition(patience=0), "`patience` must be an integer"),
         (lambda: BlockDecomposition(max_iter=0), "`max_iter` must be an integer"),
         (lambda: BlockDecomposition(seed=-1), "`seed` must be an integer, at least 0"),

@@ -93,6 +93,7 @@ def prepare(
 
 def screen_level(method: LevelMethod, level: Level, watch: Watch) -> Screening:
     """Find candidates at one level."""
+    # Each branch ties the states of one method to that method.
     if isinstance(method, BestResponse):
         return method.result(level, *iterate(method, level, watch))
     return method.result(level, *iterate(method, level, watch))

@@ -117,7 +117,7 @@ def solve(
     """
     check.instance("problem", problem, SparseQP)
     chosen = resolve(method)
-    _check_level(chosen, level)
+    _check_level(chosen, level, spectrum)
     check.at_least("gap", gap, 0.0)
     _check_limits(node_limit, threads, proof_memory)
     solver = find(backend) if isinstance(backend, str) else backend
@@ -162,7 +162,8 @@ def _delegate(
 ) -> Solution:
     """Leave the search to another solver; the bound is ours, and taken first.
 
-    A point that is met on the way to the bound is not used: the answer is the solver's.
+    A point that is met on the way to the bound is used only if the solver has none: the
+    answer is the solver's.
     """
     tree, _ = search(run, run.problem, "bound", None, root_only=True)
     if tree.lower_bound == np.inf:
@@ -171,6 +172,8 @@ def _delegate(
     if not is_partial or run.x is None:
         run.claim, x = ask(run, backend, run.problem, "search", run.x)
         run.offer(x)
+    if run.x is None:
+        run.offer(tree.best.x)
     return conclude(run, tree, Stop.BACKEND if run.gave_up else Stop.COMPLETED)
 
 
@@ -211,11 +214,14 @@ def _check_backend(
         )
 
 
-def _check_level(method: Method, level: int | None) -> None:
-    if level is not None and not uses_level(method):
+def _check_level(method: Method, level: int | None, known: Spectrum | None) -> None:
+    if known is not None:
+        check.instance("spectrum", known, Spectrum)
+    given = [n for n, v in (("level", level), ("spectrum", known)) if v is not None]
+    if given and not uses_level(method):
         raise ParameterError(
-            "`level` is for best-response and dual-program: all other methods work on "
-            "the problem as it is."
+            f"`{given[0]}` is for best-response and dual-program: all other methods "
+            "work on the problem as it is."
         )
 
 

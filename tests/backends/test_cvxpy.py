@@ -74,7 +74,7 @@ def test_failures_keep_their_cause():
     problem, _ = truth("free", 0)
     wrong = Cvxpy("SCIP", parameters={"no/such": 1})
     with pytest.raises(
-        BackendError, match=r"SCIP failed behind CVXPY .*no/such"
+        BackendError, match=r"SCIP failed behind CVXPY, .*no/such"
     ) as info:
         wrong.solve(problem, **QUICKLY)
     assert info.value.__cause__ is not None

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cardqp import Progress, Solution, SparseQP
+from cardqp.backends.program import FORMULATIONS
 from cardqp.cli.main import METHOD_NAMES, main
 from cardqp.cli.progress import ProgressLine, describe
 from cardqp.methods import METHODS
@@ -40,8 +41,11 @@ def test_solve_table(table, capsys, method):
     assert [word for word in first_words if len(word) == 1] == ["b", "d"]
 
 
-def test_all_methods_can_be_named():
+def test_all_methods_and_formulations_can_be_named(capsys):
     assert set(METHOD_NAMES) == set(METHODS)
+    with pytest.raises(SystemExit):
+        run("solve", "--help")
+    assert "{" + ",".join(FORMULATIONS) + "}" in capsys.readouterr().out
 
 
 def test_json_is_json(table, capsys):

@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from cardqp.datasets import UCI_NAMES, download, load_uci
+from cardqp.datasets import download, load_uci
 from cardqp.exceptions import DataError
 from tests.datasets.originals import FEATURES, FILES, ROWS, SLUGS, original, packed
 
@@ -64,7 +64,7 @@ def files_below(folder):
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("name", UCI_NAMES)
+@pytest.mark.parametrize("name", FILES)
 def test_download_is_kept(server, cache, name):
     server.answers = [good(archive(name))]
     first, again = load_uci(name), load_uci(name)

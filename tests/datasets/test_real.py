@@ -14,6 +14,7 @@ K_HAT = {
     "superconductivity": {21_263: (9,)},
     "online-news": {39_644: (20,)},
     "crime": {1_994: (12, 13)},
+    "crime-as-published": {1_994: (52, 53)},
     "ujindoor": {19_937: (48, 49)},
     "facebook": {40_949: (15,), 199_030: (14,)},
 }

@@ -7,6 +7,7 @@ import pytest
 
 from cardqp.datasets import UCI_NAMES, files, load_uci
 from cardqp.datasets.download import sha256
+from cardqp.datasets.uci import _without_points
 from cardqp.exceptions import BackendNotFoundError, DataError, ParameterError
 from tests.datasets.originals import (
     FEATURES,
@@ -97,10 +98,15 @@ PLACES = [
 
 
 def test_names():
-    assert set(UCI_NAMES) == set(FILES)
+    assert set(UCI_NAMES) == {*FILES, "crime-as-published"}
 
 
-@pytest.mark.parametrize("name", UCI_NAMES)
+def test_points_are_lost_as_in_the_published_file():
+    values = np.array([[0.19, 0.2], [0.05, 1.0], [0.0, 8.0]])
+    assert np.array_equal(_without_points(values), [[19, 2], [5, 1], [0, 8]])
+
+
+@pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("place", PLACES)
 def test_file_is_found_and_prepared(tmp_path, name, place):
     place(tmp_path / "data", name)

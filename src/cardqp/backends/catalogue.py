@@ -125,6 +125,8 @@ def find(name: str) -> Scip | Gurobi | Cvxpy:
     >>> find("scip")
     Scip(formulation='perspective', parameters={})
     """
+    if not isinstance(name, str):
+        raise ParameterError(f"`backend` must be a name: it is {name!r}.")
     direct: dict[str, type[Scip] | type[Gurobi]] = {"scip": Scip, "gurobi": Gurobi}
     if name.lower() in direct:
         return direct[name.lower()]()

@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.backends.claim import Claim, ClaimStatus
-from cardqp.backends.dialects import DIALECTS, Dialect
-from cardqp.backends.program import Formulation, Program
-from cardqp.backends.run import (
+from cardqp.backends.adapter import (
     Outcome,
     Parameters,
     Task,
@@ -18,6 +15,9 @@ from cardqp.backends.run import (
     check_parameters,
     run,
 )
+from cardqp.backends.claim import Claim, ClaimStatus
+from cardqp.backends.dialects import DIALECTS, Dialect
+from cardqp.backends.program import Formulation, Program
 from cardqp.exceptions import BackendError, BackendNotFoundError, ParameterError
 from cardqp.problem import SparseQP
 
@@ -128,14 +128,24 @@ class Cvxpy:
             settings[dialect.time] = seconds
         if dialect.threads is not None:
             settings[dialect.threads] = task.threads
+        if self.solver == "GUROBI":
+            settings["env"] = _quiet_gurobi()
         settings |= self.parameters
         return settings if dialect.under is None else {dialect.under: settings}
 
     def _failure(self, err: Exception) -> BackendError:
         return BackendError(
-            f"{self.solver} failed behind CVXPY ({type(err).__name__}: {err}): check "
-            f'its licence, which may limit sizes, and `parameters`, or use "scip".'
+            f"{self.solver} failed behind CVXPY, or was interrupted "
+            f"({type(err).__name__}: {err}): check its licence, which may limit sizes, "
+            'and `parameters`, or use "scip".'
         )
+
+
+def _quiet_gurobi() -> Any:
+    """An environment that does not print its licence, which CVXPY's own does."""
+    import gurobipy
+
+    return gurobipy.Env(params={"OutputFlag": 0})
 
 
 class _Model:

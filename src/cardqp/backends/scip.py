@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.backends.claim import Claim, ClaimStatus
-from cardqp.backends.program import Formulation, Program
-from cardqp.backends.run import (
+from cardqp.backends.adapter import (
     Outcome,
     Parameters,
     Task,
@@ -17,6 +15,8 @@ from cardqp.backends.run import (
     check_parameters,
     run,
 )
+from cardqp.backends.claim import Claim, ClaimStatus
+from cardqp.backends.program import Formulation, Program
 from cardqp.exceptions import BackendNotFoundError, ParameterError
 from cardqp.problem import SparseQP
 

@@ -11,7 +11,11 @@ from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.direct.block_problem import load_block_kernels, solve_block
 from cardqp.direct.result import Descent
 from cardqp.direct.switches import Launch, SwitchView
+from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
+
+MOST_AT_ONCE = 26
+"""The largest working set: 10 million supports of half its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,11 @@ class BlockDecomposition:
         for name in ("proximal", "tolerance"):
             check.at_least(name, getattr(self, name), 0.0)
         check.seed(self.seed)
+        if self.n_random + self.n_greedy > MOST_AT_ONCE:
+            raise ParameterError(
+                f"`n_random` + `n_greedy` must be at most {MOST_AT_ONCE}: all supports "
+                "within them are tried."
+            )
 
     def run(
         self, problem: SparseQP, watch: Watch, start: FloatArray | None = None

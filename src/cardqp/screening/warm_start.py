@@ -53,7 +53,7 @@ class PolyakSubgradient:
     max_iter : int
         The largest number of iterations.
     window : int
-        Candidates are the union of the last ``window`` supports.
+        Candidates are the union of the last ``window`` supports and of the best one.
 
     Notes
     -----
@@ -129,9 +129,11 @@ class PolyakSubgradient:
         )
 
     def result(self, game: WholeForm, state: SubgradientState, stop: Stop) -> Screening:
-        """Candidates from the window, the point from the pool."""
+        """Candidates from the window and the best of the pool."""
         trace = Trace(np.array(state.bounds), tuple(state.supports))
         recent, fit = state.supports[-self.window :], state.incumbent
+        if fit.x is not None:
+            recent = [*recent, game.problem.support_of(fit.x)]
         return conclude(game, recent, state.best, stop, trace, fit=fit)
 
     def _visit(self, problem: SparseQP, state: SubgradientState) -> SubgradientState:
