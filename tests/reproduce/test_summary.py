@@ -46,7 +46,7 @@ def test_verdicts(numbers, verdict):
 
 
 def test_reasons_are_given_where_numbers_differ():
-    assert "dual point" in cell([2.5, 2.6]).reason
+    assert "Other data" in cell([2.5, 2.6]).reason
     assert cell([1.829, 1.829]).reason == ""
 
 
