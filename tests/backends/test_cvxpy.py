@@ -101,10 +101,12 @@ def test_settings_in_each_dialect(solver, monkeypatch):
 
     monkeypatch.setattr(cvxpy.Problem, "solve", note)
     monkeypatch.setattr(cvxpy, "installed_solvers", lambda: list(DIALECTS))
+    monkeypatch.setattr("cardqp.backends.cvxpy._quiet_gurobi", lambda: "quiet")
     problem, _ = truth("free", 0)
     with pytest.raises(BackendError):
         Cvxpy(solver, parameters={"own": 7}).solve(problem, **QUICKLY)
     dialect = DIALECTS[solver]
+    assert seen.get("env") == ("quiet" if solver == "GUROBI" else None)
     assert seen["solver"] == solver
     inner = seen if dialect.under is None else seen[dialect.under]
     assert inner[dialect.gap] == QUICKLY["gap"]
