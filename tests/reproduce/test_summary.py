@@ -84,3 +84,13 @@ def test_tables_escape_what_they_show():
     assert r"<script>0.7\|_%" in text
     assert r"$<$script$>$0.7$|$\_\%" in tex
     assert tex.count(r"\\") == len(grid.rows) + 1 + len(grid.notes) - 1
+
+
+def test_scientific_numbers_share_an_exponent_with_their_errors():
+    some = [
+        {"data": "crime", "replication": i, "method": "exact", "mse": v, "gap": 0.0}
+        for i, v in enumerate([0.0195, 0.0205])
+    ]
+    grid = grids_of(load_exhibit("tab4"), some)["tab4"]
+    row = next(row for row in grid.rows if row[0] == "crime")
+    assert row[-1] == "(2.000 ± 0.050)e-2, proven"

@@ -74,9 +74,7 @@ def _comparison(exhibit: Exhibit, rows: Sequence[Row]) -> Grid:
 def _text(exhibit: Exhibit, cell: Cell | None, letters: dict[str, str]) -> str:
     if cell is None:
         return ""
-    text = number(exhibit, cell.mean)
-    if not math.isnan(cell.error):
-        text += f" ± {number(exhibit, cell.error)}"
+    text = _with_error(exhibit, cell.mean, cell.error)
     if cell.paper is not None:
         mark = MARKS[cell.verdict] + letters.get(cell.reason, "")
         text += f" ({number(exhibit, cell.paper)} {mark})"
@@ -86,10 +84,22 @@ def _text(exhibit: Exhibit, cell: Cell | None, letters: dict[str, str]) -> str:
     return text
 
 
+def _with_error(exhibit: Exhibit, mean: float, error: float) -> str:
+    """A number and its standard error, which share an exponent if there is one."""
+    if math.isnan(error):
+        return number(exhibit, mean)
+    if exhibit.scientific and mean:
+        exponent = math.floor(math.log10(abs(mean)))
+        unit, digits = 10.0**exponent, exhibit.decimals
+        return f"({mean / unit:.{digits}f} ± {error / unit:.{digits}f})e{exponent}"
+    return f"{number(exhibit, mean)} ± {number(exhibit, error)}"
+
+
 def number(exhibit: Exhibit, value: float) -> str:
     """A number with the digits of the paper, and one more for errors of sizes."""
-    if exhibit.scientific:
-        return f"{value:.{exhibit.decimals}e}"
+    if exhibit.scientific and value:
+        exponent = math.floor(math.log10(abs(value)))
+        return f"{value / 10.0**exponent:.{exhibit.decimals}f}e{exponent}"
     if exhibit.metric == "seconds":
         return f"{value:.3g}"
     decimals = exhibit.decimals

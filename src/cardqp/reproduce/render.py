@@ -74,5 +74,6 @@ def to_html(grid: Grid) -> str:
 
 
 def _html_cell(place: int, text: str) -> str:
+    """A cell; what the paper prints has a line of its own."""
     tag = "th" if place == 0 else "td"
-    return f"<{tag}>{escape(text)}</{tag}>"
+    return f"<{tag}>{escape(text).replace(' (', '<br>(')}</{tag}>"

@@ -3,6 +3,7 @@
 import base64
 import csv
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -14,6 +15,7 @@ from cardqp.reproduce.figures import draw
 from cardqp.reproduce.grids import Grid, grids_of
 from cardqp.reproduce.render import to_html, to_latex, to_markdown
 from cardqp.reproduce.store import versions
+from cardqp.reproduce.summary import summarise
 from cardqp.reproduce.work import Row
 
 FORMATS = ("png", "svg", "pdf")
@@ -26,6 +28,7 @@ h1, h2, h3 { line-height: 1.2; }
 table { border-collapse: collapse; font: 13px/1.4 system-ui, sans-serif; }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid #ccc; text-align: left; }
 thead th { border-bottom: 2px solid #333; }
+tbody th, td { white-space: nowrap; vertical-align: top; }
 ul { font-size: 13px; color: #444; }
 img { max-width: 100%; height: auto; }
 .missing { border-left: 4px solid #D55E00; padding-left: .8rem; }
@@ -73,7 +76,7 @@ def write_report(sections: Sequence[Section], folder: Path, command: str) -> Non
             _write(folder / "figures" / f"{section.exhibit.id}.{ending}", content)
         parts.append(_html_section(section, grids, pictures.get("png")))
     _write(folder / "rows.csv", _raw(sections))
-    _write(folder / "report.html", _page(parts, command))
+    _write(folder / "report.html", _page([_verdicts(sections), *parts], command))
 
 
 def _pictures(section: Section) -> Mapping[str, bytes]:
@@ -86,6 +89,21 @@ def _pictures(section: Section) -> Mapping[str, bytes]:
         figure.savefig(stream, format=ending, dpi=150)
         files[ending] = stream.getvalue()
     return files
+
+
+def _verdicts(sections: Sequence[Section]) -> str:
+    """How many numbers agree with the paper, in words."""
+    found: Counter[str] = Counter()
+    for section in sections:
+        if section.exhibit.picture is None and not section.missing:
+            cells = summarise(section.exhibit, section.rows).values()
+            found.update(cell.verdict for cell in cells if cell.verdict)
+    return (
+        f"<p>Of {found.total()} numbers that the paper prints in these tables, "
+        f"{found['agrees']} agree with ours within noise, {found['better']} are larger "
+        f"than ours (an error, or a size, that can be smaller) and {found['differs']} "
+        "differ otherwise; reasons stand below each table.</p>"
+    )
 
 
 def _html_section(
