@@ -10,9 +10,9 @@ from cardqp.reproduce.config import Exhibit
 from cardqp.reproduce.summary import select
 from cardqp.reproduce.work import Row
 
-PURPLE, SKY = "#CC79A7", "#56B4E9"
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY)
-STYLES = ("o-", "s--", "^:", "D-.", "v-")
+PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK)
+STYLES = ("o-", "s--", "^:", "D-.", "v-", "P--")
 
 
 def draw(exhibit: Exhibit, rows: Sequence[Row]) -> Any | None:
