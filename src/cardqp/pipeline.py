@@ -144,13 +144,20 @@ def solve(
         if solver is not None:
             return _delegate(run, solver, chosen, level, spectrum)
         is_partial = prepare(run, chosen, guess, level, spectrum)
-        # Without a feasible point there is nothing to bound: search for one everywhere.
-        is_heuristic = is_partial and run.x is not None
-        name = "bound" if is_heuristic else "search"
-        tree, stop = search(run, problem, name, run.x, root_only=is_heuristic)
-        if not is_heuristic:
-            run.offer(tree.best.x)
-        return conclude(run, tree, stop)
+        return _search_or_bound(run, is_partial)
+
+
+def _search_or_bound(run: Run, is_partial: bool) -> Solution:
+    """The last search; of the root alone, for a bound, if a method left variables out.
+
+    Without a feasible point there is nothing to bound: one is searched for everywhere.
+    """
+    is_heuristic = is_partial and run.x is not None
+    name = "bound" if is_heuristic else "search"
+    tree, stop = search(run, run.problem, name, run.x, root_only=is_heuristic)
+    if not is_heuristic:
+        run.offer(tree.best.x)
+    return conclude(run, tree, stop)
 
 
 def _delegate(

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from cardqp.reproduce.command import reproduce
 from cardqp.reproduce.runner import State, run_studies, tasks_of
 
 SYNTHETIC = ("tab1", "tab2", "tab6", "tab7", "figA")
+PROCESSES = Path("/proc")
 REAL = ("fig1", "fig2", "tab3", "tab4", "tab5", "tab8", "fig4")
 
 needs_data = pytest.mark.skipif(
@@ -159,7 +161,7 @@ def test_killed_runs_go_on_where_they_were(synthetic, tmp_path):
 
 
 def test_workers_end_with_their_parent(tmp_path):
-    if not os.path.isdir("/proc"):  # noqa: PTH112
+    if not PROCESSES.is_dir():
         pytest.skip("looks for processes in /proc")
     command = [sys.executable, "-m", "cardqp.cli.main", "reproduce", "tab1"]
     process = subprocess.Popen([*command, "--out", str(tmp_path), "--jobs", "1"])
@@ -176,21 +178,20 @@ def test_workers_end_with_their_parent(tmp_path):
 
 def _children(parent):
     found = []
-    for entry in os.listdir("/proc"):  # noqa: PTH208
+    for entry in PROCESSES.glob("[0-9]*"):
         try:
-            with open(f"/proc/{entry}/stat") as stream:  # noqa: PTH123
-                fields = stream.read().rsplit(")", 1)[1].split()
+            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
         except OSError:
             continue
         if int(fields[1]) == parent:
-            found.append(int(entry))
+            found.append(int(entry.name))
     return found
 
 
 def _is_alive(pid):
     try:
-        with open(f"/proc/{pid}/stat") as stream:  # noqa: PTH123
-            return stream.read().rsplit(")", 1)[1].split()[0] != "Z"
+        status = (PROCESSES / str(pid) / "stat").read_text()
+        return status.rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
 

@@ -68,18 +68,13 @@ def reproduce(
             data_dir=data_dir,
             watcher=watcher,
         )
-        sections = []
-        for exhibit in exhibits:
-            done = Store(folder / "rows", exhibit.study).read()
-            wanted = set(exhibit.study.values)
-            rows = [
-                row
-                for own in done.values()
-                for row in own
-                if row[exhibit.study.vary] in wanted
-                and row["replication"] < exhibit.study.replications
-            ]
-            missing = failed.get(exhibit.study.name, "")
-            sections.append(Section(exhibit, rows, missing))
+        sections = [
+            Section(
+                exhibit,
+                Store(folder / "rows", exhibit.study).rows(),
+                failed.get(exhibit.study.name, ""),
+            )
+            for exhibit in exhibits
+        ]
         write_report(sections, folder, command)
     return sections

@@ -71,6 +71,16 @@ class Store:
         done = (json.loads(line) for line in lines)
         return {entry["task"]: entry["rows"] for entry in done}
 
+    def rows(self) -> list[Row]:
+        """The rows of the study's own values and replications; there may be more."""
+        vary, values = self.study.vary, set(self.study.values)
+        return [
+            row
+            for own in self.read().values()
+            for row in own
+            if row[vary] in values and row["replication"] < self.study.replications
+        ]
+
     def repair(self) -> None:
         """Cut off a line that was not finished."""
         if not self.path.exists():
