@@ -18,7 +18,7 @@ from cardqp.regression import (
     least_squares,
     summarise,
 )
-from cardqp.solution import Solution, Status
+from cardqp.solution import Solution
 
 try:
     from sklearn.base import BaseEstimator, RegressorMixin
@@ -141,17 +141,14 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             upper,
             sample.spread,
         )
-        self._warn(max(worst, solution.gap), solution.status)
-
-    def _warn(self, gap: float, status: Status) -> None:
-        if status is Status.OPTIMAL and gap <= self.gap:
-            return
-        warnings.warn(
-            f"the choice of features is proved only up to a gap of {gap:.2e}, not "
-            f"{self.gap:.2e}; raise `time_limit` or `gap`, or lower `eta`.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        gap = max(worst, solution.gap)
+        if gap > self.gap:
+            warnings.warn(
+                f"the choice of features is proved only up to a gap of {gap:.2e}, not "
+                f"{self.gap:.2e}; raise `time_limit` or `gap`, or lower `eta`.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _names(self) -> tuple[str, ...]:
         given = getattr(self, "feature_names_in_", None)

@@ -120,7 +120,7 @@ def automatic_eta(rows: Moments, standardize: bool) -> float:
     Examples
     --------
     >>> from cardqp.gram import moments
-    >>> automatic_eta(moments(np.array([[1.0], [5.0]]), np.zeros(2)), False)
+    >>> round(automatic_eta(moments(np.array([[1.0], [5.0]]), np.zeros(2)), False), 9)
     2.5
     """
     varying = rows.variance[~is_constant(rows)]
