@@ -138,6 +138,15 @@ def test_summary():
     assert "R2, test" not in str(model.summary())
 
 
+def test_worth_of_a_group_is_that_of_all_its_members():
+    X, y = regression()
+    model = SparseRidge(2, groups=[0, 1, 1, *range(2, 11)]).fit(X, y)
+    found = model.summary()
+    assert model.support_.tolist() == [1, 2, 7]
+    alone = LinearRegression().fit(X[:, [7]], y).score(X[:, [7]], y)
+    assert found.worth[0] == found.worth[1] == pytest.approx(found.r2_refit - alone)
+
+
 def test_score_without_intercept_is_about_the_mean():
     X, y = regression()
     model = SparseRidge(3, fit_intercept=False).fit(X, y)

@@ -117,9 +117,9 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
                 f"{solution.status.name}: {solution.status.value}; {solution.advice}."
             )
         chosen, coef = scaled.chosen(solution.x), scaled.coefficients(solution.x)
-        lower, upper = sample.design.lower, sample.design.upper
         if self.refit:
-            coef = least_squares(scaled.rows, chosen, lower, upper)
+            design = sample.design
+            coef = least_squares(scaled.rows, chosen, design.lower, design.upper)
         self.coef_ = coef
         self.intercept_ = scaled.intercept(coef)
         self.support_ = chosen
@@ -130,15 +130,12 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         self.n_iter_ = solution.n_nodes
         self.eta_ = eta
         self.solution_ = solution
-        ridge_coef = scaled.coefficients(solution.x)
         self._summary = summarise(
+            sample.design,
             scaled.rows,
-            ridge_coef,
-            scaled.intercept(ridge_coef),
+            scaled.coefficients(solution.x),
             chosen,
             self._names(),
-            lower,
-            upper,
             sample.spread,
         )
         gap = max(worst, solution.gap)
