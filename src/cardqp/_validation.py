@@ -86,6 +86,17 @@ def numeric_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
     return array
 
 
+def data_matrix(name: str, value: Any) -> Any:
+    """A matrix of real numbers of any type, as it is: neither copied nor read."""
+    data = value if isinstance(value, np.ndarray) else np.asarray(value)
+    if data.ndim != 2 or data.dtype.kind not in "biuf":
+        raise ProblemError(
+            f"`{name}` must be a matrix of real numbers: it has {data.ndim} dimensions "
+            f"and the type {data.dtype}."
+        )
+    return data
+
+
 def quadratic_matrix(value: ArrayLike, name: str = "Q") -> Gram:
     """A symmetric positive semidefinite matrix, with the proof of how nearly it is."""
     Q = square_matrix(name, value)

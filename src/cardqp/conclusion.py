@@ -1,11 +1,12 @@
 """From a search to a solution: more is claimed only after it was recomputed."""
 
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
 from cardqp._iterate import Stop
-from cardqp.exact.tree import Tree
+from cardqp.certificate import Certificate, SweepCertificate
 from cardqp.gap import relative_gap
 from cardqp.run import Run
 from cardqp.solution import Solution, Status
@@ -15,7 +16,21 @@ QUICK = 3000
 larger one only for a claim of optimality."""
 
 
-def conclude(run: Run, tree: Tree, stop: Stop) -> Solution:
+class Searched(Protocol):
+    """What a search leaves behind."""
+
+    n_nodes: int
+
+    @property
+    def lower_bound(self) -> float:
+        """The bound proved."""
+
+    @property
+    def certificate(self) -> Certificate | SweepCertificate | None:
+        """Its proof."""
+
+
+def conclude(run: Run, tree: Searched, stop: Stop) -> Solution:
     """Assemble the solution; more is claimed only after it was recomputed."""
     problem, x = run.problem, run.x
     objective = np.inf if x is None else problem.objective(x)

@@ -7,10 +7,11 @@ from typing import get_args
 import numpy as np
 
 from cardqp import _validation as check
-from cardqp._iterate import Callback, Stop, Watch
+from cardqp._iterate import Callback, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.backends.catalogue import Backend, find
-from cardqp.certificate import Certificate
+from cardqp.certificate import Certificate, SweepCertificate
+from cardqp.columns import Columns
 from cardqp.conclusion import conclude
 from cardqp.convex.support_qp import fit_support
 from cardqp.exact.branch_and_bound import PROOF_MEMORY, BranchAndBound
@@ -30,6 +31,7 @@ from cardqp.problem import SparseQP
 from cardqp.run import Run, ask, explore, search
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum
+from cardqp.wide import SweepSearch, SweepTree, in_memory, is_for_sweeps
 
 
 def solve(
@@ -125,6 +127,8 @@ def solve(
     if resume is not None:
         _check_resume(resume, chosen)
     load_for(problem)
+    if not (isinstance(chosen, Exact) and solver is None and is_for_sweeps(problem)):
+        problem = in_memory(problem)
     with Watch(time_limit, callback) as watch, _executor(threads) as executor:
         branching = BranchAndBound(
             gap,
@@ -141,10 +145,31 @@ def solve(
         guess = None if start is None else check.vector("start", start, problem.n)
         if guess is not None:
             _offer_start(run, guess)
+        if isinstance(problem.quadratic, Columns):
+            return _solve_by_sweeps(run)
         if solver is not None:
             return _delegate(run, solver, chosen, level, spectrum)
         is_partial = prepare(run, chosen, guess, level, spectrum)
         return _search_or_bound(run, is_partial)
+
+
+def _solve_by_sweeps(run: Run) -> Solution:
+    """Very many columns, which stay where they are."""
+    method = SweepSearch(run.gap, lambda: run.watch.is_over, run.search.node_limit)
+
+    def work() -> tuple[SweepTree, Stop]:
+        tree, stop = iterate(method, SweepTree.plant(run.problem, run.x), run.watch)
+        method.settle(tree)
+        return tree, stop
+
+    tree, stop = run.stage(
+        "sweeps",
+        work,
+        run.problem.n,
+        lambda done: (len(done[0].working.ids), done[0].account),
+    )
+    run.offer(tree.x)
+    return conclude(run, tree, stop)
 
 
 def _search_or_bound(run: Run, is_partial: bool) -> Solution:
@@ -236,6 +261,8 @@ def _check_resume(solution: Solution, method: Method) -> None:
     check.instance("resume", solution, Solution)
     if not isinstance(method, Exact):
         raise ParameterError('`resume` is for method "exact".')
+    if isinstance(solution.certificate, SweepCertificate):
+        raise ParameterError("`resume` is not for problems that were solved by sweeps.")
     if solution.certificate is None:
         raise ParameterError(
             "`resume` must be a solution with a certificate: raise `proof_memory`."
@@ -244,8 +271,9 @@ def _check_resume(solution: Solution, method: Method) -> None:
 
 def _resume(run: Run, solution: Solution) -> Solution:
     """Replay what was proved, and go on from there."""
-    problem, certificate = run.problem, solution.certificate or Certificate()
-    x = solution.x
+    problem, certificate, x = run.problem, solution.certificate, solution.x
+    if not isinstance(certificate, Certificate):
+        certificate = Certificate()
     try:
         if x is not None and not problem.feasibility(x).holds():
             raise ProblemError("its point is not feasible.")

@@ -12,6 +12,7 @@ import scipy.sparse
 from cardqp import _validation as check
 from cardqp import storage
 from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, BoolArray, FloatArray, IntArray
+from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
 from cardqp.feasibility import Feasibility
 from cardqp.quadratic import Factor, Gram, QuadraticForm
@@ -101,7 +102,7 @@ class SparseQP:
 
     def __init__(
         self,
-        Q: ArrayLike | Gram | Factor,
+        Q: ArrayLike | Gram | Factor | Columns,
         c: ArrayLike,
         *,
         eta: ArrayLike,
@@ -122,7 +123,11 @@ class SparseQP:
         constant: float = 0.0,
         names: Sequence[str] | None = None,
     ) -> None:
-        form = Q if isinstance(Q, Gram | Factor) else check.quadratic_matrix(Q)
+        form: QuadraticForm
+        if isinstance(Q, Gram | Factor | Columns):
+            form = Q
+        else:
+            form = check.quadratic_matrix(Q)
         n = form.n
         if sparsity is None and penalty is None and groups is None:
             raise ProblemError(
@@ -277,6 +282,54 @@ class SparseQP:
             **settings,
         )
 
+    @classmethod
+    def from_data(
+        cls,
+        X: Any,
+        y: ArrayLike,
+        *,
+        eta: ArrayLike,
+        sparsity: int | None = None,
+        names: Sequence[str] | None = None,
+        **settings: Any,
+    ) -> "SparseQP":
+        """Sparse ridge regression on very many columns; ``Q`` is never formed.
+
+        The problem is that of :meth:`from_regression`.  The data are kept as they are
+        and read block by block; one sweep over all columns is made here.  Bounds,
+        prices and forced variables are allowed; problems with rows, groups, blocks or
+        thresholds are solved only if they fit into memory as a dense factor.
+
+        Parameters
+        ----------
+        X : (N, n) array or SciPy sparse matrix
+            In memory or mapped from disk (``np.load(path, mmap_mode="r")``), of any
+            real type, in any layout.
+        y : (N,) array
+            The responses.
+        eta, sparsity, names, **settings
+            As for :class:`SparseQP`.
+        """
+        target = check.real_array("y", y, 1)
+        if not scipy.sparse.issparse(X):
+            X = check.data_matrix("X", X)
+        N = len(target)
+        if X.shape[0] != N or 0 in X.shape:
+            raise ProblemError(
+                "`X` must have columns, and as many rows as `y` has entries: its shape "
+                f"is {X.shape}, y has {N}."
+            )
+        form = Columns.read(X, target)
+        return cls(
+            form,
+            -2.0 * form.products / N,
+            eta=eta,
+            sparsity=sparsity,
+            constant=float(target @ target) / N,
+            names=names,
+            **settings,
+        )
+
     @property
     def n(self) -> int:
         """Number of variables."""
@@ -370,7 +423,7 @@ class SparseQP:
 
     def value(self, x: FloatArray) -> float:
         """The same for a point that need not be checked."""
-        smooth = self.c @ x + x @ self.quadratic.apply(x) + self.ridge @ (x * x)
+        smooth = self.c @ x + self.quadratic.value(x) + self.ridge @ (x * x)
         price = 0.0
         if self.penalty:
             price = self.penalty * self.rule.count(self.support_of(x))
@@ -378,7 +431,7 @@ class SparseQP:
 
     def magnitude(self, x: FloatArray) -> float:
         """Size of the terms that make up the objective, at ``x`` or near it."""
-        curved = x @ self.quadratic.apply(x) + self.ridge @ (x * x)
+        curved = self.quadratic.value(x) + self.ridge @ (x * x)
         terms = abs(self.constant) + np.abs(self.c) @ np.abs(x) + abs(curved)
         return float(terms + self.single_gain)
 
@@ -407,17 +460,20 @@ class SparseQP:
             cardinality=self.rule.excess(self.support_of(x)),
         )
 
-    def restrict(self, indices: IntArray) -> "SparseQP":
+    def restrict(
+        self, indices: IntArray, form: QuadraticForm | None = None
+    ) -> "SparseQP":
         """The problem on some variables, all others being zero.
 
-        Those that are forced in must be among them.
+        Those that are forced in must be among them.  The quadratic form on them can be
+        given if it is at hand.
         """
         forced_in = _places(self.forced_in, indices)
         if len(forced_in) < len(self.forced_in):
             raise ProblemError("`indices` must hold all that is forced in.")
         fewer = None if self.sparsity is None else min(self.sparsity, len(indices))
         return self._with(
-            quadratic=self.quadratic.restrict(indices),
+            quadratic=self.quadratic.restrict(indices) if form is None else form,
             c=self.c[indices],
             eta=self.eta[indices],
             sparsity=fewer,
@@ -508,6 +564,11 @@ class SparseQP:
         -3.0
         """
         changes: dict[str, Any] = {}
+        if isinstance(self.quadratic, Columns) and not (c is None and constant is None):
+            raise ProblemError(
+                "`c` and `constant` belong to the data of this problem: make another "
+                "one with from_data."
+            )
         if c is not None:
             changes["c"] = check.vector("c", c, self.n)
         if b is not None or b_eq is not None:
@@ -533,6 +594,11 @@ class SparseQP:
 
         A problem given by its factor is stored under ``F`` instead of ``Q``.
         """
+        if isinstance(self.quadratic, Columns):
+            raise ProblemError(
+                "`path` is for problems of moderate size: keep X and y, and save the "
+                "solution only."
+            )
         key = "F" if isinstance(self.quadratic, Factor) else "Q"
         arguments = {name: getattr(self, name) for name in _STORED}
         storage.write_arrays(path, arguments | {key: self.quadratic.array})

@@ -53,6 +53,9 @@ class QuadraticForm(Protocol):
     def diagonal(self) -> FloatArray:
         """The diagonal of ``Q``."""
 
+    def value(self, x: FloatArray) -> float:
+        """``x'Qx``."""
+
     def apply(self, x: FloatArray) -> FloatArray:
         """``Q @ x`` for a vector or a matrix ``x``."""
 
@@ -97,6 +100,9 @@ class Gram:
     @cached_property
     def diagonal(self) -> FloatArray:
         return self.array.diagonal().copy()
+
+    def value(self, x: FloatArray) -> float:
+        return float(x @ self.apply(x))
 
     def apply(self, x: FloatArray) -> FloatArray:
         if x.ndim == 1:
@@ -162,6 +168,9 @@ class Factor:
     @cached_property
     def diagonal(self) -> FloatArray:
         return np.asarray(np.einsum("ij,ij->j", self.array, self.array))
+
+    def value(self, x: FloatArray) -> float:
+        return float(x @ self.apply(x))
 
     def apply(self, x: FloatArray) -> FloatArray:
         return self.array.T @ self._project(x)

@@ -14,7 +14,7 @@ from cardqp import storage
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.backends.claim import Claim
-from cardqp.certificate import Certificate
+from cardqp.certificate import Certificate, SweepCertificate
 from cardqp.certificate.archive import from_arrays, to_arrays
 from cardqp.exceptions import NotSolvedError, ProblemError
 from cardqp.feasibility import Feasibility
@@ -121,7 +121,7 @@ class Solution:
         What is known, and why the computation ended.
     stages : tuple of Stage
         Where the time went.
-    certificate : Certificate or None
+    certificate : Certificate, SweepCertificate or None
         The proof of ``lower_bound``; None if no record was kept.
     n_nodes : int
         Branches processed on the problem as given.
@@ -142,7 +142,7 @@ class Solution:
     status: Status
     stop: Stop
     stages: tuple[Stage, ...]
-    certificate: Certificate | None
+    certificate: Certificate | SweepCertificate | None
     n_nodes: int
     tolerance: float
     problem: SparseQP
@@ -278,7 +278,7 @@ class Solution:
             status=status,
             stop=stop,
             stages=stages,
-            certificate=from_arrays(data) if "root.count" in data else None,
+            certificate=from_arrays(data),
             problem=problem,
             **numbers,
         )

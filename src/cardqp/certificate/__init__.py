@@ -3,6 +3,7 @@
 from cardqp.certificate.certificate import Certificate, RootStep
 from cardqp.certificate.dual_proof import DualProof, Narrowing
 from cardqp.certificate.proof_tree import Kind, ProofLog, ProofTree
+from cardqp.certificate.sweeps import SweepCertificate
 
 __all__ = [
     "Certificate",
@@ -12,4 +13,5 @@ __all__ = [
     "ProofLog",
     "ProofTree",
     "RootStep",
+    "SweepCertificate",
 ]

@@ -1,17 +1,25 @@
 """Certificates as named arrays, to be stored without pickles."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 from cardqp.certificate.certificate import Certificate, RootStep
 from cardqp.certificate.dual_proof import DualProof, Narrowing
 from cardqp.certificate.proof_tree import ProofTree
+from cardqp.certificate.sweeps import Points, SweepCertificate
 from cardqp.exceptions import ProblemError
 
+Made = TypeVar("Made")
 
-def to_arrays(certificate: Certificate) -> dict[str, Any]:
+_OWN = ("cutoff", "branch", "child", "record", "digest")
+_POINTS = fields(Points)
+
+
+def to_arrays(certificate: Certificate | SweepCertificate) -> dict[str, Any]:
     """The arrays of a certificate by name."""
+    if isinstance(certificate, SweepCertificate):
+        return _sweep_arrays(certificate)
     arrays = {f"tree.{name}": a for name, a in certificate.tree.arrays().items()}
     arrays["root.count"] = len(certificate.root)
     for number, step in enumerate(certificate.root):
@@ -33,22 +41,34 @@ def to_arrays(certificate: Certificate) -> dict[str, Any]:
     return arrays
 
 
-def from_arrays(arrays: Mapping[str, Any]) -> Certificate:
-    """The certificate that the arrays were made from.
+def from_arrays(
+    arrays: Mapping[str, Any],
+) -> Certificate | SweepCertificate | None:
+    """The certificate that the arrays were made from; None if there is none.
 
     Raises
     ------
     ProblemError
         When an array is missing.
     """
+    if "sweeps.digest" in arrays:
+        return _read(_sweeps, arrays)
+    return _read(_steps, arrays) if "root.count" in arrays else None
+
+
+def _read(make: Callable[[Mapping[str, Any]], Made], arrays: Mapping[str, Any]) -> Made:
     try:
-        count = int(arrays["root.count"])
-        steps = tuple(_step(arrays, f"root.{number}.") for number in range(count))
-        parts = {part.name: arrays[f"tree.{part.name}"] for part in fields(ProofTree)}
+        return make(arrays)
     except KeyError as err:
         raise ProblemError(f"The certificate lacks the array {err}.") from None
     except (TypeError, ValueError) as err:
         raise ProblemError(f"The certificate makes no sense: {err}.") from None
+
+
+def _steps(arrays: Mapping[str, Any]) -> Certificate:
+    count = int(arrays["root.count"])
+    steps = tuple(_step(arrays, f"root.{number}.") for number in range(count))
+    parts = {part.name: arrays[f"tree.{part.name}"] for part in fields(ProofTree)}
     return Certificate(steps, ProofTree(**parts))
 
 
@@ -61,3 +81,21 @@ def _step(arrays: Mapping[str, Any], prefix: str) -> RootStep:
         narrowing = Narrowing(kept, moved, minorant)
     fixed_in, fixed_out = arrays[prefix + "fixed_in"], arrays[prefix + "fixed_out"]
     return RootStep(proof, fixed_in, fixed_out, narrowing)
+
+
+def _sweep_arrays(certificate: SweepCertificate) -> dict[str, Any]:
+    arrays = {f"sweeps.{name}": getattr(certificate, name) for name in _OWN}
+    for part in ("root", "leaves"):
+        points = getattr(certificate, part)
+        arrays |= {f"sweeps.{part}.{f.name}": getattr(points, f.name) for f in _POINTS}
+    return arrays
+
+
+def _sweeps(arrays: Mapping[str, Any]) -> SweepCertificate:
+    root, leaves = (
+        Points(*(arrays[f"sweeps.{part}.{f.name}"] for f in _POINTS))
+        for part in ("root", "leaves")
+    )
+    own = {name: arrays[f"sweeps.{name}"] for name in _OWN}
+    own |= {"cutoff": float(own["cutoff"]), "digest": str(own["digest"])}
+    return SweepCertificate(root=root, leaves=leaves, **own)

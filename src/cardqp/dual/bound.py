@@ -103,8 +103,8 @@ def evaluate(
     is_convex = ridge > 0
     safe_ridge = np.where(is_convex, ridge, 1.0)
     costs = np.minimum(
-        _cost_down(problem, safe_ridge, slope - error),
-        _cost_down(problem, safe_ridge, slope + error),
+        cost_down(safe_ridge, slope - error, problem.lower, problem.upper),
+        cost_down(safe_ridge, slope + error, problem.lower, problem.upper),
     )
     # A ridge that does not cover the loss leaves nothing to say about a variable.
     costs = np.where(is_convex & ~np.isnan(costs), costs, -np.inf)
@@ -121,7 +121,12 @@ def tangent_bound(
     return separable_bound(problem, minorant, beta)
 
 
-def _cost_down(problem: SparseQP, ridge: FloatArray, slope: FloatArray) -> FloatArray:
-    # h is concave in the slope, so over an interval it is least at one of the ends.
-    x, cost = separable_minimum(slope, ridge, problem.lower, problem.upper)
+def cost_down(
+    ridge: FloatArray, slope: FloatArray, lower: FloatArray, upper: FloatArray
+) -> FloatArray:
+    """``h`` at a slope, rounded down.
+
+    It is concave in the slope, so that over an interval it is least at one of the ends.
+    """
+    x, cost = separable_minimum(slope, ridge, lower, upper)
     return cost - 8 * UNIT_ROUNDOFF * np.abs(x) * (np.abs(slope) + ridge * np.abs(x))

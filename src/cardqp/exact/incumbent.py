@@ -89,12 +89,10 @@ def swap_changes(problem: SparseQP, support: IntArray) -> FloatArray:
     Removing ``i`` costs ``x_i^2 / H_ii``; adding ``j`` afterwards gains the square of
     the slope that ``j`` then sees over four times its Schur complement.
     """
-    return _swap_changes(problem, support, SupportView.of(problem, support))
+    return changes_seen(problem, support, SupportView.of(problem, support))
 
 
-def _swap_changes(
-    problem: SparseQP, support: IntArray, view: SupportView
-) -> FloatArray:
+def changes_seen(problem: SparseQP, support: IntArray, view: SupportView) -> FloatArray:
     """The same, seen from the support, with what enters held within its bounds."""
     weight = view.weight[:, None]
     seen = view.slope - 2.0 * (view.x[:, None] / weight) * view.B
@@ -248,7 +246,7 @@ def exchange_bounds(
     if view is not None:
         # A variable that leaves is not held by its bounds any more.
         freed = held * view.x
-        least[:s, :n] = _swap_changes(problem, support, view) + freed[:, None]
+        least[:s, :n] = changes_seen(problem, support, view) + freed[:, None]
         least[:s, n] = view.x**2 / view.weight + freed - price
         _, cost = separable_minimum(
             view.slope, view.schur, problem.lower, problem.upper

@@ -1,0 +1,249 @@
+"""A proof for very many columns: a tree whose leaves are bounded by sweeps.
+
+Written apart from the search: it shares with it the data and the theorem, none of the
+loops.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from cardqp._typing import FloatArray, IntArray
+from cardqp.certificate.dual_proof import is_array
+from cardqp.columns import Columns
+from cardqp.dual.residual import Residual
+from cardqp.problem import SparseQP
+from cardqp.sparsity import Choice
+
+MOST_ENTRIES = 2**25
+"""Products of columns and residuals that are held at a time."""
+
+
+class Leaf(NamedTuple):
+    """A branch that is not split: what is switched on and off, and its dual point."""
+
+    inside: tuple[int, ...]
+    outside: tuple[int, ...]
+    record: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """Dual points: residuals ``y - Xx`` at sparse points ``x``, and their scales.
+
+    Attributes
+    ----------
+    end : (R,) int array
+        Where the entries of each point end.
+    index, value : arrays
+        Nonzeros of the points, one after the other.
+    scale : (R,) array
+        The number ``t`` of each.
+    """
+
+    end: IntArray
+    index: IntArray
+    value: FloatArray
+    scale: FloatArray
+
+    @classmethod
+    def stack(
+        cls, points: Sequence[tuple[IntArray, FloatArray]], scales: Sequence[float]
+    ) -> "Points":
+        """Points given by their nonzeros."""
+        index = [np.asarray(i, dtype=np.int64) for i, _ in points]
+        value = [np.asarray(v, dtype=np.float64) for _, v in points]
+        return cls(
+            np.cumsum([len(i) for i in index], dtype=np.int64),
+            np.concatenate([np.zeros(0, dtype=np.int64), *index]),
+            np.concatenate([np.zeros(0), *value]),
+            np.asarray(scales, dtype=np.float64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.end)
+
+    def arrays(self) -> tuple[IntArray | FloatArray, ...]:
+        """All arrays."""
+        return self.end, self.index, self.value, self.scale
+
+    def is_sound(self, n: int) -> bool:
+        """Whether the arrays are points of ``n`` variables."""
+        if not (is_array(self.end, "i", 1) and is_array(self.index, "i", 1)):
+            return False
+        if not (is_array(self.value, "f", 1) and is_array(self.scale, "f", 1)):
+            return False
+        ends = np.concatenate([[0], self.end, [len(self.index)]])
+        inside = (self.index >= 0) & (self.index < n)
+        return bool(
+            len(self.scale) == len(self.end)
+            and len(self.value) == len(self.index)
+            and (np.diff(ends) >= 0).all()
+            and ends[-1] == (self.end[-1] if len(self.end) else 0)
+            and inside.all()
+            and np.isfinite(self.value).all()
+            and np.isfinite(self.scale).all()
+            and (self.scale >= 0).all()
+        )
+
+    def residual(self, number: int, form: Columns) -> Residual:
+        """The dual point as a vector."""
+        begin = self.end[number - 1] if number else 0
+        part = slice(begin, self.end[number])
+        fitted = form.take(self.index[part]) @ self.value[part]
+        return Residual.of(form, form.target - fitted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SweepCertificate:
+    """Points at the root, and a tree of branches with a point for each leaf.
+
+    Attributes
+    ----------
+    root : Points
+        Dual points of the whole problem.
+    cutoff : float
+        Variables are decided by Theorem 2 where their other value costs this much.
+    branch : (M,) int array
+        The variable that the children of a node switch on (first) and off; -1 at a
+        leaf.
+    child : (M,) int array
+        The first child; the second one follows.  0 at a leaf.
+    record : (M,) int array
+        The dual point of a leaf; -1 if it has none, as open ones do.
+    leaves : Points
+        These dual points.
+    digest : str
+        A fingerprint of all arrays: what was damaged proves nothing.
+    """
+
+    root: Points
+    cutoff: float
+    branch: IntArray
+    child: IntArray
+    record: IntArray
+    leaves: Points
+    digest: str = ""
+
+    def sealed(self) -> "SweepCertificate":
+        """The same with its fingerprint."""
+        return replace(self, digest=self.fingerprint())
+
+    def fingerprint(self) -> str:
+        """What the digest should be."""
+        found = hashlib.sha256(np.float64(self.cutoff).tobytes())
+        own = (self.branch, self.child, self.record)
+        for array in (*self.root.arrays(), *own, *self.leaves.arrays()):
+            found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
+
+    def __len__(self) -> int:
+        return len(self.branch)
+
+    def lower_bound(self, problem: SparseQP, threads: int = 1) -> float:  # noqa: ARG002
+        """What is proved about a problem, from its data alone.
+
+        One sweep is made for the points at the root and one for those of the leaves,
+        or a few if there are many.
+        """
+        form = problem.quadratic
+        if not isinstance(form, Columns) or not self._is_sound(problem.n):
+            return -np.inf
+        leaves = list(self._walk())
+        if not self._is_partition(leaves):
+            return -np.inf
+        floor, choice = self._decide(problem, form)
+        bounds = [floor for leaf in leaves if leaf.record < 0]
+        for bound in self._bounds(problem, form, choice, leaves):
+            bounds.append(max(bound, floor))
+        least = min(bounds)
+        is_decided = np.any(choice.status != problem.root.status)
+        return min(least, max(self.cutoff, floor)) if is_decided else least
+
+    def _is_sound(self, n: int) -> bool:
+        if not all(is_array(a, "i", 1) for a in (self.branch, self.child, self.record)):
+            return False
+        size = len(self.branch)
+        if len(self.child) != size or len(self.record) != size or size == 0:
+            return False
+        is_split = self.branch >= 0
+        after = self.child > np.arange(size)
+        return bool(
+            self.digest == self.fingerprint()
+            and np.isfinite(self.cutoff)
+            and self.root.is_sound(n)
+            and self.leaves.is_sound(n)
+            and (self.branch < n).all()
+            and (after & (self.child + 1 < size))[is_split].all()
+            and (self.record < len(self.leaves)).all()
+        )
+
+    def _walk(self) -> Iterator[Leaf]:
+        """All leaves of the tree."""
+        stack: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = [(0, (), ())]
+        while stack:
+            at, inside, outside = stack.pop()
+            branch, child = int(self.branch[at]), int(self.child[at])
+            if branch < 0:
+                yield Leaf(inside, outside, int(self.record[at]))
+            else:
+                stack.append((child, (*inside, branch), outside))
+                stack.append((child + 1, inside, (*outside, branch)))
+
+    def _is_partition(self, leaves: list[Leaf]) -> bool:
+        """Whether leaves are disjoint and hold every support: shares sum to one.
+
+        Splits make it so; it is checked all the same.
+        """
+        if any(
+            len({*leaf.inside, *leaf.outside}) < len(leaf.inside) + len(leaf.outside)
+            for leaf in leaves
+        ):
+            return False
+        depths = [len(leaf.inside) + len(leaf.outside) for leaf in leaves]
+        deepest = max(depths)
+        shares = [1 << (deepest - depth) for depth in depths]
+        return sum(shares) == 1 << deepest
+
+    def _decide(self, problem: SparseQP, form: Columns) -> tuple[float, Choice]:
+        """The bound at the root, and what Theorem 2 leaves to be decided."""
+        floor, root = -np.inf, problem.root
+        status = root.status.copy()
+        for number, products in self._products(form, self.root, range(len(self.root))):
+            residual = self.root.residual(number, form)
+            scale = float(self.root.scale[number])
+            bound = residual.bound(problem, form, products, scale)
+            floor = max(floor, bound.value(root))
+            on, off = bound.fixing_bounds(root)
+            status[root.free & (on >= self.cutoff)] = -1
+            status[root.free & (off >= self.cutoff) & (status == 0)] = 1
+        return floor, Choice.of_status(status, problem.rule)
+
+    def _bounds(
+        self, problem: SparseQP, form: Columns, choice: Choice, leaves: list[Leaf]
+    ) -> Iterator[float]:
+        """What the dual points of leaves prove."""
+        by_record = {leaf.record: leaf for leaf in leaves if leaf.record >= 0}
+        for number, products in self._products(form, self.leaves, list(by_record)):
+            leaf, residual = by_record[number], self.leaves.residual(number, form)
+            scale = float(self.leaves.scale[number])
+            bound = residual.bound(problem, form, products, scale)
+            inside, outside = (
+                np.array(some, dtype=np.intp) for some in (leaf.inside, leaf.outside)
+            )
+            yield bound.value(choice.decide(inside, outside))
+
+    def _products(
+        self, form: Columns, points: Points, numbers: Sequence[int]
+    ) -> Iterator[tuple[int, FloatArray]]:
+        """``X'r`` for some points, as many in one sweep as memory allows."""
+        batch = max(MOST_ENTRIES // form.n, 1)
+        for first in range(0, len(numbers), batch):
+            some = numbers[first : first + batch]
+            R = np.column_stack([points.residual(k, form).vector for k in some])
+            products = form.correlate(R)
+            for column, number in enumerate(some):
+                yield number, products[:, column]

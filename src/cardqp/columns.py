@@ -1,0 +1,197 @@
+"""The quadratic form of data that are kept as they are, for very many columns.
+
+``Q = X'X / N`` is never formed.  All columns are read in sweeps, block by block, with
+one right-hand side or many at a time; products are accumulated in double precision
+whatever the data are.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse
+from threadpoolctl import threadpool_limits
+
+from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp.exceptions import ProblemError
+from cardqp.quadratic import Factor, Minorant, plane
+
+Result = TypeVar("Result")
+
+BLOCK = 4_000_000
+"""Entries of a block of columns."""
+
+MOST_THREADS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """``x'Qx = |Xx|^2 / N`` with the data ``X`` at hand, in memory or mapped from disk.
+
+    Parameters
+    ----------
+    X : (N, n) array or SciPy sparse matrix
+        Numbers of any type, in any layout.
+    target : (N,) array
+        The target ``y`` of the regression.
+    squares : (n,) array
+        Squared lengths of the columns.
+    products : (n,) array
+        ``X'y``.
+    """
+
+    X: Any
+    target: FloatArray
+    squares: FloatArray
+    products: FloatArray
+
+    @classmethod
+    def read(cls, X: Any, target: FloatArray) -> "Columns":
+        """The form, after one sweep that refuses what is not a finite number."""
+        data = X.tocsc() if scipy.sparse.issparse(X) else X
+        n = data.shape[1]
+        form = cls(data, target, np.zeros(n), np.zeros(n))
+
+        def measure(start: int, block: Any, products: FloatArray) -> None:
+            stop = start + len(products)
+            form.squares[start:stop] = _squares(block)
+            form.products[start:stop] = products[:, 0]
+
+        form._visit(target[:, None], measure)
+        wrong = np.flatnonzero(~np.isfinite(form.squares))
+        if len(wrong):
+            raise ProblemError(
+                "`X` must hold finite numbers, of moderate size: column "
+                f"{wrong[0]} does not; remove or fill in what is missing."
+            )
+        form.squares.setflags(write=False)
+        form.products.setflags(write=False)
+        return form
+
+    @property
+    def n(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def defect(self) -> FloatArray:
+        return np.zeros(self.n)
+
+    @property
+    def array(self) -> FloatArray:
+        return np.asarray(self.take(np.arange(self.n)) / np.sqrt(self.n_samples))
+
+    @cached_property
+    def diagonal(self) -> FloatArray:
+        return np.asarray(self.squares / self.n_samples)
+
+    def take(self, support: IntArray) -> FloatArray:
+        """Some columns as a dense array in double precision, one after the other."""
+        part = self.X[:, support]
+        dense = part.toarray() if scipy.sparse.issparse(part) else part
+        return np.asarray(np.asfortranarray(dense, dtype=np.float64))
+
+    def sweep(
+        self, R: FloatArray, reduce: Callable[[int, FloatArray], Result]
+    ) -> list[Result]:
+        """Read all columns once.
+
+        Parameters
+        ----------
+        R : (N, m) array
+            Right-hand sides.
+        reduce : callable
+            Called with the number of the first column of a block and the block's part
+            of ``X'R``, by several threads at a time.
+
+        Returns
+        -------
+        list
+            What it returned, in the order of the blocks.
+        """
+        return self._visit(R, lambda start, _, products: reduce(start, products))
+
+    def correlate(self, R: FloatArray) -> FloatArray:
+        """``X'R``, in one sweep."""
+        result = np.empty((self.n, R.shape[1]))
+
+        def keep(start: int, products: FloatArray) -> None:
+            result[start : start + len(products)] = products
+
+        self.sweep(R, keep)
+        return result
+
+    def _visit(
+        self, R: FloatArray, work: Callable[[int, Any, FloatArray], Result]
+    ) -> list[Result]:
+        width = max(BLOCK // max(self.n_samples, 1), 1)
+
+        def one(start: int) -> Result:
+            block = _dense64(self.X[:, start : start + width])
+            return work(start, block, np.asarray(block.T @ R))
+
+        # Threads of BLAS get in each other's way on narrow blocks.
+        n_threads = min(os.cpu_count() or 1, MOST_THREADS)
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
+            return list(pool.map(one, range(0, self.n, width)))
+
+    def fitted(self, x: FloatArray) -> FloatArray:
+        """``Xx`` for a point with few nonzeros."""
+        support = np.flatnonzero(x)
+        return np.asarray(self.take(support) @ x[support])
+
+    def value(self, x: FloatArray) -> float:
+        fitted = self.fitted(x)
+        return float(fitted @ fitted) / self.n_samples
+
+    def apply(self, x: FloatArray) -> FloatArray:
+        if x.ndim == 1:
+            return self.correlate(self.fitted(x)[:, None])[:, 0] / self.n_samples
+        fitted = np.column_stack([self.fitted(column) for column in x.T])
+        return self.correlate(fitted) / self.n_samples
+
+    def block(self, support: IntArray) -> FloatArray:
+        part = self.take(support)
+        return np.asarray(part.T @ part / self.n_samples)
+
+    def columns(self, support: IntArray) -> FloatArray:
+        return self.correlate(self.take(support)) / self.n_samples
+
+    def dense(self) -> FloatArray:
+        return self.block(np.arange(self.n))
+
+    def restrict(self, indices: IntArray) -> Factor:
+        return Factor(self.take(indices) / np.sqrt(self.n_samples))
+
+    def squared_norm(self) -> float:
+        return self.restrict(np.arange(self.n)).squared_norm()
+
+    def tangent(self, x: FloatArray) -> Minorant:
+        # Any alpha will do; its product with the columns is taken as it comes.
+        alpha = 2.0 * self.fitted(x) / np.sqrt(self.n_samples)
+        slope = self.correlate(alpha[:, None])[:, 0] / np.sqrt(self.n_samples)
+        unit = plane(np.zeros((len(alpha), 0)), alpha, np.zeros(0))
+        reach = (len(alpha) + 6) * UNIT_ROUNDOFF * float(np.linalg.norm(alpha))
+        error = 1.01 * reach * np.sqrt(self.diagonal)
+        return Minorant(slope, error, unit.offset, np.zeros(self.n))
+
+
+def _dense64(block: Any) -> Any:
+    """A block in double precision; sparse ones stay sparse."""
+    if scipy.sparse.issparse(block):
+        return block.astype(np.float64)
+    return np.asarray(block, dtype=np.float64)
+
+
+def _squares(block: Any) -> FloatArray:
+    if scipy.sparse.issparse(block):
+        return np.asarray(block.power(2).sum(axis=0)).ravel()
+    return np.asarray(np.einsum("ij,ij->j", block, block))

@@ -1,0 +1,6 @@
+"""Very many columns: a tree on a working set, whose leaves are certified by sweeps."""
+
+from cardqp.wide.search import SweepSearch, SweepTree
+from cardqp.wide.size import in_memory, is_for_sweeps
+
+__all__ = ["SweepSearch", "SweepTree", "in_memory", "is_for_sweeps"]

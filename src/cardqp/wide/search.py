@@ -1,0 +1,528 @@
+"""The search: support, root, tree, each leaf certified over all columns."""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from cardqp._iterate import Progress, Stop
+from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.certificate.dual_proof import DualProof
+from cardqp.certificate.sweeps import Points, SweepCertificate
+from cardqp.columns import Columns
+from cardqp.convex.support_qp import SupportFit, fit_support
+from cardqp.dual.residual import Residual
+from cardqp.exact.branch_and_bound import CLOSING_SHARE, RELAXATION_SHARE
+from cardqp.exact.incumbent import improve, round_switches
+from cardqp.exact.relaxation import Effort, Relaxed
+from cardqp.exceptions import ProblemError
+from cardqp.gap import gap_unit
+from cardqp.problem import SparseQP, lift
+from cardqp.sparsity import Choice
+from cardqp.wide.incumbent import first_columns, first_fit, look_around
+from cardqp.wide.leaves import Bounded, Branch, bound_branches, is_homogeneous
+from cardqp.wide.working_set import WorkingSet
+
+BATCH = 32
+"""Leaves that wait for a sweep."""
+
+AIM = 0.03
+"""How far beyond the cutoff leaves are relaxed, as a share of the objective: columns
+outside the working set will take something off."""
+
+ADDED = 200
+"""Columns that join the working set after a sweep at the root."""
+
+PER_LEAF, NEARLY = 40, 0.85
+"""Columns that join for each leaf that is reopened: at most so many, whose costs are at
+least this share of the last one that counts."""
+
+ENOUGH = 0.1
+"""The root is done once what its working set overlooks is so small a share of the
+gap."""
+
+MOST_ROUNDS = 15
+"""Sweeps at the root, at most."""
+
+KEPT_COST = 0.4
+"""After the root, columns stay in the working set whose costs are at least this share
+of the last one that counts."""
+
+MOST_SETTLED = 640
+"""Open branches that are swept once more when time is up."""
+
+SMALL = 1e-6
+"""A relaxed switch below this is off."""
+
+
+class Phase(Enum):
+    """What comes next."""
+
+    SUPPORT = "support"
+    ROOT = "root"
+    TREE = "tree"
+
+
+class Node(NamedTuple):
+    """An open branch; the least promise is looked into first.
+
+    Attributes
+    ----------
+    promise : float
+        The bound on the working set of its parent: nothing is proved by it.
+    position : int
+        Its number in the tree.
+    inside, outside : tuples of int
+        Columns that splits have switched on and off.
+    x : (m,) array
+        Where its relaxation starts, on the working set of that time.
+    must_split : bool
+        Whether a sweep has shown that relaxing it again leads nowhere.
+    """
+
+    promise: float
+    position: int
+    inside: tuple[int, ...]
+    outside: tuple[int, ...]
+    x: FloatArray
+    must_split: bool = False
+
+
+@dataclass(slots=True)
+class SweepTree:
+    """The state of the search.
+
+    Attributes
+    ----------
+    problem, form
+        The problem and its data.
+    working : WorkingSet
+        The columns that are looked at closely.
+    x : (n,) array
+        The best point; ``objective`` is its value.
+    floor : float
+        The bound of the root.
+    on, off : (n,) arrays
+        The best bounds with each variable switched on, and off.
+    alive, inside : arrays
+        Columns not proved zero, and columns proved nonzero or forced.
+    """
+
+    problem: SparseQP
+    form: Columns
+    working: WorkingSet
+    fit: SupportFit
+    x: FloatArray
+    objective: float
+    gap_unit: float
+    phase: Phase = Phase.SUPPORT
+    floor: float = -np.inf
+    n_rounds: int = 0
+    n_nodes: int = 0
+    n_sweeps: int = 1
+    on: FloatArray = field(default_factory=lambda: np.zeros(0))
+    off: FloatArray = field(default_factory=lambda: np.zeros(0))
+    alive: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    inside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    fixing_cutoff: float = np.inf
+    root_points: list[tuple[IntArray, FloatArray, float]] = field(default_factory=list)
+    heap: list[Node] = field(default_factory=list)
+    waiting: list[Node] = field(default_factory=list)
+    log: "TreeLog" = field(default_factory=lambda: TreeLog())
+    closed: float = np.inf
+
+    @classmethod
+    def plant(cls, problem: SparseQP, start: FloatArray | None = None) -> "SweepTree":
+        """The state before the first sweep but that of ``from_data``.
+
+        Parameters
+        ----------
+        problem : SparseQP
+            A problem whose form is :class:`cardqp.columns.Columns`.
+        start : (n,) array, optional
+            A feasible point.
+        """
+        form = problem.quadratic
+        if not isinstance(form, Columns):
+            raise ProblemError("`problem` must come from SparseQP.from_data.")
+        working, fit = first_fit(problem, form, start)
+        part = np.zeros(len(working.ids)) if fit.x is None else fit.x
+        x = lift(part, working.ids, problem.n)
+        objective = problem.value(x)
+        unit = gap_unit(problem, x, objective)
+        inside = problem.forced_in
+        return cls(problem, form, working, fit, x, objective, unit, inside=inside)
+
+    def offer(self, fit: SupportFit) -> None:
+        """Keep a point of the working set if it is the best."""
+        if fit.x is None or not fit.objective < self.objective:
+            return
+        x = lift(fit.x, self.working.ids, self.problem.n)
+        objective = self.problem.value(x)
+        if objective < self.objective:
+            self.x, self.objective = x, objective
+            self.gap_unit = gap_unit(self.problem, x, objective)
+
+    def choice(self, node: Node) -> Choice:
+        """A branch on the working set."""
+        places, n = self.working.places, len(self.working.ids)
+        status = np.zeros(n, dtype=np.int8)
+        for sign, columns in (
+            (-1, (*node.outside, *self.problem.forced_out)),
+            (1, (*node.inside, *self.inside)),
+        ):
+            for column in columns:
+                if int(column) in places:
+                    status[places[int(column)]] = sign
+        return Choice.of_status(status, self.working.reduced.rule)
+
+    @property
+    def account(self) -> str:
+        """What was done, in words."""
+        return f"{self.n_sweeps} sweeps, {self.n_nodes} nodes"
+
+    @property
+    def n_open(self) -> int:
+        """Branches that are not closed."""
+        return len(self.heap) + len(self.waiting)
+
+    @property
+    def lower_bound(self) -> float:
+        """The bound proved so far."""
+        if self.phase is not Phase.TREE or self.n_open or self.log.is_open:
+            return self.floor
+        return max(self.floor, min(self.closed, self.fixing_bound))
+
+    @property
+    def fixing_bound(self) -> float:
+        """The bound of what Theorem 2 has ruled out."""
+        is_decided = len(self.inside) > len(self.problem.forced_in)
+        excluded = np.count_nonzero(~self.alive) > len(self.problem.forced_out)
+        return self.fixing_cutoff if is_decided or excluded else np.inf
+
+    @property
+    def certificate(self) -> SweepCertificate:
+        """The proof so far."""
+        points = [(index, value) for index, value, _ in self.root_points]
+        scales = [scale for _, _, scale in self.root_points]
+        cutoff = self.fixing_cutoff if np.isfinite(self.fixing_cutoff) else 1e300
+        return self.log.certificate(Points.stack(points, scales), cutoff)
+
+
+@dataclass(slots=True)
+class TreeLog:
+    """The tree in the making: see :class:`cardqp.certificate.SweepCertificate`."""
+
+    branch: list[int] = field(default_factory=lambda: [-1])
+    child: list[int] = field(default_factory=lambda: [0])
+    record: list[int] = field(default_factory=lambda: [-1])
+    points: list[tuple[IntArray, FloatArray]] = field(default_factory=list)
+    scales: list[float] = field(default_factory=list)
+
+    def split(self, position: int, branch: int) -> int:
+        """Split a branch; the number of the first child."""
+        first = len(self.branch)
+        self.branch[position], self.child[position] = branch, first
+        self.branch += [-1, -1]
+        self.child += [0, 0]
+        self.record += [-1, -1]
+        return first
+
+    def settle(
+        self, position: int, index: IntArray, value: FloatArray, scale: float
+    ) -> None:
+        """Give a leaf its dual point."""
+        self.record[position] = len(self.points)
+        self.points.append((index, value))
+        self.scales.append(scale)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a leaf has no dual point."""
+        return any(
+            b < 0 and r < 0 for b, r in zip(self.branch, self.record, strict=True)
+        )
+
+    def certificate(self, root: Points, cutoff: float) -> SweepCertificate:
+        """The proof, with the points at the root."""
+        branch, child, record = (
+            np.array(a, dtype=np.int64) for a in (self.branch, self.child, self.record)
+        )
+        leaves = Points.stack(self.points, self.scales)
+        return SweepCertificate(root, cutoff, branch, child, record, leaves).sealed()
+
+
+@dataclass(frozen=True, slots=True)
+class SweepSearch:
+    """Prove how good the best support among very many columns is.
+
+    First a support is improved by all exact swaps.  Then the relaxation of the whole
+    problem is solved on a working set of columns, which sweeps enlarge until the others
+    hardly matter.  Then a tree is grown on the working set; its leaves wait, and one
+    sweep bounds many of them over all columns.  A leaf whose bound falls short brings
+    in columns and is opened again.
+
+    Parameters
+    ----------
+    gap : float
+        Relative gap at which a branch need not be looked into.
+    is_over : callable
+        Whether time is up.
+    node_limit : int or None
+        The most branches to be processed.
+    """
+
+    gap: float = 1e-4
+    is_over: Callable[[], bool] = lambda: False
+    node_limit: int | None = None
+
+    def init(self, tree: SweepTree) -> SweepTree:
+        """A planted tree is its own initial state."""
+        return tree
+
+    def step(self, _: SweepTree, tree: SweepTree) -> SweepTree:
+        """One sweep, or one branch."""
+        if tree.phase is Phase.SUPPORT:
+            self._improve_support(tree)
+        elif tree.phase is Phase.ROOT:
+            self._bound_root(tree)
+        elif tree.heap and len(tree.waiting) < BATCH:
+            self._look_into(tree, heapq.heappop(tree.heap))
+        else:
+            self._certify(tree)
+        return tree
+
+    def done(self, tree: SweepTree) -> Stop | None:
+        """Every leaf certified, or the limit reached."""
+        if tree.phase is Phase.TREE and tree.n_open == 0:
+            closed = tree.lower_bound >= self.cutoff(tree)
+            return Stop.GAP if closed else Stop.STALLED
+        if tree.floor >= self.cutoff(tree):
+            return Stop.GAP
+        if self.node_limit is not None and tree.n_nodes >= self.node_limit:
+            return Stop.NODE_LIMIT
+        return None
+
+    def progress(self, tree: SweepTree, seconds: float) -> Progress:
+        """Incumbent, bound, sweeps and open leaves."""
+        return Progress(
+            f"sweep {tree.n_sweeps}",
+            tree.n_nodes,
+            seconds,
+            objective=tree.objective,
+            lower_bound=min(tree.lower_bound, tree.objective),
+            n_open=tree.n_open,
+        )
+
+    def cutoff(self, tree: SweepTree) -> float:
+        """A branch with this bound cannot hold a point that is better by the gap."""
+        return tree.objective - CLOSING_SHARE * self.gap * tree.gap_unit
+
+    def settle(self, tree: SweepTree) -> None:
+        """Bound what is open once more, so that what was done is not lost."""
+        if tree.phase is not Phase.TREE or not 0 < tree.n_open <= MOST_SETTLED:
+            return
+        nodes = [*tree.waiting, *tree.heap]
+        tree.waiting, tree.heap = [], []
+        for first in range(0, len(nodes), BATCH):
+            some = nodes[first : first + BATCH]
+            for node, found in zip(some, self._sweep(tree, some), strict=True):
+                self._close(tree, node, found)
+
+    def _improve_support(self, tree: SweepTree) -> None:
+        found = look_around(tree.problem, tree.working, tree.fit)
+        tree.n_sweeps += 1
+        if found is not None and found.improved:
+            tree.working, tree.fit = found.working, found.fit
+            tree.offer(found.fit)
+            return
+        if found is not None:
+            columns = first_columns(tree.problem, found)
+            tree.working = WorkingSet.of(tree.problem, tree.form, columns)
+        tree.fit = SupportFit.nothing(tree.problem)
+        tree.on = np.full(tree.problem.n, -np.inf)
+        tree.off = np.full(tree.problem.n, -np.inf)
+        tree.phase = Phase.ROOT
+
+    def _effort(self, tree: SweepTree, slack: float) -> Effort:
+        tolerance = RELAXATION_SHARE * self.gap * tree.gap_unit
+        aim = tree.objective + AIM * tree.gap_unit
+        return Effort(tolerance, aim, slack, self.is_over)
+
+    def _relax(
+        self, tree: SweepTree, choice: Choice, x: FloatArray, slack: float
+    ) -> tuple[Relaxed, float]:
+        """Relax a branch on the working set; also its bound there."""
+        working = tree.working
+        start = np.zeros(len(working.ids))
+        start[: len(x)] = x
+        unit, nothing = working.relaxation.unit, np.zeros(0)
+        effort = self._effort(tree, slack)
+        relaxed = working.relaxation.solve(choice, start / unit, nothing, effort)
+        proof = DualProof.at(relaxed.anchor, relaxed.beta)
+        return relaxed, proof.bound(working.reduced).value(choice)
+
+    def _offer_rounded(self, tree: SweepTree, choice: Choice, relaxed: Relaxed) -> None:
+        reduced = tree.working.reduced
+        fit = fit_support(reduced, round_switches(reduced, choice, relaxed.switches))
+        if fit.objective < tree.objective:
+            tree.offer(improve(reduced, fit))
+
+    def _bound_root(self, tree: SweepTree) -> None:
+        """Relax the whole problem, bound it by a sweep, and enlarge the working set."""
+        working, problem, form = tree.working, tree.problem, tree.form
+        choice = tree.choice(Node(-np.inf, 0, (), (), np.zeros(0)))
+        relaxed, reached = self._relax(
+            tree, choice, working.point(*_sparse(tree.x)), 0.02
+        )
+        self._offer_rounded(tree, choice, relaxed)
+        residual = Residual.of(form, working.residual(relaxed.anchor))
+        products = form.correlate(residual.vector[:, None])[:, 0]
+        tree.n_sweeps += 1
+        tree.n_rounds += 1
+        scale = 1.0
+        root = problem.root
+        if is_homogeneous(problem):
+            costs = residual.costs(problem, form, products, 1.0)
+            scale = residual.best_scale(root.total(costs))
+        bound = residual.bound(problem, form, products, scale)
+        value = bound.value(root)
+        on, off = bound.fixing_bounds(root)
+        np.maximum(tree.on, on, out=tree.on)
+        np.maximum(tree.off, off, out=tree.off)
+        tree.floor = max(tree.floor, value)
+        place = np.flatnonzero(relaxed.anchor)
+        point = working.ids[place], relaxed.anchor[place], scale
+        tree.root_points.append(point)
+        new = self._overlooked(tree, bound.costs)
+        overlooked = reached - tree.floor
+        left = max(tree.objective - reached, 0.0)
+        is_enough = overlooked <= ENOUGH * left + 0.2 * self.gap * tree.gap_unit
+        if is_enough or len(new) == 0 or tree.n_rounds >= MOST_ROUNDS:
+            self._begin(tree, relaxed, bound.costs)
+        else:
+            tree.working = working.with_more(new)
+
+    def _overlooked(self, tree: SweepTree, costs: FloatArray) -> IntArray:
+        """The cheapest columns that are not in the working set."""
+        costs = np.minimum(costs, 0.0)
+        costs[tree.working.ids] = 0.0
+        costs[tree.problem.forced_out] = 0.0
+        count = min(ADDED, len(costs))
+        new = np.argpartition(costs, count - 1)[:count]
+        return np.asarray(new[costs[new] < 0])
+
+    def _begin(self, tree: SweepTree, relaxed: Relaxed, costs: FloatArray) -> None:
+        """Begin the tree with what is left."""
+        problem, working, root = tree.problem, tree.working, tree.problem.root
+        cutoff = self.cutoff(tree)
+        tree.fixing_cutoff = cutoff
+        tree.alive = ~root.outside & ~(root.free & (tree.on >= cutoff))
+        is_in = root.free & tree.alive & (tree.off >= cutoff)
+        tree.inside = np.union1d(np.flatnonzero(is_in), problem.forced_in)
+        slots = problem.rule.limit - len(tree.inside)
+        least = (
+            np.partition(costs, slots - 1)[slots - 1] if 0 < slots < len(costs) else 0.0
+        )
+        kept = relaxed.switches > SMALL
+        kept |= costs[working.ids] < KEPT_COST * least
+        kept |= np.isin(working.ids, np.append(tree.inside, np.flatnonzero(tree.x)))
+        kept &= tree.alive[working.ids]
+        places = np.flatnonzero(kept)
+        tree.working = working.only(places)
+        tree.phase = Phase.TREE
+        missing = np.setdiff1d(tree.inside, tree.working.ids)
+        tree.working = tree.working.with_more(missing)
+        tree.heap = [Node(tree.floor, 0, (), (), relaxed.anchor[places])]
+
+    def _look_into(self, tree: SweepTree, node: Node) -> None:
+        """Relax a branch on the working set; split it or let it wait for a sweep."""
+        tree.n_nodes += 1
+        choice, reduced = tree.choice(node), tree.working.reduced
+        if choice.slots <= 0:
+            fit = fit_support(reduced, np.flatnonzero(choice.inside))
+            tree.offer(fit)
+            x = np.zeros(len(tree.working.ids)) if fit.x is None else fit.x
+            tree.waiting.append(node._replace(x=x))
+            return
+        relaxed, reached = self._relax(tree, choice, node.x, 0.1)
+        self._offer_rounded(tree, choice, relaxed)
+        node = node._replace(promise=max(reached, node.promise), x=relaxed.anchor)
+        candidates = np.flatnonzero(choice.free & (relaxed.switches > SMALL))
+        is_closed = reached >= self.cutoff(tree) and not node.must_split
+        if is_closed or len(candidates) == 0:
+            tree.waiting.append(node)
+            return
+        size = np.abs(relaxed.anchor[candidates])
+        self._split(tree, node, int(candidates[size.argmax()]))
+
+    def _split(self, tree: SweepTree, node: Node, place: int) -> None:
+        column = int(tree.working.ids[place])
+        first = tree.log.split(node.position, column)
+        without = node.x.copy()
+        without[place] = 0.0
+        on = node._replace(
+            position=first, inside=(*node.inside, column), must_split=False
+        )
+        off = node._replace(
+            position=first + 1,
+            outside=(*node.outside, column),
+            x=without,
+            must_split=False,
+        )
+        heapq.heappush(tree.heap, on)
+        heapq.heappush(tree.heap, off)
+
+    def _sweep(self, tree: SweepTree, nodes: list[Node]) -> list[Bounded]:
+        branches = [
+            Branch(
+                np.union1d(np.array(node.inside, dtype=np.intp), tree.inside),
+                np.array(node.outside, dtype=np.intp),
+                tree.working.residual(self._padded(tree, node)),
+            )
+            for node in nodes
+        ]
+        tree.n_sweeps += 1
+        return bound_branches(tree.problem, tree.form, tree.alive, branches)
+
+    def _padded(self, tree: SweepTree, node: Node) -> FloatArray:
+        x = np.zeros(len(tree.working.ids))
+        x[: len(node.x)] = node.x
+        return x
+
+    def _certify(self, tree: SweepTree) -> None:
+        """Bound the leaves that wait, in one sweep; open those that fall short."""
+        nodes, tree.waiting = tree.waiting, []
+        cutoff, wanted = self.cutoff(tree), [np.zeros(0, dtype=np.intp)]
+        for node, found in zip(nodes, self._sweep(tree, nodes), strict=True):
+            if max(found.bound, tree.floor) >= cutoff:
+                self._close(tree, node, found)
+                continue
+            slots = tree.problem.rule.limit - len(node.inside) - len(tree.inside)
+            new = self._worth_adding(tree, found, slots)
+            wanted.append(new)
+            heapq.heappush(tree.heap, node._replace(must_split=len(new) == 0))
+        tree.working = tree.working.with_more(np.unique(np.concatenate(wanted)))
+
+    def _worth_adding(self, tree: SweepTree, found: Bounded, slots: int) -> IntArray:
+        """Columns that a leaf has overlooked."""
+        least = 0.0
+        if tree.problem.rule.penalty == 0 and 0 < slots <= len(found.costs):
+            least = NEARLY * float(found.costs[slots - 1])
+        columns = found.columns[found.costs < least]
+        is_new = ~np.isin(columns, tree.working.ids)
+        return np.asarray(columns[is_new][:PER_LEAF])
+
+    def _close(self, tree: SweepTree, node: Node, found: Bounded) -> None:
+        x = self._padded(tree, node)
+        places = np.flatnonzero(x)
+        tree.log.settle(node.position, tree.working.ids[places], x[places], found.scale)
+        tree.closed = min(tree.closed, max(found.bound, tree.floor))
+
+
+def _sparse(x: FloatArray) -> tuple[IntArray, FloatArray]:
+    index = np.flatnonzero(x)
+    return index, x[index]

@@ -1,0 +1,47 @@
+"""Which problems are solved by sweeps, and which in memory."""
+
+import numpy as np
+
+from cardqp._validation import quadratic_matrix
+from cardqp.columns import Columns
+from cardqp.exceptions import ProblemError
+from cardqp.problem import SparseQP
+from cardqp.quadratic import QuadraticForm
+
+FEWEST = 4000
+"""With fewer columns a problem is solved in memory."""
+
+MOST_BYTES = 4e9
+"""The largest dense copy of the data that is made."""
+
+
+def is_for_sweeps(problem: SparseQP) -> bool:
+    """Whether a problem is solved by sweeps over its columns."""
+    is_plain = problem.groups is None and problem.blocks is None
+    is_plain = is_plain and len(problem.rows) == 0
+    is_wide = isinstance(problem.quadratic, Columns) and problem.n > FEWEST
+    return is_wide and is_plain and not problem.is_semicontinuous.any()
+
+
+def in_memory(problem: SparseQP) -> SparseQP:
+    """The same problem with its matrix, or a factor of it, in memory.
+
+    Raises
+    ------
+    ProblemError
+        When that would be too large.
+    """
+    form = problem.quadratic
+    if not isinstance(form, Columns):
+        return problem
+    size = 8.0 * form.n * min(form.n, form.n_samples)
+    if size > MOST_BYTES:
+        raise ProblemError(
+            f"`X` must fit into memory for this ({size / 1e9:.0f} GB): rows, groups, "
+            "blocks, thresholds, other methods and other solvers need a dense copy; "
+            'use bounds and prices only, with method="exact".'
+        )
+    dense: QuadraticForm = form.restrict(np.arange(form.n))
+    if form.n <= form.n_samples:
+        dense = quadratic_matrix(form.dense())
+    return problem.with_quadratic(dense)
