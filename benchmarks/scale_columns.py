@@ -1,0 +1,189 @@
+"""Proven optima over very many columns.
+
+``python -m benchmarks.scale_columns`` draws single-precision data with correlation
+``rho`` between neighbouring columns into a file that is then mapped, and solves sparse
+regressions on it to a proven gap of 1e-4.  Times include the reading of the data
+(``from_data``) and the replay of the certificate; they are also given as multiples of
+one pass over the columns with ten right-hand sides, measured in the same run.  Memory
+is what the process holds at most besides the mapped file.
+"""
+
+import argparse
+import json
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+import cardqp
+from cardqp.columns import Columns
+
+BLOCK = 20_000
+RIGHT_HAND_SIDES = 10
+CASES = {
+    "sizes": [
+        {"n": n, "seed": seed} for n in (10**4, 10**5, 10**6) for seed in (0, 1, 2)
+    ],
+    "hard": [{"n": 10**5, "rho": 0.9}, {"n": 10**5, "sparsity": 20}],
+    "curve": [{"n": n} for n in (10**3, 10**4, 10**5, 10**6)],
+    "quick": [{"n": 2000}, {"n": 10**4}],
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One synthetic regression."""
+
+    n: int
+    n_samples: int = 1000
+    sparsity: int = 10
+    rho: float = 0.5
+    snr: float = 6.0
+    eta: float = 10.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was measured."""
+
+    seconds: float
+    replay: float
+    one_pass: float
+    sweeps: int
+    nodes: int
+    gap: float
+    status: str
+    megabytes: float
+    found: bool
+
+    @property
+    def ratio(self) -> float:
+        """Time to the proven answer in passes over the columns."""
+        return self.seconds / self.one_pass
+
+
+def draw(case: Case, path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Data in a file, a target, and the columns that made it."""
+    rng = np.random.default_rng([case.seed, case.n, case.n_samples])
+    shape = case.n, case.n_samples
+    data = np.lib.format.open_memmap(path, "w+", np.float32, shape)
+    rest = np.float32(np.sqrt(1.0 - case.rho**2))
+    last = rng.standard_normal(case.n_samples, dtype=np.float32)
+    for start in range(0, case.n, BLOCK):
+        size = min(BLOCK, case.n - start), case.n_samples
+        block = rng.standard_normal(size, dtype=np.float32)
+        for row in block:
+            row *= rest
+            row += np.float32(case.rho) * last
+            last = row
+        data[start : start + len(block)] = block
+    true = np.sort(rng.choice(case.n, case.sparsity, replace=False))
+    signal = rng.choice([-1.0, 1.0], case.sparsity) @ data[true].astype(float)
+    noise = rng.standard_normal(case.n_samples) * np.sqrt(signal.var() / case.snr)
+    data.flush()
+    return np.load(path, mmap_mode="r").T, signal + noise, true
+
+
+@contextmanager
+def peak_memory() -> Iterator[list[float]]:
+    """The most memory in use, without mapped files, in megabytes."""
+    peak, is_over = [0.0], threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(0.02):
+            text = Path("/proc/self/status").read_text()
+            used = re.search(r"RssAnon:\s+(\d+)", text)
+            peak[0] = max(peak[0], float(used[1]) / 1024 if used else np.nan)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def measure(case: Case, folder: Path, time_limit: float) -> Record:
+    """Solve one case."""
+    path = folder / "columns.npy"
+    X, y, true = draw(case, path)
+    with peak_memory() as peak:
+        start = time.perf_counter()
+        problem = cardqp.SparseQP.from_data(X, y, eta=case.eta, sparsity=case.sparsity)
+        solution = cardqp.solve(problem, time_limit=time_limit)
+        seconds = time.perf_counter() - start
+    form = problem.quadratic
+    assert isinstance(form, Columns)
+    R = np.random.default_rng(0).standard_normal((case.n_samples, RIGHT_HAND_SIDES))
+    passes = []
+    for _ in range(2):
+        start = time.perf_counter()
+        form.sweep(R, lambda *_: None)
+        passes.append(time.perf_counter() - start)
+    start = time.perf_counter()
+    verified = solution.verify()
+    replay = time.perf_counter() - start
+    path.unlink()
+    sweeps = re.match(r"(\d+) sweeps", solution.stages[-1].detail)
+    return Record(
+        seconds=seconds,
+        replay=replay,
+        one_pass=min(passes),
+        sweeps=int(sweeps[1]) if sweeps else 0,
+        nodes=solution.n_nodes,
+        gap=verified.gap,
+        status=solution.status.name if verified.ok else "REFUSED",
+        megabytes=peak[0],
+        found=solution.support.tolist() == true.tolist(),
+    )
+
+
+HEADER = (
+    "|       n |    N |  s | rho | seed | seconds | passes | sweeps | nodes |     gap | "
+    "replay | MB besides X | status |"
+)
+
+
+def row(case: Case, record: Record) -> str:
+    """One line of the table."""
+    return (
+        f"| {case.n:7d} | {case.n_samples:4d} | {case.sparsity:2d} | {case.rho:3.1f} | "
+        f"{case.seed:4d} | {record.seconds:7.2f} | {record.ratio:6.1f} | "
+        f"{record.sweeps:6d} | {record.nodes:5d} | {record.gap:7.1e} | "
+        f"{record.replay:6.2f} | {record.megabytes:12.0f} | {record.status} |"
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the cases and print them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="*", default=["sizes", "hard"], metavar="CASES")
+    parser.add_argument("--folder", help="for the data (default: a temporary one)")
+    parser.add_argument("--out", help="where to append rows as JSON lines")
+    parser.add_argument("--time-limit", type=float, default=300.0)
+    options = parser.parse_args(argv)
+    print(HEADER)
+    print("|" + "---|" * (HEADER.count("|") - 1))
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        measure(Case(5000), Path(folder), 60.0)  # compiles
+        for name in options.cases:
+            for settings in CASES[name]:
+                case = Case(**settings)
+                record = measure(case, Path(folder), options.time_limit)
+                print(row(case, record), flush=True)
+                if options.out:
+                    with Path(options.out).open("a") as stream:
+                        line = {"kind": "columns", **asdict(case), **asdict(record)}
+                        stream.write(json.dumps(line) + "\n")
+
+
+if __name__ == "__main__":
+    main()
