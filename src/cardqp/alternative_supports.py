@@ -31,7 +31,7 @@ class Alternatives:
     the problem forces in.  Each one that is listed is that of the best point, up to the
     gap, among those left when it was found.  A support that includes a listed one is
     never listed after it: with a price for each nonzero there would be many that only
-    add what does not pay.
+    add what does not pay.  Where one is listed before it, it is the better of the two.
 
     Proved, and checked by :meth:`verify`: every feasible point whose support includes
     none of the listed ones has an objective of at least ``lower_bound``.

@@ -48,6 +48,8 @@ def covers(
     supports : sequence of int arrays
         The supports that need not be covered.
     """
+    if any(leaf.n != problem.n for leaf in leaves):
+        return False
     listed = [frozenset(support.tolist()) for support in supports]
     status = np.zeros((len(leaves), problem.n), dtype=np.int8)
     for row, leaf in zip(status, leaves, strict=True):

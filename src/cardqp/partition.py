@@ -67,21 +67,19 @@ class Partition:
         is known, by bound otherwise.
     listed : list of Solution
         What was found, in order.
-    supports : list of int arrays
+    supports : list of sets
         Their supports.
     """
 
     branches: list[Branch] = field(default_factory=list)
     heap: list[tuple[float, int, Branch]] = field(default_factory=list)
     listed: list[Solution] = field(default_factory=list)
-    supports: list[IntArray] = field(default_factory=list)
+    supports: list[frozenset[int]] = field(default_factory=list)
 
-    def known(self, support: IntArray) -> IntArray | None:
+    def known(self, support: IntArray) -> frozenset[int] | None:
         """A listed support that is part of another one, if there is one."""
-        for known in self.supports:
-            if np.isin(known, support).all():
-                return known
-        return None
+        members = frozenset(support.tolist())
+        return next((known for known in self.supports if known <= members), None)
 
     def leaves(self) -> list[Solution]:
         """What is left, in few branches.
@@ -151,7 +149,8 @@ class Enumeration:
             return state
         known = state.known(_support(branch.solution))
         if known is None:
-            known = root.problem.support_of(_point(branch.solution))
+            support = root.problem.support_of(_point(branch.solution))
+            known = frozenset(support.tolist())
             state.listed.append(branch.solution)
             state.supports.append(known)
         self._split(state, branch, known)
@@ -214,7 +213,7 @@ class Enumeration:
         if is_done or found.lower_bound > before.lower_bound:
             branch.solution = found
 
-    def _split(self, state: Partition, branch: Branch, support: IntArray) -> None:
+    def _split(self, state: Partition, branch: Branch, support: frozenset[int]) -> None:
         """The parts of a branch whose supports do not include a certain one.
 
         What costs most to leave out is forced in first: few supports do without it,
@@ -222,7 +221,8 @@ class Enumeration:
         """
         problem = branch.solution.problem
         inside, branch.children = problem.forced_in, []
-        for member, start in _removals(branch.solution, np.setdiff1d(support, inside)):
+        members = np.array(sorted(support.difference(inside.tolist())), dtype=np.intp)
+        for member, start in _removals(branch.solution, members):
             if state.known(inside) is not None:
                 return  # all that is left includes a listed support
             part = problem.with_forced(forced_in=inside, forced_out=member)
