@@ -123,6 +123,18 @@ def test_supersets_are_not_listed_where_nonzeros_have_a_price():
     assert found.verify().ok
 
 
+def test_supersets_are_not_listed_from_other_branches():
+    # The third column is nearly the sum of the others: {2} beats {0, 2} and {1, 2}.
+    X = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.1]])
+    problem = SparseQP.from_regression(X, [1.0, 0.8, 0.0], eta=1e4, penalty=0.025 / 3)
+    truth = dict(all_supports(problem))
+    assert truth[frozenset({0, 2})] < 1.3 * min(truth.values())
+    found = alternatives(problem, 30.0)
+    assert sets(found) == [{0, 1}, {2}]
+    assert found.is_complete
+    assert found.verify().ok
+
+
 def test_limit_of_the_count_gives_the_objective_of_the_next_one():
     problem = regression()
     many = alternatives(problem, 50.0, max_count=8, gap=EXACT)
@@ -252,6 +264,16 @@ def test_callback_stops(count):
     assert found.stop is Stop.CALLBACK
     assert seen[0] == "alternatives"
     assert found.lower_bound <= found.solutions[-1].objective
+    assert found.verify().ok
+
+
+def test_stopping_loses_no_bound():
+    optimum, seen = solve(regression(n=60, sparsity=8)), []
+    found = alternatives(
+        optimum, 50.0, callback=lambda _: seen.append(1) or len(seen) == 2
+    )
+    # The parts of what is left have been bounded only roughly.
+    assert found.lower_bound >= optimum.lower_bound
     assert found.verify().ok
 
 
