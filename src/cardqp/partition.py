@@ -163,7 +163,7 @@ class Enumeration:
             len(state.listed),
             seconds,
             objective=state.branches[0].solution.objective,
-            lower_bound=min((b.solution.lower_bound for *_, b in state.heap)),
+            lower_bound=min(b.solution.lower_bound for *_, b in state.heap),
             n_open=len(state.heap),
         )
 
