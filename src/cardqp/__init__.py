@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from cardqp.sparsity_path import path as path
     from cardqp.spectral.spectrum import Spectrum as Spectrum
     from cardqp.spectral.spectrum import spectrum as spectrum
+    from cardqp.trace import Trace as Trace
 
 _HOME = {
     "BackendError": "cardqp.exceptions",
@@ -71,6 +72,7 @@ _HOME = {
     "Spectrum": "cardqp.spectral.spectrum",
     "Status": "cardqp.solution",
     "Stop": "cardqp._iterate",
+    "Trace": "cardqp.trace",
     "WarmStart": "cardqp.screening.warm_start",
     "beck_hallak": "cardqp.direct.beck_hallak",
     "best_response": "cardqp.screening.best_response",

@@ -74,6 +74,8 @@ class BranchAndBound:
         Whether to estimate the number of branches before a long run.
     optimise_split : bool
         Whether the root may look for a better split of ``Q``.
+    is_partial : bool
+        Whether the problem is a part of another one, for those who watch.
     """
 
     gap: float = 1e-4
@@ -84,6 +86,7 @@ class BranchAndBound:
     proof_memory: float = PROOF_MEMORY
     with_estimate: bool = False
     optimise_split: bool = True
+    is_partial: bool = False
 
     def plant(self, problem: SparseQP, incumbent: FloatArray | None = None) -> Tree:
         """The tree before its root is processed.
@@ -198,6 +201,7 @@ class BranchAndBound:
             n_open=tree.n_open,
             closed_share=tree.closed_share,
             estimate=tree.estimate,
+            is_partial=self.is_partial,
         )
 
     def cutoff(self, tree: Tree) -> float:
