@@ -223,7 +223,8 @@ def test_screening_names_what_is_decided():
     labels = [label.get_text() for label in ax.get_xticklabels()]
     assert labels[0] == "start"
     assert labels[-1] == "answer\n(optimal)"
-    assert ax.get_title().endswith(f"{np.sum(last == 0)} of 12 variables stay open")
+    title = f"{np.sum(last == 0)} of 12 variables stay open at the root"
+    assert ax.get_title(loc="right") == title
     assert words(ax) == [*(name for _, _, name in KINDS), "chosen"]
     render(ax)
 

@@ -196,6 +196,11 @@ class Certificate:
             status[view.indices] = view.choice.status
             yield status
 
+    @property
+    def decides(self) -> bool:
+        """Whether the steps at the root decide anything."""
+        return any(len(s.fixed_in) + len(s.fixed_out) for s in self.root)
+
     def _replay(self, problem: SparseQP, threads: int = 1) -> tuple[View, Replay]:
         *_, view = self.views(problem)
         replay = Replay(self.tree, view.problem, view.full, view.exact)

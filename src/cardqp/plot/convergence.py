@@ -61,6 +61,8 @@ def plot_convergence(trace: "Trace", ax: Any = None) -> Any:
     focus(ax, float(np.nanmin(np.append(upper, np.inf))), lower)
     if seconds[0] > 0 and seconds[-1] >= DECADES * seconds[0]:
         ax.set_xscale("log")
+    else:
+        ax.locator_params(axis="x", nbins=5)
     ax.set_xlabel("seconds")
     ax.set_ylabel("objective")
     ax.set_title(_title(trace.points[-1]))

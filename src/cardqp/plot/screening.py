@@ -99,7 +99,9 @@ def plot_screening(solution: Solution, ax: Any = None) -> Any:
         _draw_grid(ax, story, solution.problem.name_of)
     else:
         _draw_bars(ax, story)
-    ax.set_title(f"Decided at the root: {story.n_open} of {count} variables stay open")
+    # Names take room on the left: there the title may begin.
+    title = f"{story.n_open} of {count} variables stay open at the root"
+    ax.set_title(title, loc="right")
     _add_legend(ax, story)
     return ax
 
@@ -177,6 +179,6 @@ def _add_legend(ax: Any, story: _Story) -> None:
     if story.answer:
         shown.append((DARK, "chosen"))
     patches = [Patch(color=colour) for colour, _ in shown]
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": 4}
+    place = {"loc": "upper right", "bbox_to_anchor": (1.0, 0.0), "ncols": 2}
     names = [name for _, name in shown]
     legend(patches, names, ax, **place, frameon=False, fontsize="small")

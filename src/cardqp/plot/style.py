@@ -1,5 +1,6 @@
 """What pictures share: colours, axes, names as they are, legends."""
 
+import unicodedata
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,10 @@ PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK)
 STYLES = ("o-", "s--", "^:", "D-.", "v-", "P--")
 
-LONGEST = 28
+UNFIT = ("Cc", "Cs", "Cn")
+"""Kinds of characters that are not text: controls, halves of pairs, not assigned."""
+
+LONGEST = 24
 """Letters of a name that fit beside a picture."""
 
 
@@ -28,9 +32,19 @@ def new_axes(rows: int = 1, height: float = 4.2) -> Any:
     return Figure(figsize=(7.0, height), layout="constrained").subplots(rows)
 
 
+def printable(value: str) -> str:
+    """Text that files can hold: control characters and the like are replaced."""
+    return "".join(
+        letter
+        if letter in "\n\t" or unicodedata.category(letter) not in UNFIT
+        else "\N{REPLACEMENT CHARACTER}"
+        for letter in value
+    )
+
+
 def plain(name: str) -> str:
     """A name as text on one line: dollars are not mathematics, long names are cut."""
-    line = " ".join(name.split())
+    line = printable(" ".join(name.split()))
     if len(line) > LONGEST:
         line = line[: LONGEST - 1] + "…"
     return line.replace("$", r"\$")
