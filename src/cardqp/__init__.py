@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from cardqp import backends as backends
     from cardqp import methods as methods
     from cardqp import models as models
+    from cardqp import plot as plot
+    from cardqp import report as report
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
     from cardqp.direct.beck_hallak import BeckHallak as BeckHallak
@@ -86,7 +88,7 @@ _HOME = {
     "warm_start": "cardqp.screening.warm_start",
 }
 
-_MODULES = ("backends", "methods", "models")
+_MODULES = ("backends", "methods", "models", "plot", "report")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 

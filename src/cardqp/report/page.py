@@ -44,7 +44,8 @@ figure { margin: 1.2rem 0; }
 img { display: block; width: 100%; max-width: 38rem; height: auto; }
 .missing { border-left: 4px solid var(--warn); padding-left: .8rem; }
 @media print {
-  body { max-width: none; padding: 0; font-size: 10pt; }
+  html { font-size: 9.5pt; }
+  body { max-width: none; padding: 0; }
   h2 { margin-top: 1.5rem; break-after: avoid; }
   figure, tr, pre { break-inside: avoid; }
   .scroll { overflow: visible; }

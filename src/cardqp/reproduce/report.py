@@ -19,6 +19,11 @@ from cardqp.reproduce.work import Row
 
 FORMATS = ("png", "svg", "pdf")
 
+STYLE = """
+body { max-width: 72rem; }
+td { white-space: nowrap; }
+"""
+
 INTRODUCTION = (
     "Every table and figure of the evaluation in Vreugdenhil, Nguyen, Eftekhari and "
     "Mohajerin Esfahani, “Principal Component Hierarchy for Sparse Quadratic "
@@ -113,7 +118,7 @@ def _page(parts: Sequence[str], command: str) -> str:
         f"<h1>{title}</h1><p>{text(INTRODUCTION)}</p>",
         f"<p>Made by <code>{text(command)}</code> with {made}.</p>",
     ]
-    return page(title, [*start, *parts], "td { white-space: nowrap; }")
+    return page(title, [*start, *parts], STYLE)
 
 
 def _as_csv(grid: Grid) -> str:
