@@ -77,7 +77,8 @@ def test_twelve_lines_differ_in_print():
     ax = plot_coefficients(path(problem(20, 12), [12]))
     lines = ax.get_lines()[1:]
     looks = {
-        (line.get_color(), line.get_linestyle(), line.get_marker()) for line in lines
+        (line.get_linestyle(), line.get_marker(), line.get_fillstyle())
+        for line in lines
     }
     assert len(looks) == len(lines) == 12
 

@@ -73,7 +73,8 @@ def _draw(
             sparsities,
             x[:, j],
             STYLES[place % len(STYLES)],
-            # Each round of colours meets other line styles.
+            # Twelve lines differ without colours: the second six have hollow markers.
+            fillstyle="full" if place // len(STYLES) % 2 == 0 else "none",
             color=COLOURS[(place + place // len(COLOURS)) % len(COLOURS)],
             markersize=4,
         )

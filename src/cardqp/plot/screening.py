@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_NAMES = 60
 """With more variables they are counted, not named."""
 
-SAND, GREY, DARK = "#F0C05A", "#E0E0E0", "#222222"
+SAND, GREY, DARK = "#E6A532", "#E0E0E0", "#222222"
 KINDS = (
     (1, BLUE, "in every better choice"),
     (0, SAND, "open"),
