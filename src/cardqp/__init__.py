@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from cardqp import backends as backends
     from cardqp import methods as methods
     from cardqp import models as models
+    from cardqp import plot as plot
+    from cardqp import report as report
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
     from cardqp.alternative_supports import Alternatives as Alternatives
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from cardqp.sparsity_path import path as path
     from cardqp.spectral.spectrum import Spectrum as Spectrum
     from cardqp.spectral.spectrum import spectrum as spectrum
+    from cardqp.trace import Trace as Trace
 
 _HOME = {
     "Alternatives": "cardqp.alternative_supports",
@@ -81,6 +84,7 @@ _HOME = {
     "Spectrum": "cardqp.spectral.spectrum",
     "Status": "cardqp.solution",
     "Stop": "cardqp._iterate",
+    "Trace": "cardqp.trace",
     "WarmStart": "cardqp.screening.warm_start",
     "alternatives": "cardqp.alternative_supports",
     "beck_hallak": "cardqp.direct.beck_hallak",
@@ -96,7 +100,7 @@ _HOME = {
     "warm_start": "cardqp.screening.warm_start",
 }
 
-_MODULES = ("backends", "methods", "models")
+_MODULES = ("backends", "methods", "models", "plot", "report")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 

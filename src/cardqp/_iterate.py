@@ -69,6 +69,9 @@ class Progress:
     estimate : float
         How many branches there will be in all, about; not a number when it was not
         estimated.
+    is_partial : bool
+        Whether variables are left out that are not proved zero, so that the bound is
+        not one of the problem as given.
     """
 
     stage: str
@@ -79,6 +82,7 @@ class Progress:
     n_open: int = 0
     closed_share: float = 0.0
     estimate: float = np.nan
+    is_partial: bool = False
 
 
 Callback: TypeAlias = Callable[[Progress], bool | None]

@@ -77,6 +77,8 @@ class BranchAndBound:
     limit : float
         Points with a larger objective are of no interest: until a better one is known,
         a branch need not be looked into if its bound is this.
+    is_partial : bool
+        Whether the problem is a part of another one, for those who watch.
     """
 
     gap: float = 1e-4
@@ -88,6 +90,7 @@ class BranchAndBound:
     with_estimate: bool = False
     optimise_split: bool = True
     limit: float = np.inf
+    is_partial: bool = False
 
     def plant(self, problem: SparseQP, incumbent: FloatArray | None = None) -> Tree:
         """The tree before its root is processed.
@@ -201,6 +204,7 @@ class BranchAndBound:
             n_open=tree.n_open,
             closed_share=tree.closed_share,
             estimate=tree.estimate,
+            is_partial=self.is_partial,
         )
 
     def cutoff(self, tree: Tree) -> float:
