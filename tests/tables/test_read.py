@@ -146,7 +146,7 @@ def test_what_is_no_table(written, content, message):
 
 
 def test_an_unclosed_quotation_mark_in_the_last_cell(written):
-    with pytest.raises(DataError, match="must be a table: .*EOF inside string"):
+    with pytest.raises(DataError, match=r"must be a table: .*EOF inside string"):
         read_table(written('a,b\n1,2\n3,"4\n'))
 
 

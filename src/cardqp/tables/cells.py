@@ -106,6 +106,7 @@ def read_cells(
     DataError
         When cells are not what their column must hold, or are infinite.
     """
+    frame = frame[list(names)]
     types = _plain_types(frame)
     if kinds is None:
         kinds = {name: types[name] or kind_of(frame[name], name) for name in names}
@@ -117,9 +118,7 @@ def read_cells(
         block = [
             name for name, is_plain in zip(numeric, plain, strict=True) if is_plain
         ]
-        # Selecting all columns would copy the table once more.
-        chosen = frame if block == list(frame.columns) else frame[block]
-        numbers[:, plain] = chosen.to_numpy(dtype=float)
+        numbers[:, plain] = frame[block].to_numpy(dtype=float)
     for j in np.flatnonzero(~plain):
         name = numeric[j]
         numbers[:, j] = CONVERT[known[name]](frame[name], name)

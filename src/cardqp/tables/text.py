@@ -34,6 +34,7 @@ def parse_text(
     frame = _parsed(text, mark, decimal, missing, label)
     if len(frame) == 0:
         raise DataError(f"{label} must have rows below the header: it has none.")
+    frame = frame.copy()  # one block of numbers instead of one per column
     frame.columns = names
     return frame if decimal == "." else _with_points(frame)
 
