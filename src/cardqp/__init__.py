@@ -23,6 +23,10 @@ if TYPE_CHECKING:
         block_decomposition as block_decomposition,
     )
     from cardqp.direct.result import Descent as Descent
+    from cardqp.estimators import SparseRidge as SparseRidge
+    from cardqp.estimators import SparseRidgeCV as SparseRidgeCV
+    from cardqp.estimators import SparseRidgePath as SparseRidgePath
+    from cardqp.estimators import stability_selection as stability_selection
     from cardqp.exact.safe_screening import PerspectiveScreening as PerspectiveScreening
     from cardqp.exact.safe_screening import SafeScreening as SafeScreening
     from cardqp.exact.safe_screening import safe_screen as safe_screen
@@ -68,6 +72,9 @@ _HOME = {
     "Screening": "cardqp.screening.result",
     "Solution": "cardqp.solution",
     "SparseQP": "cardqp.problem",
+    "SparseRidge": "cardqp.estimators",
+    "SparseRidgeCV": "cardqp.estimators",
+    "SparseRidgePath": "cardqp.estimators",
     "Spectrum": "cardqp.spectral.spectrum",
     "Status": "cardqp.solution",
     "Stop": "cardqp._iterate",
@@ -81,6 +88,7 @@ _HOME = {
     "safe_screen": "cardqp.exact.safe_screening",
     "solve": "cardqp.pipeline",
     "spectrum": "cardqp.spectral.spectrum",
+    "stability_selection": "cardqp.estimators",
     "warm_start": "cardqp.screening.warm_start",
 }
 

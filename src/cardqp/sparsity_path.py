@@ -7,6 +7,7 @@ from typing import Any
 from cardqp import _validation as check
 from cardqp._iterate import Callback, Stop
 from cardqp.exceptions import ParameterError
+from cardqp.methods import Method, MethodName
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
 from cardqp.solution import Solution
@@ -53,6 +54,7 @@ def path(
     problem: SparseQP,
     sparsities: Iterable[int] = range(1, 21),
     *,
+    method: MethodName | Method = "exact",
     gap: float = 1e-4,
     time_limit: float | None = 60.0,
     callback: Callback | None = None,
@@ -65,6 +67,8 @@ def path(
         The problem; its own sparsity is ignored.
     sparsities : iterable of int
         Sparsities; those above the number of variables are left out.
+    method : str or a method with its settings
+        As for :func:`cardqp.solve`.
     gap : float
         Relative gap at which an answer counts as optimal.
     time_limit : float or None
@@ -85,6 +89,7 @@ def path(
     for sparsity in wanted:
         solution = solve(
             problem.with_limits(sparsity=sparsity),
+            method=method,
             gap=gap,
             time_limit=time_limit,
             callback=callback,

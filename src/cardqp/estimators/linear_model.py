@@ -1,0 +1,207 @@
+"""What all estimators share: checks of data, the fitted model, what it can do."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cardqp._typing import ArrayLike, BoolArray, FloatArray
+from cardqp.direct.block_decomposition import BlockDecomposition
+from cardqp.estimators.settings import read_design
+from cardqp.exceptions import BackendNotFoundError, NotSolvedError
+from cardqp.gram import Moments, moments
+from cardqp.regression import (
+    Design,
+    ScaledProblem,
+    Summary,
+    least_squares,
+    summarise,
+)
+from cardqp.solution import Solution, Status
+
+try:
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.feature_selection import SelectorMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import (
+        _check_sample_weight,
+        check_is_fitted,
+        validate_data,
+    )
+except ImportError as err:
+    raise BackendNotFoundError(
+        "Estimators need scikit-learn 1.6 or newer: install it with "
+        "`pip install 'cardqp[sklearn]'`, or use `SparseQP.from_regression`."
+    ) from err
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Data that was checked, with what is asked of a model of it."""
+
+    X: Any
+    y: FloatArray
+    weights: FloatArray | None
+    design: Design
+    is_centred: bool
+
+    def moments(self) -> Moments:
+        """Moments of all rows."""
+        return moments(self.X, self.y, self.weights, centred=self.is_centred)
+
+    @property
+    def spread(self) -> float:
+        """Variance of the target."""
+        mean = np.average(self.y, weights=self.weights)
+        return float(np.average((self.y - mean) ** 2, weights=self.weights))
+
+
+class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """A linear model with few features that can predict, select and explain itself.
+
+    Estimators derive from it; they bring the settings and ``fit``.
+    """
+
+    def _sample(self, X: ArrayLike, y: ArrayLike, sample_weight: Any) -> Sample:
+        """Check the data and read the settings that depend on it."""
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=np.float64,
+            y_numeric=True,
+            ensure_min_samples=2,
+        )
+        y = np.asarray(y, dtype=np.float64)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        design = read_design(
+            self.n_features_in_,
+            getattr(self, "feature_names_in_", None),
+            standardize=self.standardize,
+            positive=self.positive,
+            coef_bounds=self.coef_bounds,
+            always_include=self.always_include,
+            groups=self.groups,
+        )
+        return Sample(X, y, weights, design, bool(self.fit_intercept))
+
+    @property
+    def _solver(self) -> Any:
+        """The method, with a seed if it draws at random."""
+        if self.method != "block-decomposition":
+            return self.method
+        state = check_random_state(self.random_state)
+        return BlockDecomposition(seed=int(state.randint(2**31 - 1)))
+
+    def _keep(
+        self,
+        sample: Sample,
+        scaled: ScaledProblem,
+        solution: Solution,
+        eta: float,
+        worst: float = 0.0,
+    ) -> None:
+        """Store a solution as the model, and say so if something is not proved.
+
+        ``worst`` is the largest gap among other models that were compared with it.
+        """
+        if solution.x is None:
+            raise NotSolvedError(
+                f"{solution.status.name}: {solution.status.value}; {solution.advice}."
+            )
+        chosen, coef = scaled.chosen(solution.x), scaled.coefficients(solution.x)
+        lower, upper = sample.design.lower, sample.design.upper
+        if self.refit:
+            coef = least_squares(scaled.rows, chosen, lower, upper)
+        self.coef_ = coef
+        self.intercept_ = scaled.intercept(coef)
+        self.support_ = chosen
+        self.objective_ = solution.objective
+        self.lower_bound_ = solution.lower_bound
+        self.gap_ = solution.gap
+        self.status_ = solution.status.name
+        self.n_iter_ = solution.n_nodes
+        self.eta_ = eta
+        self.solution_ = solution
+        ridge_coef = scaled.coefficients(solution.x)
+        self._summary = summarise(
+            scaled.rows,
+            ridge_coef,
+            scaled.intercept(ridge_coef),
+            chosen,
+            self._names(),
+            lower,
+            upper,
+            sample.spread,
+        )
+        self._warn(max(worst, solution.gap), solution.status)
+
+    def _warn(self, gap: float, status: Status) -> None:
+        if status is Status.OPTIMAL and gap <= self.gap:
+            return
+        warnings.warn(
+            f"the choice of features is proved only up to a gap of {gap:.2e}, not "
+            f"{self.gap:.2e}; raise `time_limit` or `gap`, or lower `eta`.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _names(self) -> tuple[str, ...]:
+        given = getattr(self, "feature_names_in_", None)
+        if given is not None:
+            return tuple(given)
+        return tuple(f"x{j}" for j in range(self.n_features_in_))
+
+    def _get_support_mask(self) -> BoolArray:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.support_] = True
+        return mask
+
+    def predict(self, X: ArrayLike) -> FloatArray:
+        """The model's values.
+
+        Parameters
+        ----------
+        X : (N, n) array, DataFrame or sparse matrix
+            One row per sample.
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse=("csr", "csc"), dtype=np.float64, reset=False
+        )
+        return np.asarray(X @ self.coef_ + self.intercept_)
+
+    def summary(self, X: ArrayLike | None = None, y: Any = None) -> Summary:
+        """Coefficients with and without the ridge, what each is worth, and R2.
+
+        Parameters
+        ----------
+        X, y : arrays, optional
+            Rows that were not used in the fit, for R2 out of sample.
+        """
+        check_is_fitted(self)
+        if X is None:
+            return self._summary
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=np.float64,
+            y_numeric=True,
+            reset=False,
+        )
+        return self._summary.on(moments(X, y.astype(np.float64)), self.support_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,156 @@
+"""Ridge regression with at most so many features."""
+
+from typing import Any
+
+from cardqp._iterate import Callback
+from cardqp._typing import ArrayLike
+from cardqp.estimators.linear_model import SparseLinearModel
+from cardqp.estimators.settings import read_etas, read_sparsities
+from cardqp.methods import Method, MethodName
+from cardqp.pipeline import solve
+from cardqp.regression import automatic_eta
+
+
+class SparseRidge(SparseLinearModel):
+    r"""Ridge regression with few features, and a proof of how good the choice is.
+
+    .. math::
+        \min_{\beta, b}\; \frac{1}{\sum w_i} \sum_i w_i (y_i - b - x_i^\top\beta)^2
+        + \frac{1}{\eta} |\beta|^2 \quad\text{s.t.}\quad |\beta|_0 \le s .
+
+    Parameters
+    ----------
+    n_nonzero_coefs : int
+        The most features that are chosen, ``s``; groups count once.
+    eta : "auto" or float
+        The ridge is ``1/eta``.  ``"auto"`` is 10 over the mean variance of the
+        features, so that the ridge is a tenth of it.
+    fit_intercept : bool
+        Whether to fit an intercept, which is not penalised.
+    standardize : bool
+        Whether features are scaled to unit variance for the ridge.  Coefficients and
+        bounds are in the units of the data in any case.
+    positive : bool
+        Whether coefficients must not be negative.
+    coef_bounds : pair, optional
+        Lower and upper bounds of nonzero coefficients: numbers, arrays or None.  Where
+        0 is not between them, a coefficient is 0 or at least so large.
+    always_include : sequence, optional
+        Features that are chosen in any case, by index or name, or a mask.  They count.
+    groups : sequence or dict by name, optional
+        Features with the same label are chosen together and count once, as the dummies
+        of a category should; None for a feature of its own.
+    method : str or a method with its settings
+        As for :func:`cardqp.solve`.
+    gap : float
+        Relative gap at which the choice counts as proved optimal.
+    time_limit : float or None
+        Seconds.
+    random_state : int, RandomState or None
+        For ``method="block-decomposition"``; all others are deterministic.
+    refit : bool
+        Whether coefficients are fitted again without the ridge, once the features are
+        chosen.
+
+    Attributes
+    ----------
+    coef_ : (n,) array
+        Coefficients, few of them nonzero.
+    intercept_ : float
+        The intercept.
+    support_ : int array
+        The chosen features.
+    n_features_in_, feature_names_in_
+        Number of features, and their names if X has names.
+    objective_, lower_bound_ : float
+        The value of the problem above, and what no choice of features can undercut.
+    gap_ : float
+        The relative difference between them.
+    status_ : str
+        "OPTIMAL" if the gap is within ``gap``, else "FEASIBLE".
+    n_iter_ : int
+        Branches that were looked into.
+    eta_ : float
+        The value that was used.
+    solution_ : Solution
+        The answer with its certificate, in scaled units: ``solution_.verify()``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 20))
+    >>> y = 3 * X[:, 4] - 2 * X[:, 7] + 0.1 * rng.standard_normal(100)
+    >>> model = SparseRidge(n_nonzero_coefs=2).fit(X, y)
+    >>> model.support_, model.status_
+    (array([4, 7]), 'OPTIMAL')
+    """
+
+    def __init__(
+        self,
+        n_nonzero_coefs: int = 10,
+        *,
+        eta: Any = "auto",
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        positive: bool = False,
+        coef_bounds: Any = None,
+        always_include: Any = None,
+        groups: Any = None,
+        method: MethodName | Method = "exact",
+        gap: float = 1e-4,
+        time_limit: float | None = 60.0,
+        random_state: Any = None,
+        refit: bool = False,
+    ) -> None:
+        self.n_nonzero_coefs = n_nonzero_coefs
+        self.eta = eta
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.positive = positive
+        self.coef_bounds = coef_bounds
+        self.always_include = always_include
+        self.groups = groups
+        self.method = method
+        self.gap = gap
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.refit = refit
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> "SparseRidge":
+        """Choose features and fit their coefficients.
+
+        Parameters
+        ----------
+        X : (N, n) array, DataFrame or sparse matrix
+            One row per sample.
+        y : (N,) array
+            The target.
+        sample_weight : (N,) array, optional
+            Weights of the samples, not negative.
+        callback : callable, optional
+            Called with a :class:`cardqp.Progress`; True stops, as Ctrl-C does, with the
+            best model so far.
+        """
+        sample = self._sample(X, y, sample_weight)
+        design = sample.design
+        [sparsity] = read_sparsities([self.n_nonzero_coefs], design)
+        rows = sample.moments()
+        [eta] = read_etas([self.eta], automatic_eta(rows, self.standardize))
+        scaled = design.scaled(rows, eta, sparsity)
+        solution = solve(
+            scaled.problem,
+            method=self._solver,
+            gap=self.gap,
+            time_limit=self.time_limit,
+            callback=callback,
+        )
+        self._keep(sample, scaled, solution, eta)
+        return self

@@ -1,0 +1,184 @@
+"""Size and ridge by cross-validation, with one pass over the rows."""
+
+from collections.abc import Iterable
+from typing import Any, get_args
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from cardqp._iterate import Callback
+from cardqp._typing import ArrayLike, IntArray
+from cardqp.estimators.linear_model import Sample, SparseLinearModel
+from cardqp.estimators.settings import read_etas, read_sparsities
+from cardqp.exceptions import ParameterError
+from cardqp.gram import merge, moments_of_parts
+from cardqp.methods import Method, MethodName
+from cardqp.regression import CrossValidation, automatic_eta, cross_validate
+from cardqp.regression.cross_validation import SelectionName
+from cardqp.sparsity_path import Path
+
+
+class SparseRidgeCV(SparseLinearModel):
+    """Sparse ridge regression whose size and ridge are cross-validated.
+
+    Every model of every fold is certified.  Rows are read once: folds share their
+    moments, from which models are fitted and judged.
+
+    Parameters
+    ----------
+    n_nonzero_coefs : iterable of int, optional
+        Sizes of models, 1 to 20 by default; those beyond the number of features are
+        left out.
+    eta : "auto", float or sequence of float
+        The ridge is ``1/eta``; one value or several to choose from.
+    cv : int, splitter or iterable
+        As in scikit-learn, 5 folds by default.  The folds must not overlap and must
+        hold every row, as those of ``KFold`` do.
+    selection : {"min", "one-standard-error"}
+        The least mean squared error; or the smallest model within one standard error of
+        it.
+    time_limit : float or None
+        Seconds for everything; what easy fits leave over goes to the others.
+    fit_intercept, standardize, positive, coef_bounds, always_include, groups, method, \
+gap, random_state, refit
+        As for :class:`SparseRidge`.  Errors are those of coefficients with the ridge.
+
+    Attributes
+    ----------
+    n_nonzero_coefs_, eta_ : int and float
+        What was chosen.
+    cv_results_ : dict
+        ``"eta"``, ``"n_nonzero_coefs"``, ``"mean_error"``, ``"standard_error"``,
+        ``"largest_gap"``: one entry for each model of the grid; and ``"errors"``, with
+        one column per fold.  Entries are NaN where the search was stopped.
+    path_ : Path
+        The certified solutions on all rows with the chosen ridge, in scaled units.
+    coef_, intercept_, support_, objective_, lower_bound_, gap_, status_, n_iter_, \
+solution_
+        Those of the chosen model on all rows, see :class:`SparseRidge`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 20))
+    >>> y = 3 * X[:, 4] - 2 * X[:, 7] + rng.standard_normal(100)
+    >>> SparseRidgeCV(range(1, 6), selection="one-standard-error").fit(X, y).support_
+    array([4, 7])
+    """
+
+    def __init__(
+        self,
+        n_nonzero_coefs: Iterable[int] | None = None,
+        *,
+        eta: Any = "auto",
+        cv: Any = None,
+        selection: SelectionName = "min",
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        positive: bool = False,
+        coef_bounds: Any = None,
+        always_include: Any = None,
+        groups: Any = None,
+        method: MethodName | Method = "exact",
+        gap: float = 1e-4,
+        time_limit: float | None = 600.0,
+        random_state: Any = None,
+        refit: bool = False,
+    ) -> None:
+        self.n_nonzero_coefs = n_nonzero_coefs
+        self.eta = eta
+        self.cv = cv
+        self.selection = selection
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.positive = positive
+        self.coef_bounds = coef_bounds
+        self.always_include = always_include
+        self.groups = groups
+        self.method = method
+        self.gap = gap
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.refit = refit
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> "SparseRidgeCV":
+        """Cross-validate, choose, and take the chosen model of all rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`SparseRidge.fit`.
+        callback : callable, optional
+            Called with a :class:`cardqp.Progress`; True ends the search, as Ctrl-C
+            does: the best model so far is chosen.
+        """
+        if self.selection not in get_args(SelectionName):
+            raise ParameterError(
+                f"`selection` must be one of {', '.join(get_args(SelectionName))}: it "
+                f"is {self.selection!r}."
+            )
+        sample = self._sample(X, y, sample_weight)
+        design = sample.design
+        sizes = read_sparsities(self.n_nonzero_coefs, design)
+        parts = moments_of_parts(
+            sample.X,
+            sample.y,
+            sample.weights,
+            self._folds(sample),
+            centred=sample.is_centred,
+        )
+        whole = merge(parts)
+        found = cross_validate(
+            parts,
+            design,
+            sizes,
+            read_etas(self.eta, automatic_eta(whole, self.standardize)),
+            method=self._solver,
+            gap=self.gap,
+            time_limit=self.time_limit,
+            callback=callback,
+        )
+        i, j = found.best(self.selection)
+        self.cv_results_ = _table(found)
+        self.n_nonzero_coefs_ = found.sparsities[j]
+        reached = found.solutions[i]
+        self.path_ = Path(found.sparsities[: len(reached)], reached)
+        scaled = design.scaled(whole, found.etas[i], found.sparsities[j])
+        worst = float(np.nanmax(found.gaps))
+        self._keep(sample, scaled, reached[j], found.etas[i], worst)
+        return self
+
+    def _folds(self, sample: Sample) -> list[IntArray]:
+        """The rows of each fold."""
+        splitter = check_cv(self.cv)
+        folds = [test for _, test in splitter.split(sample.X, sample.y)]
+        rows = np.concatenate(folds)
+        if len(folds) < 2 or not np.array_equal(
+            np.sort(rows), np.arange(len(sample.y))
+        ):
+            raise ParameterError(
+                "`cv` must have two folds or more which hold every row once, as those "
+                f"of KFold do: it is {self.cv!r}."
+            )
+        return folds
+
+
+def _table(found: CrossValidation) -> dict[str, Any]:
+    """The grid as columns."""
+    etas, sizes = np.meshgrid(found.etas, found.sparsities, indexing="ij")
+    return {
+        "eta": etas.ravel(),
+        "n_nonzero_coefs": sizes.ravel(),
+        "mean_error": found.mean_errors.ravel(),
+        "standard_error": found.standard_errors.ravel(),
+        "largest_gap": found.gaps.max(axis=2).ravel(),
+        "errors": found.errors.reshape(etas.size, -1),
+    }

@@ -1,0 +1,164 @@
+"""Models of all sizes, each certified, and a choice among them by a criterion."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from cardqp._iterate import Callback
+from cardqp._typing import ArrayLike
+from cardqp.estimators.linear_model import SparseLinearModel
+from cardqp.estimators.settings import read_etas, read_sparsities
+from cardqp.methods import Method, MethodName
+from cardqp.regression import (
+    Design,
+    ScaledProblem,
+    automatic_eta,
+    criterion,
+    least_squares,
+)
+from cardqp.regression.criteria import CriterionName
+from cardqp.solution import Solution
+from cardqp.sparsity_path import path
+
+
+class SparseRidgePath(SparseLinearModel):
+    """Sparse ridge regression for a range of sizes; one is chosen by a criterion.
+
+    Parameters
+    ----------
+    n_nonzero_coefs : iterable of int, optional
+        Sizes of models, 1 to 20 by default; those beyond the number of features are
+        left out.
+    criterion : {"ebic", "bic", "aic"}
+        What chooses the size.  It judges coefficients without the ridge.
+    ebic_gamma : float
+        From 0, which is BIC, to 1: how much choosing from many features costs in EBIC.
+    time_limit : float or None
+        Seconds for each size.
+    eta, fit_intercept, standardize, positive, coef_bounds, always_include, groups, \
+method, gap, random_state, refit
+        As for :class:`SparseRidge`.
+
+    Attributes
+    ----------
+    path_ : Path
+        The certified solutions, in scaled units: print it, or ``path_.plot()``.
+    coef_path_ : (sizes, n) array
+        Coefficients of all models.
+    intercept_path_ : (sizes,) array
+        Their intercepts.
+    criterion_path_ : (sizes,) array
+        The criterion of each; the least is chosen.
+    n_nonzero_coefs_ : int
+        The size that was chosen.
+    coef_, intercept_, support_, objective_, lower_bound_, gap_, status_, n_iter_, \
+eta_, solution_
+        Those of the chosen model, see :class:`SparseRidge`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 20))
+    >>> y = 3 * X[:, 4] - 2 * X[:, 7] + 0.1 * rng.standard_normal(100)
+    >>> model = SparseRidgePath(range(1, 6)).fit(X, y)
+    >>> model.n_nonzero_coefs_, model.support_
+    (2, array([4, 7]))
+    """
+
+    def __init__(
+        self,
+        n_nonzero_coefs: Iterable[int] | None = None,
+        *,
+        criterion: CriterionName = "ebic",
+        ebic_gamma: float = 1.0,
+        eta: Any = "auto",
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        positive: bool = False,
+        coef_bounds: Any = None,
+        always_include: Any = None,
+        groups: Any = None,
+        method: MethodName | Method = "exact",
+        gap: float = 1e-4,
+        time_limit: float | None = 60.0,
+        random_state: Any = None,
+        refit: bool = False,
+    ) -> None:
+        self.n_nonzero_coefs = n_nonzero_coefs
+        self.criterion = criterion
+        self.ebic_gamma = ebic_gamma
+        self.eta = eta
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.positive = positive
+        self.coef_bounds = coef_bounds
+        self.always_include = always_include
+        self.groups = groups
+        self.method = method
+        self.gap = gap
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.refit = refit
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> "SparseRidgePath":
+        """Fit models of all sizes and choose one.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`SparseRidge.fit`.
+        callback : callable, optional
+            Called with a :class:`cardqp.Progress`; True ends the path, as Ctrl-C does.
+        """
+        sample = self._sample(X, y, sample_weight)
+        design, rows = sample.design, sample.moments()
+        sizes = read_sparsities(self.n_nonzero_coefs, design)
+        [eta] = read_etas([self.eta], automatic_eta(rows, self.standardize))
+        scaled = design.scaled(rows, eta, sizes[-1])
+        self.path_ = path(
+            scaled.problem,
+            sizes,
+            method=self._solver,
+            gap=self.gap,
+            time_limit=self.time_limit,
+            callback=callback,
+        )
+        solutions = self.path_.solutions
+        points = [scaled.coefficients(s.x) for s in solutions if s.x is not None]
+        self.coef_path_ = np.array(points)
+        self.intercept_path_ = np.array([scaled.intercept(coef) for coef in points])
+        self.criterion_path_ = np.array(
+            [self._judge(scaled, design, solution) for solution in solutions]
+        )
+        best = int(self.criterion_path_.argmin())
+        self.n_nonzero_coefs_ = self.path_.sparsities[best]
+        worst = max(solution.gap for solution in solutions)
+        self._keep(sample, scaled, solutions[best], eta, worst)
+        return self
+
+    def _judge(
+        self, scaled: ScaledProblem, design: Design, solution: Solution
+    ) -> float:
+        """The criterion of a model, with coefficients of least squares."""
+        if solution.x is None:
+            return np.inf
+        chosen, rows = scaled.chosen(solution.x), scaled.rows
+        coef = least_squares(rows, chosen, design.lower, design.upper)
+        return criterion(
+            self.criterion,
+            rows.mean_square(coef) / (rows.power or 1.0),
+            n_samples=rows.weight,
+            n_coefs=len(chosen),
+            n_chosen=design.n_chosen(chosen),
+            n_units=design.n_units,
+            gamma=self.ebic_gamma,
+        )

@@ -1,0 +1,162 @@
+"""From settings of an estimator, and names of features, to a design."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cardqp import _validation as check
+from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.exceptions import ParameterError
+from cardqp.regression import Design
+
+Names = Sequence[str] | None
+
+LARGEST_SIZE = 20
+"""The largest model that is tried by default."""
+
+
+def read_design(
+    n: int,
+    names: Names,
+    *,
+    standardize: bool,
+    positive: bool,
+    coef_bounds: Any,
+    always_include: Any,
+    groups: Any,
+) -> Design:
+    """What an estimator asks of a model with ``n`` features."""
+    lower, upper = _bounds(coef_bounds, positive, n)
+    blocks = _blocks(groups, n, names)
+    inside = _indices(always_include, n, names)
+    if blocks is not None and len(inside):
+        inside = check.whole_blocks(inside, blocks)
+    known = None if names is None else tuple(names)
+    return Design(bool(standardize), lower, upper, inside, blocks, known)
+
+
+def read_sparsities(value: Any, design: Design) -> tuple[int, ...]:
+    """Sparsities in increasing order, none beyond the number of features.
+
+    By default all up to 20 that leave room for what is always included.
+    """
+    n_inside = design.n_chosen(design.forced_in)
+    if value is None:
+        value = range(max(n_inside, 1), max(n_inside, LARGEST_SIZE) + 1)
+    if not isinstance(value, Iterable) or not (given := list(value)):
+        raise ParameterError(
+            f"`n_nonzero_coefs` must be one size or more, such as range(1, 21): it is "
+            f"{value!r}."
+        )
+    for each in given:
+        check.count("n_nonzero_coefs", each)
+        if each < n_inside:
+            raise ParameterError(
+                "`n_nonzero_coefs` must leave room for `always_include`: it is "
+                f"{each}, and {n_inside} are included in any case."
+            )
+    return tuple(sorted({min(int(each), design.n_units) for each in given}))
+
+
+def read_etas(value: Any, automatic: float) -> tuple[float, ...]:
+    """Ridges to try, as their inverses."""
+    given = list(value) if _is_sequence(value) else [value]
+    if not given:
+        raise ParameterError("`eta` must name at least one number: it is empty.")
+    return tuple(_eta(each, automatic) for each in given)
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str)
+
+
+def _eta(value: Any, automatic: float) -> float:
+    if isinstance(value, str):
+        if value != "auto":
+            raise ParameterError(
+                f'`eta` must be "auto" or a positive number: it is {value!r}.'
+            )
+        return automatic
+    check.positive("eta", value)
+    return float(value)
+
+
+def _bounds(value: Any, positive: bool, n: int) -> tuple[FloatArray, FloatArray]:
+    pair: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
+    if value is not None:
+        if not isinstance(value, Sequence) or len(value) != 2:
+            raise ParameterError(
+                "`coef_bounds` must be a pair (lower, upper) of numbers, arrays or "
+                f"None: it is {value!r}."
+            )
+        pair = value[0], value[1]
+    lower, upper = check.bounds(*pair, n, prefix="coef_bounds ")
+    if positive:
+        if (upper <= 0).any():
+            raise ParameterError(
+                "`coef_bounds` must leave room above 0 where coefficients are "
+                "`positive`: raise the upper bound."
+            )
+        lower = np.maximum(lower, 0.0)
+    return lower, upper
+
+
+def _indices(value: Any, n: int, names: Names) -> IntArray:
+    if value is None:
+        return np.zeros(0, dtype=np.intp)
+    given = np.atleast_1d(np.asarray(value))
+    if given.dtype == bool:
+        if given.shape != (n,):
+            raise ParameterError(
+                f"`always_include` must have one entry for each of the {n} features: "
+                f"it has {given.size}."
+            )
+        return np.flatnonzero(given)
+    if given.dtype.kind in "OUS":
+        return np.unique([_place(str(name), names) for name in given])
+    return check.indices("always_include", given, n)
+
+
+def _place(name: str, names: Names) -> int:
+    if names is None:
+        raise ParameterError(
+            f"`always_include` must hold indices, for X has no names: it has {name!r}."
+        )
+    if name not in names:
+        raise ParameterError(
+            f"`always_include` must name features of X: {name!r} is none."
+        )
+    return list(names).index(name)
+
+
+def _blocks(value: Any, n: int, names: Names) -> IntArray | None:
+    """One number for each feature, equal for those that are chosen together."""
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        if names is None:
+            raise ParameterError(
+                "`groups` must be one label per feature, for X has no names."
+            )
+        if unknown := set(value) - set(names):
+            raise ParameterError(
+                f"`groups` must name features of X: {sorted(map(str, unknown))[0]!r} "
+                "is none."
+            )
+        value = [value.get(name) for name in names]
+    labels = list(value)
+    if len(labels) != n:
+        raise ParameterError(
+            f"`groups` must have one label for each of the {n} features: it has "
+            f"{len(labels)}; None stands for a feature of its own."
+        )
+    number: dict[Any, int] = {}
+    keys = [("alone", j) if _is_none(v) else ("group", v) for j, v in enumerate(labels)]
+    found = np.array([number.setdefault(key, len(number)) for key in keys])
+    return found if len(number) < n else None
+
+
+def _is_none(label: Any) -> bool:
+    """Whether a label says that a feature is on its own."""
+    return label is None or (isinstance(label, float) and np.isnan(label))

@@ -1,0 +1,178 @@
+"""Cross-validation of certified models, with one pass over the rows."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from cardqp._iterate import Callback, Stop
+from cardqp._typing import FloatArray
+from cardqp.exceptions import NotSolvedError
+from cardqp.gram import Moments, mean_squared_error, merge
+from cardqp.methods import Method, MethodName
+from cardqp.pipeline import solve
+from cardqp.regression.design import Design, ScaledProblem
+from cardqp.solution import Solution
+
+SelectionName = Literal["min", "one-standard-error"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossValidation:
+    """Errors on rows that were left out, for each ridge and each sparsity.
+
+    Attributes
+    ----------
+    etas, sparsities : tuples
+        The grid.
+    errors : (etas, sparsities, folds) array
+        Mean squared errors on the fold that was left out; NaN where it was not reached.
+    gaps : (etas, sparsities, folds) array
+        Proved gaps of the models behind them.
+    solutions : tuple of tuples of Solution
+        For each ridge the models on all rows, one per sparsity that was reached.
+    """
+
+    etas: tuple[float, ...]
+    sparsities: tuple[int, ...]
+    errors: FloatArray
+    gaps: FloatArray
+    solutions: tuple[tuple[Solution, ...], ...]
+
+    @property
+    def mean_errors(self) -> FloatArray:
+        """Means over the folds."""
+        return np.asarray(self.errors.mean(axis=2))
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """Standard errors of these means."""
+        n_folds = self.errors.shape[2]
+        return np.asarray(self.errors.std(axis=2, ddof=1) / np.sqrt(n_folds))
+
+    def best(self, selection: SelectionName = "min") -> tuple[int, int]:
+        """Where the chosen model is in the grid.
+
+        Parameters
+        ----------
+        selection : {"min", "one-standard-error"}
+            The least mean error; or, with the same ridge, the smallest model whose mean
+            error is within one standard error of that.
+        """
+        mean = self.mean_errors
+        i, j = np.unravel_index(int(np.nanargmin(mean)), mean.shape)
+        if selection == "one-standard-error":
+            most = mean[i, j] + self.standard_errors[i, j]
+            j = np.flatnonzero(mean[i] <= most)[0]
+        return int(i), int(j)
+
+
+@dataclass(slots=True)
+class Budget:
+    """Seconds for several fits: what one leaves over is shared by those after it."""
+
+    seconds: float | None
+    n_left: int
+    started: float = field(default_factory=time.perf_counter)
+
+    def share(self) -> float | None:
+        """Seconds for the next fit."""
+        self.n_left -= 1
+        if self.seconds is None:
+            return None
+        left = self.seconds - (time.perf_counter() - self.started)
+        return max(left, 0.0) / (self.n_left + 1)
+
+
+def cross_validate(
+    parts: Sequence[Moments],
+    design: Design,
+    sparsities: Sequence[int],
+    etas: Sequence[float],
+    *,
+    method: MethodName | Method = "exact",
+    gap: float = 1e-4,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+) -> CrossValidation:
+    """Fit models to all rows but those of one part, and judge them there.
+
+    Parameters
+    ----------
+    parts : sequence of Moments
+        The folds, at least two.
+    design : Design
+        What is asked of the models.
+    sparsities, etas : sequences
+        The grid, sparsities in increasing order.
+    method, gap
+        As for :func:`cardqp.solve`.
+    time_limit : float or None
+        Seconds for everything.
+    callback : callable, optional
+        Called with a :class:`cardqp.Progress`; True ends everything, as Ctrl-C does.
+
+    Returns
+    -------
+    CrossValidation
+        With what was reached, if somebody stopped it.
+
+    Raises
+    ------
+    KeyboardInterrupt, NotSolvedError
+        If it was stopped before the first sparsity was done.
+    """
+    shape = len(etas), len(sparsities), len(parts)
+    errors, gaps = np.full(shape, np.nan), np.full(shape, np.nan)
+    solutions: list[list[Solution]] = [[] for _ in etas]
+    scaled = [
+        design.scaled(merge(rows), etas[0], sparsities[-1])
+        for rows in (parts, *_all_but_one(parts))
+    ]
+    budget = Budget(time_limit, len(etas) * len(sparsities) * len(scaled))
+    for i, j in np.ndindex(shape[:2]):
+        answers: list[Solution] = []
+        start = solutions[i][-1].x if solutions[i] else None
+        for each in scaled:
+            answer = solve(
+                each.with_eta(etas[i]).problem.with_limits(sparsity=sparsities[j]),
+                method=method,
+                gap=gap,
+                time_limit=budget.share(),
+                callback=callback,
+                start=start,
+            )
+            if answer.stop in (Stop.INTERRUPTED, Stop.CALLBACK):
+                break
+            answers.append(answer)
+            start = answers[0].x  # folds differ little from all rows
+        if len(answers) < len(scaled):
+            _stop_early(answer, is_empty=not solutions[0])
+            break
+        solutions[i].append(answers[0])
+        errors[i, j] = list(map(_error, scaled[1:], answers[1:], parts))
+        gaps[i, j] = [answer.gap for answer in answers[1:]]
+    kept = tuple(tuple(found) for found in solutions)
+    return CrossValidation(tuple(etas), tuple(sparsities), errors, gaps, kept)
+
+
+def _all_but_one(parts: Sequence[Moments]) -> Iterator[list[Moments]]:
+    for k in range(len(parts)):
+        yield [part for i, part in enumerate(parts) if i != k]
+
+
+def _error(training: ScaledProblem, answer: Solution, left_out: Moments) -> float:
+    if answer.x is None:
+        return np.inf
+    coef = training.coefficients(answer.x)
+    return mean_squared_error(left_out, coef, training.intercept(coef))
+
+
+def _stop_early(answer: Solution, *, is_empty: bool) -> None:
+    """Go on with what is done; if there is nothing, there is no answer."""
+    if is_empty and answer.stop is Stop.INTERRUPTED:
+        raise KeyboardInterrupt
+    if is_empty:
+        raise NotSolvedError(f"Cross-validation has no model yet: {answer.stop.value}.")

@@ -1,0 +1,129 @@
+"""From moments to a problem in scaled units, and from its points back."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.gram import Moments
+from cardqp.problem import SparseQP
+
+AUTOMATIC = 10.0
+"""``eta`` for features of unit variance, if it is chosen automatically: the paper's
+choice.  The ridge is then a tenth of the mean variance."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """What is asked of a linear model, whatever the rows.
+
+    Attributes
+    ----------
+    standardize : bool
+        Whether features are scaled to unit variance before they are penalised.
+    lower, upper : (n,) arrays
+        Bounds of nonzero coefficients, in the units of the data.
+    forced_in : int array
+        Features that are chosen in any case.
+    blocks : (n,) int array or None
+        Features with the same number are chosen together.
+    names : tuple of str or None
+        Names of the features.
+    """
+
+    standardize: bool
+    lower: FloatArray
+    upper: FloatArray
+    forced_in: IntArray
+    blocks: IntArray | None
+    names: tuple[str, ...] | None
+
+    @property
+    def n_units(self) -> int:
+        """How many features, or blocks of them, there are to choose from."""
+        return len(self.lower) if self.blocks is None else len(set(self.blocks))
+
+    def n_chosen(self, support: IntArray) -> int:
+        """How many of them a support takes."""
+        return len(support) if self.blocks is None else len(set(self.blocks[support]))
+
+    def scaled(self, rows: Moments, eta: float, sparsity: int) -> "ScaledProblem":
+        """The problem on some rows.
+
+        Parameters
+        ----------
+        rows : Moments
+            The rows.
+        eta : float
+            The ridge is ``1/eta``, for scaled features if they are standardised.
+        sparsity : int
+            The most features, or blocks of them, that may be chosen; all of them if
+            there are fewer.
+        """
+        scale = np.ones(len(self.lower))
+        if self.standardize:
+            scale = np.where(is_constant(rows), 1.0, np.sqrt(rows.variance))
+        problem = SparseQP(
+            rows.form(scale),
+            -2.0 * rows.cross / scale,
+            eta=eta,
+            sparsity=min(sparsity, self.n_units),
+            lower=self.lower * scale,
+            upper=self.upper * scale,
+            forced_in=self.forced_in,
+            blocks=self.blocks,
+            constant=rows.power,
+            names=self.names,
+        )
+        return ScaledProblem(problem, scale, rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaledProblem:
+    """A problem whose variables are ``coefficient * scale``.
+
+    Its objective is the mean squared error of the fit plus the ridge.
+    """
+
+    problem: SparseQP
+    scale: FloatArray
+    rows: Moments
+
+    def with_eta(self, eta: float) -> "ScaledProblem":
+        """The same with another ridge; the quadratic form is not checked again."""
+        ridge = np.full(self.problem.n, 1.0 / eta)
+        problem = self.problem.with_quadratic(self.problem.quadratic, ridge)
+        return replace(self, problem=problem)
+
+    def coefficients(self, x: FloatArray) -> FloatArray:
+        """Coefficients in the units of the data."""
+        return np.asarray(x / self.scale)
+
+    def intercept(self, coef: FloatArray) -> float:
+        """The best intercept; 0 for moments about zero."""
+        return self.rows.target_mean - float(self.rows.mean @ coef)
+
+    def chosen(self, x: FloatArray) -> IntArray:
+        """Features in the model, also those whose coefficient happens to be zero."""
+        return self.problem.support_of(x)
+
+
+def is_constant(rows: Moments) -> BoolArray:
+    """Features whose variance is none, or all rounding."""
+    unit = np.finfo(float).eps * rows.n_samples
+    return np.asarray(rows.variance <= (unit * rows.mean) ** 2)
+
+
+def automatic_eta(rows: Moments, standardize: bool) -> float:
+    """A ridge of a tenth of the mean variance of the features that vary.
+
+    Examples
+    --------
+    >>> from cardqp.gram import moments
+    >>> automatic_eta(moments(np.array([[1.0], [5.0]]), np.zeros(2)), False)
+    2.5
+    """
+    varying = rows.variance[~is_constant(rows)]
+    if standardize or len(varying) == 0:
+        return AUTOMATIC
+    return AUTOMATIC / float(varying.mean())

@@ -1,0 +1,53 @@
+"""Coefficients without the ridge."""
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from cardqp._typing import FloatArray, IntArray
+from cardqp.gram import Moments
+
+NEGLIGIBLE = 1e-12
+"""Directions in which standardised features vary so little are left out."""
+
+
+def least_squares(
+    rows: Moments, support: IntArray, lower: FloatArray, upper: FloatArray
+) -> FloatArray:
+    """The coefficients of least squared error on a support, within bounds.
+
+    Parameters
+    ----------
+    rows : Moments
+        The rows.
+    support : int array
+        Features that may be used.
+    lower, upper : (n,) arrays
+        Bounds of the coefficients on the support.
+
+    Returns
+    -------
+    (n,) array
+        Of the shortest ones, if columns depend on each other.
+
+    Examples
+    --------
+    >>> from cardqp.gram import moments
+    >>> rows = moments(np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([0.0, 3.0]))
+    >>> least_squares(rows, np.array([0]), np.full(2, -np.inf), np.full(2, np.inf))
+    array([3., 0.])
+    """
+    coef = np.zeros(len(lower))
+    if len(support) == 0:
+        return coef
+    scale = np.sqrt(rows.variance[support])
+    scale[scale == 0] = 1.0
+    values, vectors = np.linalg.eigh(
+        rows.block(support) / np.multiply.outer(scale, scale)
+    )
+    kept = values > NEGLIGIBLE * max(values[-1], 0.0)
+    roots = np.sqrt(values[kept])
+    half = roots[:, None] * vectors[:, kept].T
+    target = (vectors[:, kept].T @ (rows.cross[support] / scale)) / roots
+    bounds = lower[support] * scale, upper[support] * scale
+    coef[support] = lsq_linear(half, target, bounds).x / scale
+    return coef
