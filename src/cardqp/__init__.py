@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cardqp import backends as backends
     from cardqp import methods as methods
     from cardqp import models as models
+    from cardqp import tables as tables
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
     from cardqp.direct.beck_hallak import BeckHallak as BeckHallak
@@ -92,7 +93,7 @@ _HOME = {
     "warm_start": "cardqp.screening.warm_start",
 }
 
-_MODULES = ("backends", "methods", "models")
+_MODULES = ("backends", "methods", "models", "tables")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 

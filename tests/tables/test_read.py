@@ -85,6 +85,11 @@ def test_a_given_delimiter(written):
         assert list(read_table(path, delimiter=name).columns) == ["a,x", "b"]
 
 
+def test_one_column_if_it_is_allowed(written):
+    frame = read_table(written('"a, b"\n1\n\n2\n'), least_columns=1)
+    assert frame.to_dict("list") == {"a, b": [1, 2]}
+
+
 def test_packed_text(written):
     path = written(gzip.compress(GOOD["comma"].encode()), "t.csv.gz")
     assert read_table(path).shape == (2, 2)

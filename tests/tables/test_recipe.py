@@ -337,6 +337,18 @@ def test_recipes_survive_json(rich):
     assert again.apply(frame).X.tolist() == recipe.apply(frame).X.tolist()
 
 
+def test_another_policy_for_missing_cells():
+    recipe, _ = learnt(frame_of(a=[1, 2, 3, 6], t=list("uvvw")))
+    new = pandas.DataFrame({"a": [5, None], "t": ["u", "w"]})
+    with pytest.raises(DataError, match="column `a` must not miss"):
+        recipe.apply_features(new)
+    assert recipe.with_policy("drop").apply_features(new).rows.tolist() == [0]
+    filled = recipe.with_policy("mean").apply_features(new)
+    assert filled.X.tolist() == [[5, 1, 0], [3, 0, 1]]
+    with pytest.raises(ParameterError, match="`--missing` must be one of"):
+        recipe.with_policy("guess")
+
+
 def test_restricted_recipes_need_fewer_columns(rich):
     frame, recipe = rich
     encoded = recipe.restrict(["t", "a"]).apply_features(frame[["t", "a"]])
@@ -384,12 +396,12 @@ TAMPERED = [
     (["columns", 0, "kind"], "magic", "the kind of 'a' is 'magic'"),
     (["columns", 0, "fill"], "x", "`fill` of 'a' is 'x'"),
     (["columns", 0, "fill"], float("nan"), "`fill` of 'a' is nan"),
-    (["columns", 0, "fill"], KeyError, "`fill` of the column 'a' is missing"),
+    (["columns", 0, "fill"], KeyError, "`fill` of 'a' is None"),
     (["columns", 3, "origin"], None, "`origin` of 'when' is None"),
-    (["columns", 2, "levels"], ["x"], "`levels` of 't' must be two distinct texts"),
-    (["columns", 2, "levels"], ["x", "x"], "`levels` of 't' must be two distinct"),
-    (["columns", 2, "levels"], ["x", 1], "`levels` of 't' must be two distinct"),
-    (["columns", 2, "levels"], "xyz", "`levels` of 't' must be two distinct"),
+    (["columns", 2, "levels"], ["x"], "`levels` of 't' must be distinct texts, two"),
+    (["columns", 2, "levels"], ["x", "x"], "`levels` of 't' must be distinct texts"),
+    (["columns", 2, "levels"], ["x", 1], "`levels` of 't' must be distinct texts"),
+    (["columns", 2, "levels"], "xyz", "`levels` of 't' must be distinct texts"),
     (["columns", 0, "name"], "when", "distinct names: 'when'"),
 ]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cardqp.cli.codes import BAD_INPUT, SOLVED, UNKNOWN
 from cardqp.cli.parser import build_parser
 from cardqp.cli.run import run
-from cardqp.exceptions import CardQPError
+from cardqp.exceptions import CardQPError, NotSolvedError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,6 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader went away; keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SOLVED
+    except NotSolvedError as err:
+        return _say(" ".join(str(err).split()), UNKNOWN)
     except (CardQPError, OSError) as err:
         return _say(" ".join(str(err).split()), BAD_INPUT)
     except MemoryError as err:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,19 @@ def check_folder(option: str, path: str | None) -> None:
         raise ParameterError(f"`{option}` must be in an existing folder: {path}.")
     if Path(path).is_dir():
         raise ParameterError(f"`{option}` must be a file: {path} is a folder.")
+
+
+def check_csv(option: str, path: str | None) -> None:
+    """A table to be written, if any."""
+    if path is not None and path.lower().endswith(".parquet"):
+        raise ParameterError(f"`{option}` must be for CSV: it is {path}.")
+    check_folder(option, path)
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """What people should know, beside the answer."""
+    for note in notes:
+        print(f"cardqp: note: {note}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from cardqp.tables.read import MISSING, read_table
 
 
-def read_file(options: argparse.Namespace) -> Any:
+def read_file(options: argparse.Namespace, *, least_columns: int = 2) -> Any:
     """The table in ``options.file``, as ``add_text_options`` describes it."""
     given = options.missing_values
     return read_table(
@@ -14,4 +14,5 @@ def read_file(options: argparse.Namespace) -> Any:
         delimiter=options.delimiter,
         decimal=options.decimal,
         missing=MISSING if given is None else given,
+        least_columns=least_columns,
     )

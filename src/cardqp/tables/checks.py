@@ -8,7 +8,6 @@ import numpy as np
 from cardqp._typing import BoolArray
 from cardqp.exceptions import DataError, ParameterError
 from cardqp.tables.cells import Cells, read_cells
-from cardqp.tables.column import Column
 from cardqp.tables.kinds import BOOLEAN, NUMBER
 from cardqp.tables.words import count, listed
 
@@ -97,13 +96,6 @@ def complete(cells: Cells) -> None:
         f", the first in row {first}{others}; pass `--missing drop` to leave out such "
         f"rows, `--missing mean` to fill in, or `--drop {name}`."
     )
-
-
-def fills(columns: Sequence[Column]) -> None:
-    """Numbers need something to fill in."""
-    for column in columns:
-        if column.fill is None and not column.levels:
-            raise DataError(f"`fill` of the column {column.name!r} is missing.")
 
 
 def recipe_complaint(entry: Any) -> str:

@@ -23,8 +23,8 @@ class Column:
         ``number``, ``boolean``, ``date`` or ``category``.
     origin : float
         What is subtracted from numbers: the first date, in days since 1970, or 0.
-    fill : float, optional
-        What stands for missing numbers, the origin subtracted.
+    fill : float
+        What may stand for missing numbers: their mean, the origin subtracted.
     levels : tuple of str
         The labels of a category.  The first, the most frequent one, is what the others
         are compared with: it has no column of its own, and stands for missing labels.
@@ -33,7 +33,7 @@ class Column:
     name: str
     kind: str
     origin: float = 0.0
-    fill: float | None = None
+    fill: float = 0.0
     levels: tuple[str, ...] = ()
 
     @property
@@ -65,13 +65,11 @@ class Column:
     def to_dict(self) -> dict[str, Any]:
         """What JSON can hold, without what is not used."""
         entry: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        if self.kind == CATEGORY:
+            return entry | {"levels": list(self.levels)}
         if self.kind == DATE:
             entry["origin"] = self.origin
-        if self.fill is not None:
-            entry["fill"] = self.fill
-        if self.kind == CATEGORY:
-            entry["levels"] = list(self.levels)
-        return entry
+        return entry | {"fill": self.fill}
 
     @classmethod
     def from_dict(cls, entry: Any) -> "Column":
@@ -89,7 +87,7 @@ class Column:
             entry["name"],
             entry["kind"],
             float(entry.get("origin", 0.0)),
-            None if entry.get("fill") is None else float(entry["fill"]),
+            float(entry.get("fill", 0.0)),
             tuple(entry.get("levels", ())),
         )
 
@@ -100,13 +98,14 @@ def _complaint(entry: Any) -> str:
     name, kind = entry["name"], entry.get("kind")
     if kind not in KINDS:
         return f"the kind of {name!r} is {kind!r}"
-    for key in ("origin", "fill"):
-        value = entry.get(key, 0.0)
-        if not is_finite(value) and not (key == "fill" and value is None):
-            return f"`{key}` of {name!r} is {value!r}"
-    levels = entry.get("levels", [])
-    if kind == CATEGORY and not (_are_texts(levels) and len(levels) > 1):
-        return f"`levels` of {name!r} must be two distinct texts or more"
+    if kind == CATEGORY:
+        good = _are_texts(entry.get("levels"))
+        return (
+            "" if good else f"`levels` of {name!r} must be distinct texts, two or more"
+        )
+    for key in ("origin", "fill") if kind == DATE else ("fill",):
+        if not is_finite(entry.get(key)):
+            return f"`{key}` of {name!r} is {entry.get(key)!r}"
     return ""
 
 
@@ -115,7 +114,7 @@ def _are_texts(value: Any) -> bool:
         isinstance(value, Sequence)
         and not isinstance(value, str)
         and all(isinstance(text, str) for text in value)
-        and len(set(value)) == len(value)
+        and len(set(value)) == len(value) > 1
     )
 
 

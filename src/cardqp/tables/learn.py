@@ -40,7 +40,7 @@ def learn_columns(cells: Cells, *, missing: str, max_levels: int) -> Learnt:
     counts = cells.count_missing()
     empty = [name for name, number in counts.items() if number == cells.n_rows]
     present = _complete(cells.without(empty), missing)
-    found = _numbers(present, fill=missing == "mean") | _categories(present, max_levels)
+    found = _numbers(present) | _categories(present, max_levels)
     constant = [name for name in present.kinds if name not in found]
     if not found:
         raise DataError("the table must have features that vary: it has none.")
@@ -71,18 +71,17 @@ def _complete(cells: Cells, missing: str) -> Cells:
     return cells if len(rows) == cells.n_rows else cells.take(rows)
 
 
-def _numbers(cells: Cells, *, fill: bool) -> dict[str, Column]:
+def _numbers(cells: Cells) -> dict[str, Column]:
     """Columns of numbers that vary."""
     low = np.fmin.reduce(cells.numbers, axis=0)
     high = np.fmax.reduce(cells.numbers, axis=0)
-    means = np.nanmean(cells.numbers, axis=0) if fill else None
+    means = np.nanmean(cells.numbers, axis=0)
     columns = {}
     for j in np.flatnonzero(low < high):
         name = cells.numeric[j]
         kind = cells.kinds[name]
         origin = float(low[j]) if kind == DATE else 0.0
-        mean = None if means is None else float(means[j]) - origin
-        columns[name] = Column(name, kind, origin, mean)
+        columns[name] = Column(name, kind, origin, float(means[j]) - origin)
     return columns
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,16 @@ class ModelFile:
         used = {recipe.columns[j].name for j in recipe.groups[nonzeros]}
         named = {recipe.names[j]: float(coefficients[j]) for j in nonzeros}
         return cls(recipe.restrict(tuple(used)), named, float(intercept), proof)
+
+    def with_policy(self, missing: str) -> "ModelFile":
+        """The same model with another way to treat missing cells.
+
+        Parameters
+        ----------
+        missing : {"error", "drop", "mean"}
+            See :meth:`Recipe.learn`.
+        """
+        return replace(self, recipe=self.recipe.with_policy(missing))
 
     @property
     def target(self) -> str:

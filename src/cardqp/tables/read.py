@@ -10,7 +10,7 @@ from typing import Any
 
 from cardqp.datasets.frames import read_parquet, require_pandas
 from cardqp.exceptions import DataError
-from cardqp.tables.text import check_names, parse_text
+from cardqp.tables.text import Layout, check_names, parse_text
 
 MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", "#N/A")
 """Cells that count as missing, besides empty ones."""
@@ -24,6 +24,7 @@ def read_table(
     delimiter: str | None = None,
     decimal: str = ".",
     missing: Sequence[str] = MISSING,
+    least_columns: int = 2,
 ) -> Any:
     """Read a table whose first line names the columns.
 
@@ -39,6 +40,8 @@ def read_table(
         What separates the decimals of text.
     missing : sequence of str
         Cells of text that count as missing, besides empty ones.
+    least_columns : int
+        Text with fewer columns is refused: its delimiter must be another.
 
     Returns
     -------
@@ -65,7 +68,8 @@ def read_table(
             f"{label} must be text or Parquet: it is a spreadsheet or an archive; save "
             "it as CSV."
         )
-    return parse_text(data, label, delimiter, decimal, missing)
+    layout = Layout(delimiter, decimal, tuple(missing), least_columns)
+    return parse_text(data, label, layout)
 
 
 def _contents(path: str | PathLike[str], label: str) -> bytes:

@@ -158,7 +158,12 @@ class Recipe:
         y = read_cells(frame, [self.target], {self.target: self.target_kind})
         if self.missing == "error":
             check.complete(y)
-        return self._encode(frame, y.numbers[:, 0])
+        encoded = self._encode(frame, y.numbers[:, 0])
+        gone = len(frame) - len(encoded.rows)
+        if not gone:
+            return encoded
+        note = f"{count(gone, 'row')} with missing cells were left out"
+        return replace(encoded, notes=(note, *encoded.notes))
 
     def apply_features(self, frame: Any) -> Encoded:
         """Features of a table, whether it has the target or not.
@@ -175,6 +180,17 @@ class Recipe:
         """
         return self._encode(frame, None)
 
+    def with_policy(self, missing: str) -> "Recipe":
+        """The same recipe with another way to treat missing cells.
+
+        Parameters
+        ----------
+        missing : {"error", "drop", "mean"}
+            See :meth:`learn`.
+        """
+        check.policy(missing)
+        return replace(self, missing=missing)
+
     def restrict(self, names: Sequence[str]) -> "Recipe":
         """The same recipe for some columns of the table.
 
@@ -190,11 +206,11 @@ class Recipe:
         check.has_columns(frame, [column.name for column in self.columns])
         kinds = {column.name: column.kind for column in self.columns}
         cells = read_cells(frame, tuple(kinds), kinds)
-        rows, notes = self._kept_rows(cells, y)
+        rows = self._kept_rows(cells, y)
         X, unknown = self._matrix(
             cells if len(rows) == len(frame) else cells.take(rows)
         )
-        notes += [
+        notes = [
             f"{count(number, 'cell')} of `{name}` had a label that was not seen before"
             "; taken for the most frequent one"
             for name, number in unknown.items()
@@ -202,9 +218,7 @@ class Recipe:
         target = None if y is None else y[rows]
         return Encoded(X, target, self.names, self.groups, rows, tuple(notes))
 
-    def _kept_rows(
-        self, cells: Cells, y: FloatArray | None
-    ) -> tuple[IntArray, list[str]]:
+    def _kept_rows(self, cells: Cells, y: FloatArray | None) -> IntArray:
         kept = np.ones(cells.n_rows, dtype=bool) if y is None else ~np.isnan(y)
         if self.missing == "error":
             check.complete(cells)
@@ -212,11 +226,7 @@ class Recipe:
             kept &= ~cells.incomplete()
         if not kept.any():
             raise DataError("the table must have complete rows: it has none.")
-        gone = int((~kept).sum())
-        notes = (
-            [f"{count(gone, 'row')} with missing cells were left out"] if gone else []
-        )
-        return np.flatnonzero(kept), notes
+        return np.flatnonzero(kept)
 
     def _matrix(self, cells: Cells) -> tuple[FloatArray, dict[str, int]]:
         X = np.empty((cells.n_rows, len(self.names)))
@@ -237,7 +247,7 @@ class Recipe:
         numbers = cells.numbers - np.array([column.origin for column in used])
         if self.missing == "mean":
             row, j = np.nonzero(np.isnan(numbers))
-            numbers[row, j] = np.array([column.fill for column in used], float)[j]
+            numbers[row, j] = np.array([column.fill for column in used])[j]
         return np.asarray(numbers)
 
     def _with_distinct_names(self) -> "Recipe":
@@ -273,8 +283,6 @@ class Recipe:
         if wrong:
             raise DataError(f"`recipe` must be a recipe of a table: {wrong}.")
         columns = tuple(Column.from_dict(column) for column in entry["columns"])
-        if entry["missing"] == "mean":
-            check.fills(columns)
         return cls(
             entry["target"],
             entry["target_kind"],

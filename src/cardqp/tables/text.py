@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -21,17 +22,35 @@ SEEN = 20
 Record = tuple[int, list[str]]
 
 
-def parse_text(
-    data: bytes, label: str, delimiter: str | None, decimal: str, missing: Sequence[str]
-) -> Any:
-    """The table in a text; see :func:`cardqp.tables.read_table`."""
-    text = _decoded(data, label)
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How text is cut into cells; see :func:`cardqp.tables.read_table`."""
+
+    delimiter: str | None
+    decimal: str
+    missing: tuple[str, ...]
+    least_columns: int
+
+
+def parse_text(data: bytes, label: str, layout: Layout) -> Any:
+    """The table in a text.
+
+    Parameters
+    ----------
+    data : bytes
+        Contents of the file.
+    label : str
+        How messages call it.
+    layout : Layout
+        How it is cut into cells.
+    """
+    text, decimal = _decoded(data, label), layout.decimal
     if decimal not in (".", ","):
         raise ParameterError(f"`--decimal` must be . or ,: it is {decimal!r}.")
-    mark = _checked_delimiter(delimiter, decimal) or _guess(text, decimal)
-    names = _header(text, mark, label)
+    mark = _checked_delimiter(layout.delimiter, decimal) or _guess(text, decimal)
+    names = _header(text, mark, label, layout.least_columns)
     _check_widths(text, mark, len(names), label)
-    frame = _parsed(text, mark, decimal, missing, label)
+    frame = _parsed(text, mark, decimal, layout.missing, label)
     if len(frame) == 0:
         raise DataError(f"{label} must have rows below the header: it has none.")
     frame = frame.copy()  # one block of numbers instead of one per column
@@ -123,12 +142,12 @@ def _records(text: str, mark: str) -> Iterator[Record]:
             yield reader.line_num, row
 
 
-def _header(text: str, mark: str, label: str) -> list[str]:
+def _header(text: str, mark: str, label: str, least: int) -> list[str]:
     try:
         first = next(_records(text, mark))[1]
     except csv.Error as err:
         raise _broken(label, err) from err
-    if len(first) < 2:
+    if len(first) < least:
         raise DataError(
             f"{label} must have two columns or more: its first line, "
             f"{_short(first[0])}, has one; {_suggestion(first[0], mark)}."
