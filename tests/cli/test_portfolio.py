@@ -142,7 +142,10 @@ BAD = [
     ),
     (lambda f: with_cell(f, 4, "E", "n.v."), "`E` must hold numbers: row 5 has 'n.v.'"),
     (lambda f: with_cell(f, 4, "E", 0), "`E` must hold positive prices: row 5 has 0"),
-    (lambda f: with_cell(f, 4, "E", "inf"), "`E` must hold finite numbers: row 5"),
+    (
+        lambda f: with_cell(f, 4, "E", "inf"),
+        "`E` must hold numbers below .*: row 5 has inf",
+    ),
     (lambda f: with_cell(f, 4, "date", "2024-01-04"), "dates in `date` must .* row 5"),
     (lambda f: f[:2], "at least 3 rows, .* it has 2"),
     (lambda f: f.drop(columns=NAMES[1:]), "`max_assets` must be"),

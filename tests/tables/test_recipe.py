@@ -236,7 +236,8 @@ BAD = [
         {"a": ["2020-01-01", "2020-01-02", "soon", "2020-13-01"]},
         "column `a` must hold dates such as 2024-12-31: row 3 has 'soon'",
     ),
-    ({"a": [1, 2, np.inf, 4]}, "`a` must hold finite numbers: row 3 has inf"),
+    ({"a": [1, 2, np.inf, 4]}, "`a` must hold numbers below 1e.100: row 3 has inf"),
+    ({"a": [1, 2, 3, -1e150]}, "`a` must hold numbers below 1e.100: row 4 has -1e.150"),
     ({"a": [[1], [2], [3], [4]]}, "numbers, texts or dates: it holds list; .*--drop a"),
     (
         {"a": pandas.to_timedelta([1, 2, 3, 4], unit="D")},

@@ -146,7 +146,7 @@ def _learn(frame: Any, options: argparse.Namespace) -> Recipe:
 
 
 def _split(rows: IntArray, fraction: float, seed: int) -> tuple[IntArray, IntArray]:
-    n_test = round(fraction * len(rows))
+    n_test = round(fraction * len(rows)) if 0 < fraction < 1 else 0
     if not 2 <= n_test <= len(rows) - 2:
         raise ParameterError(
             "`--test` must leave two rows or more to fit and to judge: it is "

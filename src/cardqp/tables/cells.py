@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp._validation import LARGEST
 from cardqp.exceptions import DataError
 from cardqp.tables.kinds import (
     BOOLEAN,
@@ -104,7 +105,7 @@ def read_cells(
     Raises
     ------
     DataError
-        When cells are not what their column must hold, or are infinite.
+        When cells are not what their column must hold, or are too large.
     """
     frame = frame[list(names)]
     types = _plain_types(frame)
@@ -141,10 +142,10 @@ def _fits(plain: str | None, kind: str) -> bool:
 
 
 def _check_finite(numbers: FloatArray, names: Sequence[str]) -> None:
-    wrong = np.isinf(numbers)
+    wrong = np.abs(numbers) > LARGEST
     if wrong.any():
         row, j = (int(i) for i in np.argwhere(wrong)[0])
         raise DataError(
-            f"column `{names[j]}` must hold finite numbers: row {row + 1} has "
-            f"{numbers[row, j]}; correct it, or pass `--drop {names[j]}`."
+            f"column `{names[j]}` must hold numbers below {LARGEST:g}: row {row + 1} "
+            f"has {numbers[row, j]:g}; correct it, or pass `--drop {names[j]}`."
         )
