@@ -174,6 +174,13 @@ def test_choice_of_columns(file, answer):
     assert found["columns"] == ["a b", "flag"]
 
 
+def test_numbers_that_are_labels(file, frame, answer):
+    frame.assign(flag=frame["flag"].astype(int)).to_csv(file, index=False)
+    found = answer("fit", file, "--target", "y", "-s", 3, "--categorical", "flag")
+    level = "0" if frame["flag"].mean() > 0.5 else "1"
+    assert f"flag={level}" in found["coefficients"]
+
+
 def test_no_negative_coefficients_and_no_ridge(file, answer):
     found = answer("fit", file, "--target", "y", "-s", 3, "--positive")
     assert all(value >= 0 for value in found["coefficients"].values())

@@ -111,6 +111,21 @@ def test_labels_that_are_numbers_in_other_files():
     assert encoded.names == ("a=2",)
 
 
+def test_numbers_that_are_labels():
+    frame = frame_of(month=[1, 2, 12, 2], code=["7", "8", "x", "7"], a=[1, 2, 3, 4])
+    recipe, encoded = learnt(frame, categorical=["month", "code"])
+    assert encoded.names == ("month=1", "month=12", "code=8", "code=x", "a")
+    assert encoded.X.tolist() == [
+        [1, 0, 0, 0, 1],
+        [0, 0, 1, 0, 2],
+        [0, 1, 0, 1, 3],
+        [0, 0, 0, 0, 4],
+    ]
+    assert Recipe.from_dict(recipe.to_dict()).apply(frame).X.tolist() == (
+        encoded.X.tolist()
+    )
+
+
 def test_labels_that_were_not_seen():
     recipe, _ = learnt(frame_of(city=list("ABAC")))
     encoded = recipe.apply_features(pandas.DataFrame({"city": ["D", "B", "E"]}))
@@ -228,7 +243,7 @@ BAD = [
     (
         {"a": ["1", "2", "x", "4"]},
         r"column `a` must hold numbers: row 3 has 'x'; correct it, or pass "
-        r"`--missing-values 'x'` or `--drop a`",
+        r"`--missing-values 'x'`, `--categorical a` or `--drop a`",
     ),
     ({"a": [1, 2, "x", "x", 5, 6]}, r"has 'x' \(and 1 more such cells\)"),
     ({"a": ["1,5", "2,5", "3", "1,2"]}, "decimal points: .*'1,5'; pass `--decimal ,`"),
@@ -288,7 +303,7 @@ def test_choice_of_columns():
     frame = frame_of(**{name: [1, 2, 3, 4 + ord(name)] for name in "abcdefgh"})
     assert learnt(frame, drop=["a", "c"])[1].names == tuple("bdefgh")
     assert learnt(frame, only=["b", "a", "y"], drop=["a"])[1].names == ("b",)
-    for settings in ({"drop": ["z"]}, {"only": ["z"]}):
+    for settings in ({"drop": ["z"]}, {"only": ["z"]}, {"categorical": ["z"]}):
         with pytest.raises(
             DataError, match=r"must name columns: 'z' is none of `a`, .* 4"
         ):

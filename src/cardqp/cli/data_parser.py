@@ -94,6 +94,13 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
         "--only", type=name_list, metavar="LIST", help="the only columns to choose from"
     )
     table.add_argument(
+        "--categorical",
+        type=name_list,
+        default=[],
+        metavar="LIST",
+        help="columns whose numbers are labels",
+    )
+    table.add_argument(
         "--missing",
         default="error",
         choices=POLICIES,

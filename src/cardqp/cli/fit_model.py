@@ -140,6 +140,7 @@ def _learn(frame: Any, options: argparse.Namespace) -> Recipe:
         options.target,
         drop=options.drop,
         only=options.only,
+        categorical=options.categorical,
         missing=options.missing,
         max_levels=options.max_levels,
     )

@@ -100,7 +100,7 @@ def read_cells(
     names : sequence of str
         Which columns.
     kinds : dict, optional
-        What they must hold; by default what they seem to.
+        What some of them must hold; others hold what they seem to.
 
     Raises
     ------
@@ -108,10 +108,11 @@ def read_cells(
         When cells are not what their column must hold, or are too large.
     """
     frame = frame[list(names)]
-    types = _plain_types(frame)
-    if kinds is None:
-        kinds = {name: types[name] or kind_of(frame[name], name) for name in names}
-    known = {name: kinds[name] for name in names}
+    types, given = _plain_types(frame), kinds or {}
+    known = {
+        name: given.get(name) or types[name] or kind_of(frame[name], name)
+        for name in names
+    }
     numeric = tuple(name for name in names if known[name] != CATEGORY)
     numbers = np.empty((len(frame), len(numeric)))
     plain = np.array([_fits(types[name], known[name]) for name in numeric], bool)

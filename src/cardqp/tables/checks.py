@@ -23,14 +23,23 @@ def policy(missing: Any) -> None:
 
 
 def feature_names(
-    frame: Any, target: str, drop: Sequence[str], only: Sequence[str] | None
+    frame: Any,
+    target: str,
+    drop: Sequence[str],
+    only: Sequence[str] | None,
+    categorical: Sequence[str],
 ) -> list[str]:
     """The columns to learn from, in their order."""
     columns = list(frame.columns)
     known = set(columns)
     if len(known) < len(columns):
         raise DataError("`frame` must have distinct names of columns; rename some.")
-    named = {"target": [target], "drop": drop, "only": only or ()}
+    named = {
+        "target": [target],
+        "drop": drop,
+        "only": only or (),
+        "categorical": categorical,
+    }
     for option, given in named.items():
         for name in given:
             if name not in known:

@@ -163,7 +163,8 @@ def _refuse(series: Any, wrong: Any, name: str, what: str) -> NoReturn:
     more = f" (and {count - 1} more such cells)" if count > 1 else ""
     raise DataError(
         f"column `{name}` must hold {what}: row {row + 1} has {cell!r}{more}; correct "
-        f"it, or pass `--missing-values '{cell}'` or `--drop {name}`."
+        f"it, or pass `--missing-values '{cell}'`, `--categorical {name}` or `--drop "
+        f"{name}`."
     )
 
 

@@ -11,6 +11,7 @@ from cardqp.exceptions import DataError
 from cardqp.tables import checks as check
 from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.column import Column
+from cardqp.tables.kinds import CATEGORY
 from cardqp.tables.learn import learn_columns
 from cardqp.tables.words import count
 
@@ -88,6 +89,7 @@ class Recipe:
         *,
         drop: Sequence[str] = (),
         only: Sequence[str] | None = None,
+        categorical: Sequence[str] = (),
         missing: str = "error",
         max_levels: int = 50,
     ) -> "Recipe":
@@ -108,6 +110,8 @@ class Recipe:
             Columns to leave out.
         only : sequence of str, optional
             The columns to use as features; by default all.
+        categorical : sequence of str
+            Columns whose numbers are labels.
         missing : {"error", "drop", "mean"}
             What to do about missing cells; rows without a target are left out unless it
             is ``"error"``.
@@ -122,12 +126,11 @@ class Recipe:
             When a setting is outside its range.
         """
         check.policy(missing)
-        names = check.feature_names(frame, target, drop, only)
+        names = check.feature_names(frame, target, drop, only, categorical)
         kind, has_target = check.target_column(frame, target, missing)
         used = frame if has_target.all() else frame[has_target]
-        columns, notes = learn_columns(
-            read_cells(used, names), missing=missing, max_levels=max_levels
-        )
+        cells = read_cells(used, names, dict.fromkeys(categorical, CATEGORY))
+        columns, notes = learn_columns(cells, missing=missing, max_levels=max_levels)
         return cls(target, kind, columns, missing, notes)._with_distinct_names()
 
     @property
