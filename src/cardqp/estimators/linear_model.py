@@ -18,7 +18,7 @@ from cardqp.regression import (
     least_squares,
     summarise,
 )
-from cardqp.solution import Solution, Status
+from cardqp.solution import Solution
 
 try:
     from sklearn.base import BaseEstimator, RegressorMixin
@@ -117,9 +117,9 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
                 f"{solution.status.name}: {solution.status.value}; {solution.advice}."
             )
         chosen, coef = scaled.chosen(solution.x), scaled.coefficients(solution.x)
-        lower, upper = sample.design.lower, sample.design.upper
         if self.refit:
-            coef = least_squares(scaled.rows, chosen, lower, upper)
+            design = sample.design
+            coef = least_squares(scaled.rows, chosen, design.lower, design.upper)
         self.coef_ = coef
         self.intercept_ = scaled.intercept(coef)
         self.support_ = chosen
@@ -130,28 +130,22 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         self.n_iter_ = solution.n_nodes
         self.eta_ = eta
         self.solution_ = solution
-        ridge_coef = scaled.coefficients(solution.x)
         self._summary = summarise(
+            sample.design,
             scaled.rows,
-            ridge_coef,
-            scaled.intercept(ridge_coef),
+            scaled.coefficients(solution.x),
             chosen,
             self._names(),
-            lower,
-            upper,
             sample.spread,
         )
-        self._warn(max(worst, solution.gap), solution.status)
-
-    def _warn(self, gap: float, status: Status) -> None:
-        if status is Status.OPTIMAL and gap <= self.gap:
-            return
-        warnings.warn(
-            f"the choice of features is proved only up to a gap of {gap:.2e}, not "
-            f"{self.gap:.2e}; raise `time_limit` or `gap`, or lower `eta`.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        gap = max(worst, solution.gap)
+        if gap > self.gap:
+            warnings.warn(
+                f"the choice of features is proved only up to a gap of {gap:.2e}, not "
+                f"{self.gap:.2e}; raise `time_limit` or `gap`, or lower `eta`.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _names(self) -> tuple[str, ...]:
         given = getattr(self, "feature_names_in_", None)

@@ -64,7 +64,10 @@ class Moments(Protocol):
 
 
 def mean_squared_error(rows: Moments, coef: FloatArray, intercept: float) -> float:
-    """The mean squared error of a linear model on the rows behind moments."""
+    """The mean squared error of a linear model on the rows behind moments.
+
+    Moments about zero know nothing of an intercept: it must be 0 with them.
+    """
     offset = rows.target_mean - intercept - float(rows.mean @ coef)
     return rows.mean_square(coef) + offset * offset
 
@@ -97,7 +100,7 @@ class GramMoments:
         return check.quadratic_matrix(self.gram / np.multiply.outer(scale, scale))
 
     def block(self, support: IntArray) -> FloatArray:
-        return self.gram[np.ix_(support, support)]
+        return np.asarray(self.gram[np.ix_(support, support)])
 
     def mean_square(self, coef: FloatArray) -> float:
         support = np.flatnonzero(coef)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp._validation import whole_blocks
 from cardqp.gram import Moments
 from cardqp.problem import SparseQP
 
@@ -46,6 +47,11 @@ class Design:
     def n_chosen(self, support: IntArray) -> int:
         """How many of them a support takes."""
         return len(support) if self.blocks is None else len(set(self.blocks[support]))
+
+    def unit_of(self, feature: int) -> IntArray:
+        """A feature and what is chosen together with it."""
+        alone = np.array([feature])
+        return alone if self.blocks is None else whole_blocks(alone, self.blocks)
 
     def scaled(self, rows: Moments, eta: float, sparsity: int) -> "ScaledProblem":
         """The problem on some rows.
@@ -120,7 +126,7 @@ def automatic_eta(rows: Moments, standardize: bool) -> float:
     Examples
     --------
     >>> from cardqp.gram import moments
-    >>> automatic_eta(moments(np.array([[1.0], [5.0]]), np.zeros(2)), False)
+    >>> round(automatic_eta(moments(np.array([[1.0], [5.0]]), np.zeros(2)), False), 9)
     2.5
     """
     varying = rows.variance[~is_constant(rows)]

@@ -49,5 +49,5 @@ def least_squares(
     half = roots[:, None] * vectors[:, kept].T
     target = (vectors[:, kept].T @ (rows.cross[support] / scale)) / roots
     bounds = lower[support] * scale, upper[support] * scale
-    coef[support] = lsq_linear(half, target, bounds).x / scale
+    coef[support] = lsq_linear(half, target, bounds, method="bvls").x / scale
     return coef

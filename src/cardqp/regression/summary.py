@@ -8,6 +8,7 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.gram import Moments, mean_squared_error
 from cardqp.problem import lift
+from cardqp.regression.design import Design
 from cardqp.regression.least_squares import least_squares
 
 
@@ -24,8 +25,8 @@ class Summary:
     intercept, intercept_refit : float
         The intercepts that belong to them.
     worth : array
-        By how much R2 falls if a feature is left out and the others are fitted anew
-        without the ridge.
+        By how much R2 falls if a feature, or its group, is left out and the others are
+        fitted anew without the ridge.
     r2, r2_refit : float
         R2 on the rows of the fit.
     r2_test, r2_refit_test : float or None
@@ -91,39 +92,41 @@ class Summary:
 
 
 def summarise(
+    design: Design,
     rows: Moments,
     coef: FloatArray,
-    intercept: float,
     chosen: IntArray,
     names: tuple[str, ...],
-    lower: FloatArray,
-    upper: FloatArray,
     spread: float,
 ) -> Summary:
     """Numbers of a model.
 
     Parameters
     ----------
+    design : Design
+        What was asked of the model.
     rows : Moments
         Those of the fit.
-    coef, intercept : (n,) array and float
-        The model.
+    coef : (n,) array
+        Its coefficients.
     chosen : int array
         Its features.
     names : tuple of str
         Names of all features.
-    lower, upper : (n,) arrays
-        Bounds of the coefficients.
     spread : float
         Variance of the target about its mean, which a model should explain.
     """
-    refit = least_squares(rows, chosen, lower, upper)
-    offset = rows.target_mean - float(rows.mean @ refit)
-    worth = [
-        rows.mean_square(least_squares(rows, np.setdiff1d(chosen, [j]), lower, upper))
-        for j in chosen
-    ]
-    spent = (np.array(worth) - rows.mean_square(refit)) / (spread or 1.0)
+
+    def fitted(support: IntArray) -> FloatArray:
+        return least_squares(rows, support, design.lower, design.upper)
+
+    refit = fitted(chosen)
+    intercept, offset = (
+        rows.target_mean - float(rows.mean @ each) for each in (coef, refit)
+    )
+    fewer = [fitted(np.setdiff1d(chosen, design.unit_of(j))) for j in chosen]
+    errors = np.array([rows.mean_square(each) for each in fewer])
+    spent = (errors - rows.mean_square(refit)) / (spread or 1.0)
     return Summary(
         features=tuple(names[j] for j in chosen),
         coef=coef[chosen],

@@ -1,0 +1,90 @@
+"""Cross-validation on moments against fits to rows."""
+
+import numpy as np
+import pytest
+
+from cardqp import NotSolvedError, SparseQP, solve
+from cardqp.gram import moments_of_parts
+from cardqp.regression import cross_validate
+from cardqp.regression.cross_validation import Budget, CrossValidation
+from tests.regression.test_design import design
+
+ETAS, SIZES = (1.0, 20.0), (1, 2, 4)
+
+
+def data(n_samples=60, n=8):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((n_samples, n)) + 2.0
+    y = X[:, 0] - 2.0 * X[:, 3] + rng.standard_normal(n_samples) + 1.0
+    return X, y, np.array_split(rng.permutation(n_samples), 4)
+
+
+def run(**changes):
+    X, y, folds = data()
+    parts = moments_of_parts(X, y, None, folds)
+    return cross_validate(parts, design(8), SIZES, ETAS, **changes)
+
+
+def error_by_rows(X, y, test, eta, sparsity):
+    train = np.setdiff1d(np.arange(len(y)), test)
+    mean, target_mean = X[train].mean(axis=0), y[train].mean()
+    problem = SparseQP.from_regression(
+        X[train] - mean, y[train] - target_mean, eta=eta, sparsity=sparsity
+    )
+    left = y[test] - target_mean - (X[test] - mean) @ solve(problem).x
+    return np.mean(left**2)
+
+
+def test_errors_are_those_of_fits_to_rows():
+    X, y, folds = data()
+    found = run()
+    for i, eta in enumerate(ETAS):
+        for j, size in enumerate(SIZES):
+            expected = [error_by_rows(X, y, fold, eta, size) for fold in folds]
+            np.testing.assert_allclose(found.errors[i, j], expected, rtol=1e-9)
+    assert (found.gaps <= 1e-4).all()
+
+
+def test_models_on_all_rows_come_along():
+    found = run()
+    assert [len(row) for row in found.solutions] == [3, 3]
+    assert [s.problem.sparsity for s in found.solutions[0]] == [1, 2, 4]
+    assert all(s.problem.eta[0] == 20.0 for s in found.solutions[1])
+
+
+def test_selection():
+    errors = np.array([[[9.0, 9.0], [5.0, 7.0], [4.0, 6.0]]])
+    grid = CrossValidation((1.0,), (1, 2, 3), errors, np.zeros((1, 3, 2)), ((),))
+    assert grid.best() == (0, 2)
+    assert grid.best("one-standard-error") == (0, 1)
+
+
+def test_stopped_search_keeps_what_is_done():
+    calls = []
+
+    def stop(progress):
+        calls.append(progress)
+        return len(calls) > 12
+
+    found = run(callback=stop)
+    reached = ~np.isnan(found.errors).any(axis=2)
+    assert 0 < np.count_nonzero(reached) < reached.size
+    assert np.count_nonzero(reached) == sum(len(row) for row in found.solutions)
+    assert np.isfinite(found.mean_errors[found.best()])
+
+
+def test_stopped_before_anything_is_done():
+    with pytest.raises(NotSolvedError, match="Cross-validation has no model yet"):
+        run(callback=lambda _: True)
+
+
+def test_time_that_is_left_over_goes_to_the_others(monkeypatch):
+    now = iter([1.0, 11.0])
+    monkeypatch.setattr("time.perf_counter", lambda: next(now))
+    budget = Budget(100.0, 4, started=0.0)
+    assert budget.share() == pytest.approx(99.0 / 4)
+    assert budget.share() == pytest.approx(89.0 / 3)
+
+
+def test_no_limit():
+    assert Budget(None, 2, started=0.0).share() is None
