@@ -13,6 +13,9 @@ METHOD_NAMES = (
 """The methods of ``solve``, which is not loaded before it is needed."""
 
 
+DATA = ".csv, .tsv or .txt (also .gz), .parquet, or - for standard input"
+"""Files that hold tables."""
+
 Commands: TypeAlias = "argparse._SubParsersAction[OneLineParser]"
 Group: TypeAlias = "argparse.ArgumentParser | argparse._ArgumentGroup"
 
