@@ -46,6 +46,11 @@ def test_other_delimiters_in_cells(written):
     assert frame.to_dict("list") == {"t": ["1,2", "4"], "u": ["3", "5,6,7"]}
 
 
+def test_names_with_other_delimiters(written):
+    frame = read_table(written("a, b, c;d\n1;2\n3;4\n"))
+    assert frame.to_dict("list") == {"a, b, c": [1, 3], "d": [2, 4]}
+
+
 def test_quoted_delimiters_and_newlines(written):
     frame = read_table(written('"a,1",b\n"x;y;z, w",1\n"two\nlines",2\n'))
     assert frame.to_dict("list") == {"a,1": ["x;y;z, w", "two\nlines"], "b": [1, 2]}

@@ -163,6 +163,13 @@ def test_labels_of_rows_do_not_matter():
     assert learnt(frame, missing="mean")[1].X.tolist() == expected
 
 
+def test_time_zones_are_those_of_utc():
+    # Clocks were put forward on March 29: the day had 23 hours.
+    days = pandas.to_datetime(["2020-03-28", "2020-03-29", "2020-03-30", "2020-03-31"])
+    _, encoded = learnt(frame_of(when=days.tz_localize("Europe/Berlin")))
+    np.testing.assert_allclose(24 * encoded.X[:, 0], [0, 24, 47, 71], atol=1e-9)
+
+
 def test_days_of_python():
     _, encoded = learnt(frame_of(when=list(TIMES.date)))
     assert encoded.X[:, 0].tolist() == [2, 0, 60, 1]
@@ -292,6 +299,12 @@ def test_bad_targets(cells, message):
     frame = frame_of(a=[1, 2, 3, 4]).assign(y=cells)
     with pytest.raises(DataError, match=message):
         learnt(frame)
+
+
+def test_rows_without_a_target_teach_nothing():
+    frame = frame_of(a=[1, 2, 3, 4], t=["u", "v", "w", "w"], b=[1, 1, 1, 9])
+    _, encoded = learnt(frame.assign(y=[1, 2, 3, np.nan]), missing="mean")
+    assert encoded.names == ("a", "t=v", "t=w")
 
 
 def test_a_boolean_target():

@@ -211,7 +211,6 @@ def _parsed(
             sep=mark,
             decimal=decimal,
             header=0,
-            index_col=False,
             keep_default_na=False,
             na_values=["", *missing],
             skipinitialspace=True,
