@@ -78,6 +78,7 @@ def test_values(completions):
 def test_files(completions):
     assert sorted(completions("portfolio", "data")) == ["data.csv", "data.txt"]
     assert completions("portfolio", "--save", "data.c") == ["data.csv"]
+    assert completions("portfolio", "oth") == ["other file.csv"]
     assert completions("portfolio", "--short", "data.c") == ["data.csv"]
 
 

@@ -97,9 +97,7 @@ def test_text_for_people(file, capsys):
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
     assert lines[0].startswith("status    OPTIMAL")
-    assert lines[1].startswith(
-        "proof     no choice of 3 columns lowers the objective by"
-    )
+    assert lines[1].startswith("proof     no choice of up to 3 columns lowers the ")
     assert lines[1].endswith(" %")
     assert lines[2] == "data      120 rows, 7 features from 6 columns"
     assert lines[3].endswith(" in sample")

@@ -97,7 +97,7 @@ def test_missing_cells(model, tmp_path, capsys):
     assert captured.err.splitlines() == [
         "cardqp: note: 1 cell of `city` had a label that was not seen before; taken "
         "for the most frequent one",
-        "cardqp: note: 1 row with missing cells have no prediction",
+        "cardqp: note: no prediction for 1 row with missing cells",
     ]
     assert run("predict", model, path, "--missing", "drop", "--json") == 0
     assert json.loads(capsys.readouterr().out)["predictions"][1] is None
@@ -150,7 +150,7 @@ def test_select_keeps_all_rows(frame, tmp_path, capsys):
     assert run("select", path, "--target", "y", "-s", 2, "--missing", "drop") == 0
     captured = capsys.readouterr()
     assert len(captured.out.splitlines()) == 61
-    assert "1 row with missing cells were left out" in captured.err
+    assert "left out 1 row with missing cells" in captured.err
 
 
 def test_select_complains_before_it_works(file, tmp_path, capsys):

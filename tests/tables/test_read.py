@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pandas
+import pyarrow.parquet
 import pytest
 
 from cardqp import ParameterError
@@ -172,6 +173,14 @@ def test_truncated_parquet(written, parquet):
         with pytest.raises(DataError, match="is not a readable parquet file") as caught:
             read_table(written(data, name))
         assert "\n" not in str(caught.value)
+
+
+def test_names_that_occur_twice_in_parquet(written):
+    table = pyarrow.table([pyarrow.array([1]), pyarrow.array([2])], names=["a", "a"])
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(table, sink)
+    with pytest.raises(DataError, match="'a' is the name of columns 1 and 2"):
+        read_table(written(sink.getvalue().to_pybytes(), "t.parquet"))
 
 
 def test_empty_parquet(written):

@@ -211,7 +211,7 @@ def test_rows_with_missing_cells_are_dropped():
     assert encoded.names == ("a", "t=w")
     assert encoded.rows.tolist() == [0, 3]
     assert encoded.y.tolist() == [1.0, 8.0]
-    assert encoded.notes == ("2 rows with missing cells were left out",)
+    assert encoded.notes == ("left out 2 rows with missing cells",)
     assert recipe.notes[0].startswith("left out 1 column without any value: `c`")
     with pytest.raises(DataError, match="must have complete rows: every row misses"):
         learnt(frame_of(a=[1, 2, None, None], b=[None, None, 1, 2]), missing="drop")

@@ -93,6 +93,10 @@ def bash(commands: list[Command]) -> str:
     values = "\n".join(line for c in commands for line in _bash_values(c))
     words = "\n".join(line for c in commands for line in _bash_words(c))
     return f"""\
+_cardqp_files() {{
+    local IFS=$'\n'
+    COMPREPLY=($(compgen -f -- "$1"))
+}}
 _cardqp() {{
     local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}"
     local command="${{COMP_WORDS[1]}}" words=""
@@ -108,7 +112,7 @@ _cardqp() {{
 {words}
     esac
     if [[ $cur != -* && -z $words ]]; then
-        COMPREPLY=($(compgen -f -- "$cur"))
+        _cardqp_files "$cur"
     else
         COMPREPLY=($(compgen -W "$words" -- "$cur"))
     fi
@@ -126,7 +130,7 @@ def _bash_values(command: Command) -> Iterator[str]:
             found = f'compgen -W "{" ".join(option.choices)}" -- "$cur"'
             action = f"COMPREPLY=($({found}))"
         elif option.is_file:
-            action = 'COMPREPLY=($(compgen -f -- "$cur"))'
+            action = '_cardqp_files "$cur"'
         yield f"        {patterns}) {action}; return ;;"
 
 

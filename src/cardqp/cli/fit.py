@@ -109,8 +109,8 @@ def gap_in_words(found: Fit) -> str:
     if not math.isfinite(gap):
         return "nothing is proved about other choices; raise --time-limit"
     words = (
-        f"no choice of {count(found.n_allowed, 'column')} lowers the objective by more "
-        f"than {percent(gap)}"
+        f"no choice of up to {count(found.n_allowed, 'column')} lowers the objective "
+        f"by more than {percent(gap)}"
     )
     return words if found.model.status_ == "OPTIMAL" else f"{words}; raise --time-limit"
 

@@ -22,7 +22,7 @@ def predict(options: argparse.Namespace) -> int:
     without = int(np.isnan(predictions).sum())
     notes = [*encoded.notes]
     if without:
-        notes.append(f"{count(without, 'row')} with missing cells have no prediction")
+        notes.append(f"no prediction for {count(without, 'row')} with missing cells")
     print_notes(notes)
     values = [finite(value) for value in predictions]
     if options.output is not None or not options.json:

@@ -11,7 +11,7 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.exceptions import BackendNotFoundError, DataError
 
-_BROKEN_PARQUET = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
+BROKEN_PARQUET = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
 """What pyarrow raises for damaged files, by the place of the damage."""
 
 
@@ -196,6 +196,6 @@ def read_parquet(data: bytes, label: str) -> Any:
         return pandas.read_parquet(io.BytesIO(data), engine="pyarrow")
     except ImportError as err:
         raise _missing("pyarrow", label) from err
-    except _BROKEN_PARQUET as err:
+    except BROKEN_PARQUET as err:
         reason = " ".join(str(err).split()).rstrip(".")
         raise DataError(f"{label} is not a readable parquet file: {reason}.") from err

@@ -112,7 +112,7 @@ def as_days(series: Any, name: str) -> FloatArray:
     pandas = require_pandas()
     if series.dtype.kind != "M":
         texts = series.astype(object).astype(str).str.strip().where(series.notna())
-        valid = texts.str.fullmatch(_ISO).fillna(value=False).astype(bool)
+        valid = texts.str.fullmatch(_ISO, na=False).astype(bool)
         parsed = pandas.to_datetime(
             texts.where(valid), errors="coerce", format="ISO8601", utc=True
         )

@@ -1,6 +1,7 @@
 """From a file, or standard input, to a table with one name for each column."""
 
 import gzip
+import io
 import sys
 import zlib
 from collections.abc import Sequence
@@ -8,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from cardqp.datasets.frames import read_parquet, require_pandas
+from cardqp.datasets.frames import BROKEN_PARQUET, read_parquet, require_pandas
 from cardqp.exceptions import DataError
 from cardqp.tables.text import Layout, check_names, parse_text
 
@@ -96,11 +97,25 @@ def _unpacked(data: bytes, label: str) -> bytes:
         ) from err
 
 
+def _parquet_names(data: bytes) -> list[str]:
+    """Names of columns, which pandas does not read if one occurs twice.
+
+    None of a broken file: reading it all tells why.
+    """
+    try:
+        from pyarrow.parquet import read_schema
+
+        return [str(name) for name in read_schema(io.BytesIO(data)).names]
+    except (ImportError, *BROKEN_PARQUET):
+        return []
+
+
 def _from_parquet(data: bytes, label: str) -> Any:
+    check_names(_parquet_names(data), label)
     frame = read_parquet(data, label)
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
-    frame.columns = check_names([str(name) for name in frame.columns], label)
+    frame.columns = check_names(list(map(str, frame.columns)), label)
     if len(frame) == 0:
         raise DataError(f"{label} must have rows: it has none.")
     return frame

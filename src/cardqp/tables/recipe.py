@@ -165,7 +165,7 @@ class Recipe:
         gone = len(frame) - len(encoded.rows)
         if not gone:
             return encoded
-        note = f"{count(gone, 'row')} with missing cells were left out"
+        note = f"left out {count(gone, 'row')} with missing cells"
         return replace(encoded, notes=(note, *encoded.notes))
 
     def apply_features(self, frame: Any) -> Encoded:
