@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from cardqp import tables as tables
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
+    from cardqp.alternative_supports import Alternatives as Alternatives
+    from cardqp.alternative_supports import alternatives as alternatives
     from cardqp.direct.beck_hallak import BeckHallak as BeckHallak
     from cardqp.direct.beck_hallak import beck_hallak as beck_hallak
     from cardqp.direct.block_decomposition import (
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from cardqp.spectral.spectrum import spectrum as spectrum
 
 _HOME = {
+    "Alternatives": "cardqp.alternative_supports",
     "BackendError": "cardqp.exceptions",
     "BeckHallak": "cardqp.direct.beck_hallak",
     "BestResponse": "cardqp.screening.best_response",
@@ -80,6 +83,7 @@ _HOME = {
     "Status": "cardqp.solution",
     "Stop": "cardqp._iterate",
     "WarmStart": "cardqp.screening.warm_start",
+    "alternatives": "cardqp.alternative_supports",
     "beck_hallak": "cardqp.direct.beck_hallak",
     "best_response": "cardqp.screening.best_response",
     "block_decomposition": "cardqp.direct.block_decomposition",

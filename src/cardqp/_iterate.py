@@ -22,6 +22,8 @@ class Stop(Enum):
     FIXED_POINT = "the support answers itself: a saddle point"
     CYCLE = "the supports repeat in a cycle"
     GAP = "the gap is within tolerance"
+    CUTOFF = "nothing below the limit is left"
+    MAX_COUNT = "as many as were asked for are listed"
     STALLED = "nothing more can be proved this way"
     MAX_ITER = "the iteration limit was reached"
     NODE_LIMIT = "the node limit was reached"

@@ -50,20 +50,18 @@ def answer(capsys):
     return ask
 
 
-def best_subset(frame, size, eta, standardize):
-    """The best objective by trying all columns, levels of a category together."""
+def subsets(frame, size, eta, standardize):
+    """Objectives of all choices of columns, levels of a category together."""
     encoded = Recipe.learn(frame, "y").apply(frame)
     X, y = encoded.X - encoded.X.mean(axis=0), encoded.y - encoded.y.mean()
     X = X / X.std(axis=0) if standardize else X
-    best = np.inf, ()
     for chosen in itertools.combinations(set(encoded.groups), size):
         inside = np.isin(encoded.groups, chosen)
         G = X[:, inside].T @ X[:, inside] / len(y) + np.eye(inside.sum()) / eta
         h = X[:, inside].T @ y / len(y)
         value = y @ y / len(y) - h @ np.linalg.solve(G, h)
         names = [name for name, used in zip(encoded.names, inside, strict=True) if used]
-        best = min(best, (value, tuple(names)))
-    return best
+        yield value, tuple(names)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -71,7 +69,7 @@ def best_subset(frame, size, eta, standardize):
 def test_the_best_columns(frame, file, answer, size, standardize):
     flag = "--standardize" if standardize else "--no-standardize"
     found = answer("fit", file, "--target", "y", "-s", size, "--eta", 2, flag)
-    objective, names = best_subset(frame, size, 2.0, standardize)
+    objective, names = min(subsets(frame, size, 2.0, standardize))
     assert found["objective"] == pytest.approx(objective, rel=1e-6)
     assert tuple(found["coefficients"]) == names
     assert found["status"] == "OPTIMAL"
@@ -179,6 +177,28 @@ def test_numbers_that_are_labels(file, frame, answer):
     assert f"flag={level}" in found["coefficients"]
 
 
+def test_other_choices(frame, file, answer, capsys):
+    settings = ("fit", file, "--target", "y", "-s", 2, "--eta", 2)
+    assert answer(*settings)["alternatives"] is None
+    found = answer(*settings, "--alternatives", 60)["alternatives"]
+    values = sorted(v for s in (1, 2) for v in subsets(frame, s, 2.0, standardize=True))
+    best = values[0][0]
+    # In this order none includes an earlier one, which would leave it out.
+    expected = [(v / best - 1, list(names)) for v, names in values if v <= 1.6 * best]
+    assert len(expected) > 2
+    assert found["is_complete"]
+    assert [choice["features"] for choice in found["choices"]] == [
+        n for _, n in expected
+    ]
+    for choice, (excess, _) in zip(found["choices"], expected, strict=True):
+        assert choice["excess"] == pytest.approx(excess, abs=1e-6)
+    assert run(*settings, "--alternatives", 60) == 0
+    lines = capsys.readouterr().out.splitlines()
+    place = lines.index("choices within 60 % of the best (no others):")
+    assert lines[place + 1] == "  +0.000 %  a b, city=Oslo, city=Rome"
+    assert len(lines) == place + 1 + len(expected)
+
+
 def test_no_negative_coefficients_and_no_ridge(file, answer):
     found = answer("fit", file, "--target", "y", "-s", 3, "--positive")
     assert all(value >= 0 for value in found["coefficients"].values())
@@ -236,6 +256,8 @@ OPTIONS = [
     (["-s", 2, "--eta", 0], "`eta` must be a positive number"),
     (["-s", 2, "--gap", -1], "`gap`"),
     (["-s", 2, "--time-limit", -1], "`time_limit`"),
+    (["-s", 2, "--alternatives", -1], "`--alternatives` must be at least 0: it is -1"),
+    (["-s", 2, "--alternatives", "nan"], "`--alternatives` must be at least 0"),
     (["-s", 2, "--max-levels", 2], "`city` must have at most 2 different labels"),
     (["-s", 2, "--max-levels", 0], "`max_levels` must be an integer"),
     (["-s", 2, "--always-include", "z"], "must name columns that are used: 'z'"),

@@ -147,6 +147,18 @@ def test_worth_of_a_group_is_that_of_all_its_members():
     assert found.worth[0] == found.worth[1] == pytest.approx(found.r2_refit - alone)
 
 
+def test_alternatives_are_those_of_the_problem():
+    X, y = regression()
+    model = SparseRidge(3).fit(X, y)
+    found = model.alternatives(30.0, max_count=4)
+    assert found.solutions[0].support.tolist() == model.support_.tolist()
+    assert len(found) > 1
+    for excess, support in zip(found.excess, found.supports, strict=True):
+        other = SparseRidge(3, always_include=support).fit(X, y)
+        expected = other.objective_ / model.objective_ - 1.0
+        assert excess == pytest.approx(expected, abs=1e-9)
+
+
 def test_score_without_intercept_is_about_the_mean():
     X, y = regression()
     model = SparseRidge(3, fit_intercept=False).fit(X, y)

@@ -42,6 +42,12 @@ def _add_fit(commands: Commands) -> None:
         help="leave out such a share of the rows, and judge the model by them",
     )
     output.add_argument(
+        "--alternatives",
+        type=float,
+        metavar="PERCENT",
+        help="list other choices whose objective is at most so much larger",
+    )
+    output.add_argument(
         "--model", metavar="JSON", help="where to write the model for `cardqp predict`"
     )
 

@@ -4,10 +4,12 @@ import argparse
 import math
 from typing import Any
 
+from cardqp.alternative_supports import Alternatives
 from cardqp.cli.fit_model import Fit, check_options, fit_table
 from cardqp.cli.outputs import check_folder, print_json, print_notes
 from cardqp.cli.report import exit_code
 from cardqp.cli.text_table import read_file
+from cardqp.exceptions import ParameterError
 from cardqp.gap import finite
 from cardqp.tables import ModelFile, Proof
 from cardqp.tables.words import count
@@ -17,14 +19,20 @@ def fit(options: argparse.Namespace) -> int:
     """``cardqp fit FILE``."""
     check_options(options)
     check_folder("--model", options.model)
+    within = options.alternatives
+    if within is not None and not 0 <= within < math.inf:
+        raise ParameterError(f"`--alternatives` must be at least 0: it is {within}.")
     found = fit_table(read_file(options), options, options.test)
+    others = None
+    if within is not None:
+        others = found.model.alternatives(within, time_limit=options.time_limit)
     print_notes(found.notes)
     if options.model is not None:
         model_of(found).save(options.model)
     if options.json:
-        print_json(to_dict(found))
+        print_json(to_dict(found) | {"alternatives": choices(found, others)})
     else:
-        print(table(found))
+        print("\n".join([table(found), *_choice_lines(found, others)]))
         if options.model is not None:
             print(f"\nModel written to {options.model}")
     return exit_code(found.model.solution_)
@@ -84,6 +92,37 @@ def sizes(found: Fit) -> list[dict[str, Any]]:
         pairs = zip(model.path_.sparsities, model.criterion_path_, strict=True)
         return [{"n_nonzero": size, "ebic": finite(value)} for size, value in pairs]
     return []
+
+
+def choices(found: Fit, others: Alternatives | None) -> dict[str, Any] | None:
+    """Other choices of features, if they were asked for."""
+    if others is None:
+        return None
+    names = found.recipe.names
+    listed = zip(others.excess, others.supports, strict=True)
+    return {
+        "percent": others.percent,
+        "is_complete": others.is_complete,
+        "choices": [
+            {"excess": finite(excess), "features": [names[j] for j in support]}
+            for excess, support in listed
+        ],
+    }
+
+
+def _choice_lines(found: Fit, others: Alternatives | None) -> list[str]:
+    entry = choices(found, others)
+    if entry is None:
+        return []
+    proof = "no others" if entry["is_complete"] else "there may be others"
+    return [
+        "",
+        f"choices within {entry['percent']:g} % of the best ({proof}):",
+        *(
+            f"{100 * choice['excess']:+8.3f} %  {', '.join(choice['features'])}"
+            for choice in entry["choices"]
+        ),
+    ]
 
 
 def table(found: Fit) -> str:
