@@ -332,6 +332,11 @@ def test_choice_of_columns():
         learnt(twice)
 
 
+def test_names_that_are_no_texts():
+    with pytest.raises(DataError, match="must name columns by texts: a name is 0"):
+        Recipe.learn(pandas.DataFrame([[1, 2], [3, 5]]), 1)
+
+
 def test_settings():
     frame = frame_of(a=[1, 2, 3, 4])
     with pytest.raises(ParameterError, match="`--missing` must be one of error, drop"):

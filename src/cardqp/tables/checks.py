@@ -32,6 +32,12 @@ def feature_names(
     """The columns to learn from, in their order."""
     columns = list(frame.columns)
     known = set(columns)
+    wrong = next((name for name in columns if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise DataError(
+            f"`frame` must name columns by texts: a name is {wrong!r}; use "
+            "frame.columns.astype(str)."
+        )
     if len(known) < len(columns):
         raise DataError("`frame` must have distinct names of columns; rename some.")
     named = {
