@@ -10,10 +10,12 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from cardqp import backends as backends
+    from cardqp import gram as gram
     from cardqp import methods as methods
     from cardqp import models as models
     from cardqp import plot as plot
     from cardqp import report as report
+    from cardqp import tables as tables
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
     from cardqp.alternative_supports import Alternatives as Alternatives
@@ -100,7 +102,7 @@ _HOME = {
     "warm_start": "cardqp.screening.warm_start",
 }
 
-_MODULES = ("backends", "methods", "models", "plot", "report")
+_MODULES = ("backends", "gram", "methods", "models", "plot", "report", "tables")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 

@@ -90,5 +90,5 @@ def bare(data):
         alternatives=(),
         alternatives_note="",
         versions={},
-        features=tuple(replace(feature, cost=None) for feature in data.features),
+        features=tuple(replace(feature, worth=None) for feature in data.features),
     )

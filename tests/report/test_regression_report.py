@@ -80,7 +80,7 @@ def test_what_is_not_there_is_left_out():
     page = regression_report(bare(report_data()))
     assert sections(page) == ["features", "quality", "data", "proof", "reproduce"]
     assert "R² out of sample" not in page
-    assert "cost of leaving it out" not in page
+    assert "worth in R²" not in page
     assert "Made with" not in page
     assert "<ul>" not in page
 

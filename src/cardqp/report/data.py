@@ -24,8 +24,8 @@ class Feature:
         The same, fitted anew without ridge on the chosen features.
     mean, deviation : float
         Mean and standard deviation in the data.
-    cost : float or None
-        By how much the penalised mean squared error rises without it.
+    worth : float or None
+        By how much R2 falls without it, the others being fitted anew.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Feature:
     refit: float
     mean: float
     deviation: float
-    cost: float | None = None
+    worth: float | None = None
 
     @property
     def centre(self) -> float:

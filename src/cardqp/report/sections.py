@@ -74,10 +74,10 @@ def _features(ranked: Sequence[Feature]) -> str:
         [f.name, *map(number, (f.coefficient, f.refit, f.centre, f.deviation))]
         for f in ranked
     ]
-    if any(f.cost is not None for f in ranked):
-        header.append("cost of leaving it out")
+    if any(f.worth is not None for f in ranked):
+        header.append("worth in R²")
         for row, feature in zip(rows, ranked, strict=True):
-            row.append(number(feature.cost))
+            row.append(number(feature.worth))
     columns = range(1, len(header))
     return table(header, rows, numbers=columns, label="Chosen features")
 
