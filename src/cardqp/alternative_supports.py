@@ -131,9 +131,10 @@ class Alternatives:
                 zip(self.solutions, self.excess, changes, strict=True), 1
             )
         ]
-        return "\n".join([*lines, self._claim()])
+        return "\n".join([*lines, self.claim])
 
-    def _claim(self) -> str:
+    @property
+    def claim(self) -> str:
         """What is proved, in a sentence; percentages are rounded down."""
         if self.is_complete:
             return f"All supports within {self.percent:g} % are listed."

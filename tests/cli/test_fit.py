@@ -202,8 +202,8 @@ def test_other_choices(frame, file, answer, capsys):
 def test_no_negative_coefficients_and_no_ridge(file, answer):
     found = answer("fit", file, "--target", "y", "-s", 3, "--positive")
     assert all(value >= 0 for value in found["coefficients"].values())
-    ridge = answer("fit", file, "--target", "y", "-s", 3)
-    free = answer("fit", file, "--target", "y", "-s", 3, "--refit")
+    ridge = answer("fit", file, "--target", "y", "-s", 3, "--no-refit")
+    free = answer("fit", file, "--target", "y", "-s", 3)
     assert free["r2"] > ridge["r2"]
 
 

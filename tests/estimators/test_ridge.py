@@ -38,8 +38,8 @@ def test_no_choice_is_better(seed):
 def test_automatic_ridge():
     X, y = regression()
     model = SparseRidge(3).fit(X, y)
-    assert model.eta_ == pytest.approx(10.0 / X.var(axis=0).mean())
-    assert SparseRidge(3, standardize=True).fit(X, y).eta_ == 10.0
+    assert model.eta_ == pytest.approx(20.0 / X.var(axis=0).mean())
+    assert SparseRidge(3, standardize=True).fit(X, y).eta_ == 20.0
 
 
 def test_more_features_than_there_are():

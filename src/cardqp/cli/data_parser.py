@@ -48,6 +48,12 @@ def _add_fit(commands: Commands) -> None:
         help="list other choices whose objective is at most so much larger",
     )
     output.add_argument(
+        "--report",
+        metavar="HTML",
+        help="where to write a page about the model: what was chosen, what is proved, "
+        "what else is nearly as good",
+    )
+    output.add_argument(
         "--model", metavar="JSON", help="where to write the model for `cardqp predict`"
     )
 
@@ -141,7 +147,11 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         help="scale features to unit variance for the ridge (default: yes)",
     )
     model.add_argument(
-        "--refit", action="store_true", help="no ridge once features are chosen"
+        "--refit",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="fit coefficients without the ridge once features are chosen "
+        "(default: yes)",
     )
     model.add_argument(
         "--positive", action="store_true", help="no negative coefficients"

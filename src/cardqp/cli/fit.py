@@ -4,6 +4,7 @@ import argparse
 import math
 from typing import Any
 
+from cardqp import storage
 from cardqp.alternative_supports import Alternatives
 from cardqp.cli.fit_model import Fit, check_options, fit_table
 from cardqp.cli.outputs import check_folder, print_json, print_notes
@@ -19,6 +20,7 @@ def fit(options: argparse.Namespace) -> int:
     """``cardqp fit FILE``."""
     check_options(options)
     check_folder("--model", options.model)
+    check_folder("--report", options.report)
     within = options.alternatives
     if within is not None and not 0 <= within < math.inf:
         raise ParameterError(f"`--alternatives` must be at least 0: it is {within}.")
@@ -29,12 +31,17 @@ def fit(options: argparse.Namespace) -> int:
     print_notes(found.notes)
     if options.model is not None:
         model_of(found).save(options.model)
+    if options.report is not None:
+        from cardqp.cli.fit_report import page_about
+
+        storage.write_text(options.report, page_about(found, others, options))
     if options.json:
         print_json(to_dict(found) | {"alternatives": choices(found, others)})
     else:
         print("\n".join([table(found), *_choice_lines(found, others)]))
-        if options.model is not None:
-            print(f"\nModel written to {options.model}")
+        for name in ("model", "report"):
+            if (path := getattr(options, name)) is not None:
+                print(f"\n{name.capitalize()} written to {path}")
     return exit_code(found.model.solution_)
 
 

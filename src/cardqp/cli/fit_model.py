@@ -12,10 +12,12 @@ import numpy as np
 from cardqp._typing import IntArray
 from cardqp.cli.groups import feature_groups
 from cardqp.cli.progress import ProgressLine
+from cardqp.datasets.frames import require_pandas
 from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
 from cardqp.exceptions import DataError, ParameterError
 from cardqp.tables import Encoded, Recipe
 from cardqp.tables.words import count
+from cardqp.trace import Trace
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -32,12 +34,15 @@ class Fit:
         Rows that were left out.
     model : SparseRidge, SparseRidgeCV or SparseRidgePath
         The fitted model.
+    trace : Trace
+        How the last of its problems was solved.
     """
 
     recipe: Recipe
     train: Encoded
     test: Encoded | None
     model: Any
+    trace: Trace
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -66,13 +71,13 @@ class Fit:
 
     def r2(self) -> float:
         """The share of the target's variance that is explained, in sample."""
-        return float(self.model.score(self.train.X, self.train.y))
+        return float(self.model.score(named(self.train), self.train.y))
 
     def r2_test(self) -> float | None:
         """The same for rows that were left out."""
         if self.test is None:
             return None
-        return float(self.model.score(self.test.X, self.test.y))
+        return float(self.model.score(named(self.test), self.test.y))
 
     def r2_folds(self) -> float | None:
         """The same by cross-validation, for the size that was chosen."""
@@ -129,9 +134,14 @@ def fit_table(
     ):
         # The answer says itself how large the gap is.
         warnings.filterwarnings("ignore", "the choice of features is proved only")
-        callback = progress if progress.active else None
-        model.fit(train.X, train.y, callback=callback)
-    return Fit(recipe, train, test, model)
+        trace = Trace(then=progress if progress.active else None)
+        model.fit(named(train), train.y, callback=trace)
+    return Fit(recipe, train, test, model, trace)
+
+
+def named(rows: Encoded) -> Any:
+    """The features as a table, so that their names are carried through."""
+    return require_pandas().DataFrame(rows.X, columns=list(rows.names), copy=False)
 
 
 def _learn(frame: Any, options: argparse.Namespace) -> Recipe:

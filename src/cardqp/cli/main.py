@@ -1,6 +1,7 @@
 """The command ``cardqp``: arguments in, exit codes out."""
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -12,7 +13,9 @@ from cardqp.exceptions import CardQPError, NotSolvedError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    options = build_parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    options = build_parser().parse_args(words)
+    options.words = shlex.join(["cardqp", *words])
     try:
         return run(options)
     except BrokenPipeError:

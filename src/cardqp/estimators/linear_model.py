@@ -15,7 +15,6 @@ from cardqp.regression import (
     Design,
     ScaledProblem,
     Summary,
-    least_squares,
     summarise,
 )
 from cardqp.solution import Solution
@@ -122,8 +121,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             )
         chosen, coef = scaled.chosen(solution.x), scaled.coefficients(solution.x)
         if self.refit:
-            design = sample.design
-            coef = least_squares(scaled.rows, chosen, design.lower, design.upper)
+            coef = sample.design.refitted(scaled.rows, chosen)
         self.coef_ = coef
         self.intercept_ = scaled.intercept(coef)
         self.support_ = chosen

@@ -69,11 +69,14 @@ def chosen(data: ReportData) -> str:
 
 
 def _features(ranked: Sequence[Feature]) -> str:
-    header = ["feature", "coefficient", "without ridge", "mean", "std. deviation"]
+    header = ["feature", "coefficient", "mean", "std. deviation"]
     rows = [
-        [f.name, *map(number, (f.coefficient, f.refit, f.centre, f.deviation))]
-        for f in ranked
+        [f.name, *map(number, (f.coefficient, f.centre, f.deviation))] for f in ranked
     ]
+    if any(f.refit != f.coefficient for f in ranked):
+        header.insert(2, "without ridge")
+        for row, feature in zip(rows, ranked, strict=True):
+            row.insert(2, number(feature.refit))
     if any(f.worth is not None for f in ranked):
         header.append("worth in R²")
         for row, feature in zip(rows, ranked, strict=True):
