@@ -147,8 +147,8 @@ def measure(case: Case, folder: Path, time_limit: float) -> Record:
 
 
 HEADER = (
-    "|       n |    N |  s | rho | seed | seconds | passes | sweeps | nodes |     gap | "
-    "replay | MB besides X | status |"
+    "|       n |    N |  s | rho | seed | seconds | passes | sweeps | nodes |     gap "
+    "| replay | MB besides X | status |"
 )
 
 

@@ -304,6 +304,54 @@ def test_other_limits_share_the_data():
         problem.with_limits(sparsity=9)
 
 
+def test_more_can_be_forced():
+    problem = SparseQP(
+        np.eye(5), np.ones(5), eta=1.0, sparsity=3, forced_in=[4], forced_out=[0]
+    )
+    other = problem.with_forced(forced_in=[2, 4], forced_out=[1])
+    assert other.forced_in.tolist() == [2, 4]
+    assert other.forced_out.tolist() == [0, 1]
+    assert other.quadratic is problem.quadratic
+    assert problem.forced_in.tolist() == [4]
+    assert problem.with_forced(forced_out=[3]).forced_in.tolist() == [4]
+
+
+def test_more_forced_variables_bring_their_blocks():
+    problem = SparseQP(
+        np.eye(5), np.ones(5), eta=1.0, sparsity=1, blocks=[0, 0, 1, 2, 2]
+    )
+    other = problem.with_forced(forced_in=[1], forced_out=[3])
+    assert other.forced_in.tolist() == [0, 1]
+    assert other.forced_out.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("forced", "message"),
+    [
+        ({"forced_in": [0, 1]}, "`forced_in` must leave room: it names 3 variables"),
+        ({"forced_in": [3]}, "`forced_in` must leave room: it names 2 variables of gr"),
+        ({"forced_in": [5]}, "`forced_in` must hold indices between 0 and 4"),
+        ({"forced_in": [1, 1]}, "`forced_in` must name no variable twice"),
+        ({"forced_out": [9]}, "`forced_out` must hold indices between 0 and 4"),
+        ({"forced_out": [4]}, "`forced_out` must not name what `forced_in` names"),
+        ({"forced_in": [2]}, "`forced_out` must not name what `forced_in` names"),
+    ],
+)
+def test_more_that_is_forced_is_checked(forced, message):
+    problem = SparseQP(
+        np.eye(5),
+        np.ones(5),
+        eta=1.0,
+        sparsity=2,
+        forced_in=[4],
+        forced_out=[2],
+        groups=[-1, -1, -1, 0, 0],
+        group_sparsity=[1],
+    )
+    with pytest.raises(ProblemError, match=message):
+        problem.with_forced(**forced)
+
+
 def test_repr_tells_the_shape():
     assert repr(make(A=[[1, 1, 1]], b=[1])) == "SparseQP(n=3, sparsity=1, rows=1)"
     assert make(names=["a", "b", "c"]).name_of(1) == "b"

@@ -10,10 +10,16 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from cardqp import backends as backends
+    from cardqp import gram as gram
     from cardqp import methods as methods
     from cardqp import models as models
+    from cardqp import plot as plot
+    from cardqp import report as report
+    from cardqp import tables as tables
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
+    from cardqp.alternative_supports import Alternatives as Alternatives
+    from cardqp.alternative_supports import alternatives as alternatives
     from cardqp.direct.beck_hallak import BeckHallak as BeckHallak
     from cardqp.direct.beck_hallak import beck_hallak as beck_hallak
     from cardqp.direct.block_decomposition import (
@@ -52,8 +58,10 @@ if TYPE_CHECKING:
     from cardqp.sparsity_path import path as path
     from cardqp.spectral.spectrum import Spectrum as Spectrum
     from cardqp.spectral.spectrum import spectrum as spectrum
+    from cardqp.trace import Trace as Trace
 
 _HOME = {
+    "Alternatives": "cardqp.alternative_supports",
     "BackendError": "cardqp.exceptions",
     "BeckHallak": "cardqp.direct.beck_hallak",
     "BestResponse": "cardqp.screening.best_response",
@@ -78,7 +86,9 @@ _HOME = {
     "Spectrum": "cardqp.spectral.spectrum",
     "Status": "cardqp.solution",
     "Stop": "cardqp._iterate",
+    "Trace": "cardqp.trace",
     "WarmStart": "cardqp.screening.warm_start",
+    "alternatives": "cardqp.alternative_supports",
     "beck_hallak": "cardqp.direct.beck_hallak",
     "best_response": "cardqp.screening.best_response",
     "block_decomposition": "cardqp.direct.block_decomposition",
@@ -92,7 +102,7 @@ _HOME = {
     "warm_start": "cardqp.screening.warm_start",
 }
 
-_MODULES = ("backends", "methods", "models")
+_MODULES = ("backends", "gram", "methods", "models", "plot", "report", "tables")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 

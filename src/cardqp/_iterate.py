@@ -22,6 +22,8 @@ class Stop(Enum):
     FIXED_POINT = "the support answers itself: a saddle point"
     CYCLE = "the supports repeat in a cycle"
     GAP = "the gap is within tolerance"
+    CUTOFF = "nothing below the limit is left"
+    MAX_COUNT = "as many as were asked for are listed"
     STALLED = "nothing more can be proved this way"
     MAX_ITER = "the iteration limit was reached"
     NODE_LIMIT = "the node limit was reached"
@@ -67,6 +69,9 @@ class Progress:
     estimate : float
         How many branches there will be in all, about; not a number when it was not
         estimated.
+    is_partial : bool
+        Whether variables are left out that are not proved zero, so that the bound is
+        not one of the problem as given.
     """
 
     stage: str
@@ -77,6 +82,7 @@ class Progress:
     n_open: int = 0
     closed_share: float = 0.0
     estimate: float = np.nan
+    is_partial: bool = False
 
 
 Callback: TypeAlias = Callable[[Progress], bool | None]

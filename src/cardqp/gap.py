@@ -27,6 +27,12 @@ def relative_gap(
     return difference / unit if unit > 0 else np.inf
 
 
+def percent(gap: float) -> str:
+    """A gap for people."""
+    share = 100 * gap
+    return "less than 0.01 %" if 0 < share < 0.01 else f"{share:.3g} %"
+
+
 def finite(value: float) -> float | None:
     """A number for JSON, which has no infinities."""
     return float(value) if np.isfinite(value) else None

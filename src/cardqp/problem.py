@@ -533,6 +533,37 @@ class SparseQP:
             changes["penalty"] = check.penalty(penalty)
         return self._with(**changes)
 
+    def with_forced(
+        self, *, forced_in: ArrayLike | None = None, forced_out: ArrayLike | None = None
+    ) -> "SparseQP":
+        """The same problem with more variables forced in or out.
+
+        Nothing that was computed from the quadratic form is computed again.
+
+        Parameters
+        ----------
+        forced_in, forced_out : sequence of int, optional
+            As for :class:`SparseQP`, and beyond what is forced already.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> problem = SparseQP(np.eye(3), np.ones(3), eta=1.0, sparsity=2)
+        >>> problem.with_forced(forced_in=[2], forced_out=[0]).forced_in.tolist()
+        [2]
+        """
+        n, shared = self.n, self.blocks
+        more = check.indices("forced_in", forced_in, n)
+        fewer = check.indices("forced_out", forced_out, n)
+        inside = check.forced_in(
+            np.union1d(self.forced_in, more), n, self.sparsity, shared
+        )
+        check.groups(self.groups, self.group_sparsity, n, inside)
+        outside = np.union1d(self.forced_out, fewer)
+        return self._with(
+            forced_in=inside, forced_out=check.forced_out(outside, n, inside, shared)
+        )
+
     def with_linear(
         self,
         *,

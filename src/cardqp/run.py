@@ -137,7 +137,8 @@ def search(
     root_only: bool = False,
 ) -> tuple[Tree, Stop]:
     """Branch and bound as one stage, from a feasible point if there is one."""
-    method = replace(run.search, root_only=root_only)
+    is_partial = problem is not run.problem
+    method = replace(run.search, root_only=root_only, is_partial=is_partial)
     return explore(run, method, name, lambda: method.plant(problem, start), problem.n)
 
 

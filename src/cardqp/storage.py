@@ -1,11 +1,15 @@
-"""Arrays on disk: NumPy archives of plain arrays, never pickles."""
+"""Files that are replaced as a whole: archives of plain arrays, and texts.
+
+Nothing is ever pickled.
+"""
 
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -29,10 +33,25 @@ def write_arrays(path: str | PathLike[str], arrays: Mapping[str, Any]) -> None:
     An existing file is replaced only once everything is written.
     """
     present = {key: np.array(v) for key, v in arrays.items() if v is not None}
+    with _replacing(path) as stream:
+        np.savez_compressed(stream, allow_pickle=False, **present)
+
+
+def write_text(path: str | PathLike[str], text: str) -> None:
+    """Write a text as UTF-8, lines as they are.
+
+    An existing file is replaced only once everything is written.
+    """
+    with _replacing(path) as stream:
+        stream.write(text.encode())
+
+
+@contextmanager
+def _replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     target = Path(path)
     partial = target.with_name(target.name + ".part")
     with partial.open("wb") as stream:
-        np.savez_compressed(stream, allow_pickle=False, **present)
+        yield stream
     partial.replace(target)
 
 

@@ -1,3 +1,4 @@
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,7 @@ from cardqp.datasets import make_regression
 from cardqp.dual.bound import tangent_bound
 from cardqp.exact import root
 from cardqp.exceptions import ParameterError
-from tests.problems import random_problem
+from tests.problems import random_problem, support_optimum
 
 
 @pytest.fixture(scope="module")
@@ -404,3 +405,34 @@ def test_a_point_of_the_wrong_problem_proves_no_more_than_is_true(portfolio, old
     forged = replace(tree, kind=np.where(tree.kind == old, new, tree.kind))
     bound = replace(solution.certificate, tree=forged).lower_bound(portfolio)
     assert bound < solution.lower_bound
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3, 5])
+def test_better_supports_keep_to_what_is_decided(seed):
+    data = make_regression(60, 10, sparsity=3, correlation=0.6, seed=seed)
+    problem = SparseQP.from_regression(data.X, data.y, eta=10.0, sparsity=3)
+    certificate = solve(problem, gap=1e-6).certificate
+    values = {
+        support: support_optimum(problem, list(support))
+        for support in itertools.combinations(range(10), 3)
+    }
+    views = list(certificate.views(problem))
+    status = list(certificate.decided(problem))
+    assert len(status) == len(views) == len(certificate.root) + 1
+    assert not status[0].any()
+    n_better = 0
+    for view, decided in zip(views, status, strict=True):
+        for support, value in values.items():
+            if value < view.closed:
+                n_better += decided.any()
+                assert set(np.flatnonzero(decided == 1)) <= set(support)
+                assert not set(np.flatnonzero(decided == -1)) & set(support)
+    assert n_better > 0
+
+
+def test_what_is_forced_is_decided_from_the_start():
+    problem = SparseQP(
+        np.eye(4), -np.ones(4), eta=1.0, sparsity=2, forced_in=[1], forced_out=[3]
+    )
+    first = next(solve(problem).certificate.decided(problem))
+    assert first.tolist() == [0, 1, 0, -1]

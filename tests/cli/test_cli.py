@@ -8,7 +8,8 @@ import pytest
 
 from cardqp import Progress, Solution, SparseQP
 from cardqp.backends.program import FORMULATIONS
-from cardqp.cli.main import METHOD_NAMES, main
+from cardqp.cli.arguments import METHOD_NAMES
+from cardqp.cli.main import main
 from cardqp.cli.progress import ProgressLine, describe
 from cardqp.methods import METHODS
 from tests.problems import random_problem

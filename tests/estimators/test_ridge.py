@@ -38,8 +38,8 @@ def test_no_choice_is_better(seed):
 def test_automatic_ridge():
     X, y = regression()
     model = SparseRidge(3).fit(X, y)
-    assert model.eta_ == pytest.approx(10.0 / X.var(axis=0).mean())
-    assert SparseRidge(3, standardize=True).fit(X, y).eta_ == 10.0
+    assert model.eta_ == pytest.approx(20.0 / X.var(axis=0).mean())
+    assert SparseRidge(3, standardize=True).fit(X, y).eta_ == 20.0
 
 
 def test_more_features_than_there_are():
@@ -145,6 +145,18 @@ def test_worth_of_a_group_is_that_of_all_its_members():
     assert model.support_.tolist() == [1, 2, 7]
     alone = LinearRegression().fit(X[:, [7]], y).score(X[:, [7]], y)
     assert found.worth[0] == found.worth[1] == pytest.approx(found.r2_refit - alone)
+
+
+def test_alternatives_are_those_of_the_problem():
+    X, y = regression()
+    model = SparseRidge(3).fit(X, y)
+    found = model.alternatives(30.0, max_count=4)
+    assert found.solutions[0].support.tolist() == model.support_.tolist()
+    assert len(found) > 1
+    for excess, support in zip(found.excess, found.supports, strict=True):
+        other = SparseRidge(3, always_include=support).fit(X, y)
+        expected = other.objective_ / model.objective_ - 1.0
+        assert excess == pytest.approx(expected, abs=1e-9)
 
 
 def test_score_without_intercept_is_about_the_mean():

@@ -290,3 +290,18 @@ def _tampered(narrowing, P):
 
 def test_leaves_are_tried_out(solution):
     assert (solution.certificate.tree.kind == Kind.COMPLETED).any()
+
+
+@pytest.mark.parametrize("share", [0.98, 0.999, 1.1])
+def test_a_limit_ends_the_search_where_nothing_is_below(problem, solution, share):
+    limit = share * solution.objective
+    method = BranchAndBound(limit=limit)
+    found, stop = iterate(method, method.plant(problem), Watch())
+    assert found.lower_bound >= min(limit, (1 - method.gap) * solution.objective)
+    assert found.certificate.lower_bound(problem) == pytest.approx(found.lower_bound)
+    if share < 1.0:
+        assert stop is Stop.CUTOFF
+        assert found.n_nodes <= solution.n_nodes
+    else:
+        assert stop is Stop.GAP
+        assert found.best.objective == pytest.approx(solution.objective)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
-from cardqp import NotSolvedError, SparseQP, solve
+from cardqp import NotSolvedError, SparseQP, SparseRidge, solve
 from cardqp.gram import moments_of_parts
 from cardqp.regression import cross_validate
 from cardqp.regression.cross_validation import Budget, CrossValidation
@@ -43,6 +44,17 @@ def test_errors_are_those_of_fits_to_rows():
             expected = [error_by_rows(X, y, fold, eta, size) for fold in folds]
             np.testing.assert_allclose(found.errors[i, j], expected, rtol=1e-9)
     assert (found.gaps <= 1e-4).all()
+
+
+def test_models_can_be_judged_without_the_ridge():
+    X, y, folds = data()
+    found = run(refit=True)
+    for k, test in enumerate(folds):
+        train = np.setdiff1d(np.arange(len(y)), test)
+        chosen = SparseRidge(2, eta=1.0).fit(X[train], y[train]).support_
+        model = LinearRegression().fit(X[train][:, chosen], y[train])
+        left = y[test] - model.predict(X[test][:, chosen])
+        assert found.errors[0, 1, k] == pytest.approx(np.mean(left**2), rel=1e-8)
 
 
 def test_models_on_all_rows_come_along():

@@ -184,6 +184,23 @@ class Certificate:
             view = view.after(step)
             yield view
 
+    def decided(self, problem: SparseQP) -> Iterator[IntArray]:
+        """What is decided about each variable, before and after each step at the root.
+
+        1 if every better point uses it, -1 if none does, 0 if it is open; what is
+        forced is decided from the start.  Better are points with an objective below
+        the ``closed`` of the :meth:`views`; there may be none.
+        """
+        for view in self.views(problem):
+            status = np.full(problem.n, -1, dtype=np.int8)
+            status[view.indices] = view.choice.status
+            yield status
+
+    @property
+    def decides(self) -> bool:
+        """Whether the steps at the root decide anything."""
+        return any(len(s.fixed_in) + len(s.fixed_out) for s in self.root)
+
     def _replay(self, problem: SparseQP, threads: int = 1) -> tuple[View, Replay]:
         *_, view = self.views(problem)
         replay = Replay(self.tree, view.problem, view.full, view.exact)

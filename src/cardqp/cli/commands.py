@@ -7,43 +7,24 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from cardqp.backends import Backend, find, installed
-from cardqp.cli.main import (
-    BAD_INPUT,
-    INFEASIBLE,
-    REFUTED,
-    SOLVED,
-    STOPPED_EARLY,
-    UNKNOWN,
-)
+from cardqp.cli.codes import BAD_INPUT, REFUTED, SOLVED
+from cardqp.cli.outputs import check_folder, check_picture
 from cardqp.cli.progress import ProgressLine, TaskLine
-from cardqp.cli.report import backend_table, solution_table
+from cardqp.cli.report import backend_table, exit_code, solution_table
 from cardqp.cli.tables import read_regression
 from cardqp.exceptions import BackendNotFoundError, ParameterError, ProblemError
 from cardqp.ladder import hierarchy
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
-from cardqp.solution import Solution, Status
+from cardqp.solution import Solution
 
 DEFAULT_ETA = 10.0
-PICTURES = (".png", ".pdf", ".svg")
-
-
-def run(options: argparse.Namespace) -> int:
-    """Run the chosen command."""
-    commands = {
-        "demo": demo,
-        "solve": solve_file,
-        "verify": verify_file,
-        "backends": list_backends,
-        "reproduce": reproduce_paper,
-    }
-    return commands[options.command](options)
 
 
 def solve_file(options: argparse.Namespace) -> int:
     """``cardqp solve FILE``."""
     if options.save is not None:
-        _check_folder("--save", options.save)
+        check_folder("--save", options.save)
     problem = _load(options)
     resume = options.resume and Solution.load(options.resume, problem)
     solution = _solve(problem, options, resume, _backend(options))
@@ -111,7 +92,7 @@ def reproduce_paper(options: argparse.Namespace) -> int:
 
 def demo(options: argparse.Namespace) -> int:
     """``cardqp demo``: the main job on data that comes with scikit-learn."""
-    _check_picture(options.output)
+    check_picture("--output", options.output)
     problem = diabetes_problem()
     solution = _solve(problem, options)
     _show(solution, options)
@@ -138,31 +119,6 @@ def diabetes_problem() -> SparseQP:
     y = (data.target - data.target.mean()) / data.target.std()
     names = polynomial.get_feature_names_out(data.feature_names)
     return SparseQP.from_regression(X, y, eta=10.0, sparsity=10, names=names)
-
-
-def exit_code(solution: Solution) -> int:
-    """0 when the method ran to its end, else why not."""
-    if solution.status is Status.INFEASIBLE:
-        return INFEASIBLE
-    if solution.status is Status.UNKNOWN:
-        return UNKNOWN
-    if solution.status is Status.FEASIBLE and solution.stop.is_early:
-        return STOPPED_EARLY
-    return SOLVED
-
-
-def _check_picture(path: str) -> None:
-    """Complain before the work rather than after it."""
-    if Path(path).suffix.lower() not in PICTURES:
-        raise ParameterError(
-            f"`--output` must end in one of {', '.join(PICTURES)}: it is {path}."
-        )
-    _check_folder("--output", path)
-
-
-def _check_folder(option: str, path: str) -> None:
-    if not Path(path).resolve().parent.is_dir():
-        raise ParameterError(f"`{option}` must be in an existing folder: {path}.")
 
 
 def _load(options: argparse.Namespace) -> SparseQP:

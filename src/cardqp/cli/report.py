@@ -1,6 +1,7 @@
 """A solution as text for people."""
 
 from cardqp.backends import BackendInfo, Claim
+from cardqp.cli.codes import INFEASIBLE, SOLVED, STOPPED_EARLY, UNKNOWN
 from cardqp.solution import Solution, Status
 
 
@@ -74,3 +75,14 @@ def _stages(solution: Solution) -> list[str]:
     ]
     total = f"{'total':<12} {solution.seconds:8.3f}"
     return [f"{'stage':<12} {'seconds':>8} {'variables':>11}", *rows, total]
+
+
+def exit_code(solution: Solution) -> int:
+    """0 when the method ran to its end, else why not."""
+    if solution.status is Status.INFEASIBLE:
+        return INFEASIBLE
+    if solution.status is Status.UNKNOWN:
+        return UNKNOWN
+    if solution.status is Status.FEASIBLE and solution.stop.is_early:
+        return STOPPED_EARLY
+    return SOLVED

@@ -11,7 +11,7 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.exceptions import BackendNotFoundError, DataError
 
-_BROKEN_PARQUET = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
+BROKEN_PARQUET = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
 """What pyarrow raises for damaged files, by the place of the damage."""
 
 
@@ -50,18 +50,24 @@ class Layout:
         return self.is_parquet or self.names is not None or target in _header(data)
 
 
-def require_pandas() -> Any:
-    """The module pandas, or an error that says how to get it."""
+def require_pandas(user: str = "This data set") -> Any:
+    """The module pandas, or an error that says how to get it.
+
+    Parameters
+    ----------
+    user : str
+        Who needs it.
+    """
     try:
         import pandas
     except ImportError as err:
-        raise _missing("pandas") from err
+        raise _missing("pandas", user) from err
     return pandas
 
 
-def _missing(package: str) -> BackendNotFoundError:
+def _missing(package: str, user: str) -> BackendNotFoundError:
     return BackendNotFoundError(
-        f"This data set needs {package}: install it with `pip install 'cardqp[data]'`."
+        f"{user} needs {package}: install it with `pip install 'cardqp[data]'`."
     )
 
 
@@ -78,7 +84,7 @@ def parse(data: bytes, layout: Layout, label: str) -> Any:
         How messages call it.
     """
     if layout.is_parquet:
-        frame = _read_parquet(data, label)
+        frame = read_parquet(data, label)
         names: Sequence[str] = [str(name) for name in frame.columns]
     else:
         frame = _read_text(data, 0 if layout.names else 1, label)
@@ -158,13 +164,13 @@ def _read_text(data: bytes, skipped: int, label: str) -> Any:
             low_memory=False,
             encoding="utf-8-sig",
             encoding_errors="replace",
-            **_exact_decimals(pandas.__version__),
+            **exact_decimals(pandas.__version__),
         )
     except ValueError as err:
         raise DataError(f"{label} is not a table of numbers: {err}.") from err
 
 
-def _exact_decimals(version: str) -> dict[str, str]:
+def exact_decimals(version: str) -> dict[str, str]:
     """What makes pandas read decimal numbers to the last bit.
 
     Newer releases do so by themselves, and warn of the option.
@@ -175,11 +181,21 @@ def _exact_decimals(version: str) -> dict[str, str]:
     return {"float_precision": "round_trip"}
 
 
-def _read_parquet(data: bytes, label: str) -> Any:
+def read_parquet(data: bytes, label: str) -> Any:
+    """The frame in a Parquet file.
+
+    Parameters
+    ----------
+    data : bytes
+        Contents of the file.
+    label : str
+        How messages call it.
+    """
     pandas = require_pandas()
     try:
         return pandas.read_parquet(io.BytesIO(data), engine="pyarrow")
     except ImportError as err:
-        raise _missing("pyarrow") from err
-    except _BROKEN_PARQUET as err:
-        raise DataError(f"{label} is not a readable parquet file: {err}.") from err
+        raise _missing("pyarrow", label) from err
+    except BROKEN_PARQUET as err:
+        reason = " ".join(str(err).split()).rstrip(".")
+        raise DataError(f"{label} is not a readable parquet file: {reason}.") from err

@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from cardqp.regression import (
     Design,
     ScaledProblem,
     Summary,
-    least_squares,
     summarise,
 )
 from cardqp.solution import Solution
@@ -35,6 +34,10 @@ except ImportError as err:
         "Estimators need scikit-learn 1.6 or newer: install it with "
         "`pip install 'cardqp[sklearn]'`, or use `SparseQP.from_regression`."
     ) from err
+
+
+if TYPE_CHECKING:
+    from cardqp.alternative_supports import Alternatives
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,8 +121,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             )
         chosen, coef = scaled.chosen(solution.x), scaled.coefficients(solution.x)
         if self.refit:
-            design = sample.design
-            coef = least_squares(scaled.rows, chosen, design.lower, design.upper)
+            coef = sample.design.refitted(scaled.rows, chosen)
         self.coef_ = coef
         self.intercept_ = scaled.intercept(coef)
         self.support_ = chosen
@@ -194,6 +196,33 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             reset=False,
         )
         return self._summary.on(moments(X, y.astype(np.float64)), self.support_)
+
+    def alternatives(
+        self,
+        percent: float = 5.0,
+        *,
+        max_count: int = 20,
+        time_limit: float | None = 60.0,
+    ) -> "Alternatives":
+        """Other choices of features that are nearly as good, with proof.
+
+        Parameters
+        ----------
+        percent : float
+            How much larger their objective may be.
+        max_count, time_limit
+            As for :func:`cardqp.alternatives`.
+        """
+        from cardqp.alternative_supports import alternatives
+
+        check_is_fitted(self)
+        return alternatives(
+            self.solution_,
+            percent,
+            max_count=max_count,
+            gap=self.gap,
+            time_limit=time_limit,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -23,8 +23,8 @@ class SparseRidge(SparseLinearModel):
     n_nonzero_coefs : int
         The most features that are chosen, ``s``; groups count once.
     eta : "auto" or float
-        The ridge is ``1/eta``.  ``"auto"`` is 10 over the mean variance of the
-        features, so that the ridge is a tenth of it.
+        The ridge is ``1/eta``.  ``"auto"`` is 20 over the mean variance of the
+        features, so that the ridge is a twentieth of it.
     fit_intercept : bool
         Whether to fit an intercept, which is not penalised.
     standardize : bool

@@ -41,7 +41,8 @@ class SparseRidgeCV(SparseLinearModel):
         Seconds for everything; what easy fits leave over goes to the others.
     fit_intercept, standardize, positive, coef_bounds, always_include, groups, method, \
 gap, random_state, refit
-        As for :class:`SparseRidge`.  Errors are those of coefficients with the ridge.
+        As for :class:`SparseRidge`.  With ``refit`` errors, too, are those of
+        coefficients without the ridge.
 
     Attributes
     ----------
@@ -145,6 +146,7 @@ solution_
             gap=self.gap,
             time_limit=self.time_limit,
             callback=callback,
+            refit=bool(self.refit),
         )
         i, j = found.best(self.selection)
         self.cv_results_ = _table(found)

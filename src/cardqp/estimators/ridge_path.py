@@ -15,7 +15,6 @@ from cardqp.regression import (
     ScaledProblem,
     automatic_eta,
     criterion,
-    least_squares,
 )
 from cardqp.regression.criteria import CriterionName
 from cardqp.solution import Solution
@@ -152,7 +151,7 @@ eta_, solution_
         if solution.x is None:
             return np.inf
         chosen, rows = scaled.chosen(solution.x), scaled.rows
-        coef = least_squares(rows, chosen, design.lower, design.upper)
+        coef = design.refitted(rows, chosen)
         return criterion(
             self.criterion,
             rows.mean_square(coef) / (rows.power or 1.0),

@@ -74,6 +74,11 @@ class BranchAndBound:
         Whether to estimate the number of branches before a long run.
     optimise_split : bool
         Whether the root may look for a better split of ``Q``.
+    limit : float
+        Points with a larger objective are of no interest: until a better one is known,
+        a branch need not be looked into if its bound is this.
+    is_partial : bool
+        Whether the problem is a part of another one, for those who watch.
     """
 
     gap: float = 1e-4
@@ -84,6 +89,8 @@ class BranchAndBound:
     proof_memory: float = PROOF_MEMORY
     with_estimate: bool = False
     optimise_split: bool = True
+    limit: float = np.inf
+    is_partial: bool = False
 
     def plant(self, problem: SparseQP, incumbent: FloatArray | None = None) -> Tree:
         """The tree before its root is processed.
@@ -178,11 +185,10 @@ class BranchAndBound:
 
     def done(self, tree: Tree) -> Stop | None:
         """Every branch closed, or the limit reached."""
-        if tree.is_rooted and tree.n_open == 0:
-            closed = tree.lower_bound >= self.cutoff(tree)
-            return Stop.GAP if closed else Stop.STALLED
         if tree.lower_bound >= self.cutoff(tree):
-            return Stop.GAP
+            return Stop.CUTOFF if tree.best.objective > self.limit else Stop.GAP
+        if tree.is_rooted and tree.n_open == 0:
+            return Stop.STALLED
         if self.node_limit is not None and tree.n_nodes >= self.node_limit:
             return Stop.NODE_LIMIT
         return Stop.COMPLETED if self.root_only and tree.is_rooted else None
@@ -198,10 +204,13 @@ class BranchAndBound:
             n_open=tree.n_open,
             closed_share=tree.closed_share,
             estimate=tree.estimate,
+            is_partial=self.is_partial,
         )
 
     def cutoff(self, tree: Tree) -> float:
         """A branch with this bound cannot hold a point that is better by the gap."""
+        if tree.best.objective > self.limit:
+            return self.limit
         if tree.best.x is None:
             return np.inf
         return tree.best.objective - CLOSING_SHARE * self.gap * tree.gap_unit

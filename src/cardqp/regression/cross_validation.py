@@ -96,6 +96,7 @@ def cross_validate(
     gap: float = 1e-4,
     time_limit: float | None = None,
     callback: Callback | None = None,
+    refit: bool = False,
 ) -> CrossValidation:
     """Fit models to all rows but those of one part, and judge them there.
 
@@ -113,6 +114,8 @@ def cross_validate(
         Seconds for everything.
     callback : callable, optional
         Called with a :class:`cardqp.Progress`; True ends everything, as Ctrl-C does.
+    refit : bool
+        Whether models are judged by coefficients without the ridge.
 
     Returns
     -------
@@ -152,7 +155,10 @@ def cross_validate(
             _stop_early(answer, is_empty=not solutions[0])
             break
         solutions[i].append(answers[0])
-        errors[i, j] = list(map(_error, scaled[1:], answers[1:], parts))
+        errors[i, j] = [
+            _error(design, *each, refit=refit)
+            for each in zip(scaled[1:], answers[1:], parts, strict=True)
+        ]
         gaps[i, j] = [answer.gap for answer in answers[1:]]
     kept = tuple(tuple(found) for found in solutions)
     return CrossValidation(tuple(etas), tuple(sparsities), errors, gaps, kept)
@@ -163,10 +169,19 @@ def _all_but_one(parts: Sequence[Moments]) -> Iterator[list[Moments]]:
         yield [part for i, part in enumerate(parts) if i != k]
 
 
-def _error(training: ScaledProblem, answer: Solution, left_out: Moments) -> float:
+def _error(
+    design: Design,
+    training: ScaledProblem,
+    answer: Solution,
+    left_out: Moments,
+    *,
+    refit: bool,
+) -> float:
     if answer.x is None:
         return np.inf
     coef = training.coefficients(answer.x)
+    if refit:
+        coef = design.refitted(training.rows, training.chosen(answer.x))
     return mean_squared_error(left_out, coef, training.intercept(coef))
 
 

@@ -8,10 +8,12 @@ from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp._validation import whole_blocks
 from cardqp.gram import Moments
 from cardqp.problem import SparseQP
+from cardqp.regression.least_squares import least_squares
 
-AUTOMATIC = 10.0
-"""``eta`` for features of unit variance, if it is chosen automatically: the paper's
-choice.  The ridge is then a tenth of the mean variance."""
+AUTOMATIC = 20.0
+"""``eta`` for features of unit variance, if it is chosen automatically.  The ridge is
+then a twentieth of the mean variance: little enough to predict well, and enough for
+proofs to be quick where features are correlated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +54,10 @@ class Design:
         """A feature and what is chosen together with it."""
         alone = np.array([feature])
         return alone if self.blocks is None else whole_blocks(alone, self.blocks)
+
+    def refitted(self, rows: Moments, chosen: IntArray) -> FloatArray:
+        """Coefficients of chosen features without the ridge, within their bounds."""
+        return least_squares(rows, chosen, self.lower, self.upper)
 
     def scaled(self, rows: Moments, eta: float, sparsity: int) -> "ScaledProblem":
         """The problem on some rows.
@@ -121,13 +127,13 @@ def is_constant(rows: Moments) -> BoolArray:
 
 
 def automatic_eta(rows: Moments, standardize: bool) -> float:
-    """A ridge of a tenth of the mean variance of the features that vary.
+    """A ridge of a twentieth of the mean variance of the features that vary.
 
     Examples
     --------
     >>> from cardqp.gram import moments
     >>> round(automatic_eta(moments(np.array([[1.0], [5.0]]), np.zeros(2)), False), 9)
-    2.5
+    5.0
     """
     varying = rows.variance[~is_constant(rows)]
     if standardize or len(varying) == 0:

@@ -9,7 +9,6 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.gram import Moments, mean_squared_error
 from cardqp.problem import lift
 from cardqp.regression.design import Design
-from cardqp.regression.least_squares import least_squares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,15 +115,12 @@ def summarise(
     spread : float
         Variance of the target about its mean, which a model should explain.
     """
-
-    def fitted(support: IntArray) -> FloatArray:
-        return least_squares(rows, support, design.lower, design.upper)
-
-    refit = fitted(chosen)
+    refit = design.refitted(rows, chosen)
     intercept, offset = (
         rows.target_mean - float(rows.mean @ each) for each in (coef, refit)
     )
-    fewer = [fitted(np.setdiff1d(chosen, design.unit_of(j))) for j in chosen]
+    others = [np.setdiff1d(chosen, design.unit_of(j)) for j in chosen]
+    fewer = [design.refitted(rows, support) for support in others]
     errors = np.array([rows.mean_square(each) for each in fewer])
     spent = (errors - rows.mean_square(refit)) / (spread or 1.0)
     return Summary(

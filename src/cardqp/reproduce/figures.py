@@ -5,14 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from cardqp.plot import BLUE, GREEN, ORANGE, new_axes
+from cardqp.plot.style import (
+    BLUE,
+    COLOURS,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    STYLES,
+    new_axes,
+)
 from cardqp.reproduce.config import Exhibit
 from cardqp.reproduce.summary import select
 from cardqp.reproduce.work import Row
-
-PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK)
-STYLES = ("o-", "s--", "^:", "D-.", "v-", "P--")
 
 
 def draw(exhibit: Exhibit, rows: Sequence[Row]) -> Any | None:

@@ -1,7 +1,6 @@
 """Tables in Markdown, LaTeX and HTML."""
 
-from html import escape
-
+from cardqp.report.page import table, text
 from cardqp.reproduce.grids import Grid
 
 _LATEX = {
@@ -61,19 +60,11 @@ def _tex(text: str) -> str:
 
 def to_html(grid: Grid) -> str:
     """A table as a piece of a page."""
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in grid.header)
-    body = "\n".join(
-        "<tr>" + "".join(_html_cell(i, cell) for i, cell in enumerate(row)) + "</tr>"
-        for row in grid.rows
-    )
-    notes = "".join(f"<li>{escape(note)}</li>" for note in grid.notes)
-    return (
-        f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n'
-        f"<tbody>\n{body}\n</tbody></table></div>\n<ul>{notes}</ul>\n"
-    )
+    notes = "".join(f"<li>{text(note)}</li>" for note in grid.notes)
+    drawn = table(grid.header, grid.rows, cell=_html_cell, label=grid.title)
+    return f"{drawn}<ul class='small'>{notes}</ul>\n"
 
 
-def _html_cell(place: int, text: str) -> str:
+def _html_cell(content: str) -> str:
     """A cell; what the paper prints has a line of its own."""
-    tag = "th" if place == 0 else "td"
-    return f"<{tag}>{escape(text).replace(' (', '<br>(')}</{tag}>"
+    return text(content).replace(" (", "<br>(")

@@ -1,37 +1,27 @@
 """Everything on disk: tables, figures, raw rows, and one page to read."""
 
-import base64
 import csv
 import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
+from cardqp.report.page import made_with, page, picture, text
+from cardqp.report.versions import versions
 from cardqp.reproduce.config import Exhibit
 from cardqp.reproduce.figures import draw
 from cardqp.reproduce.grids import Grid, grids_of
 from cardqp.reproduce.render import to_html, to_latex, to_markdown
-from cardqp.reproduce.store import versions
 from cardqp.reproduce.summary import summarise
 from cardqp.reproduce.work import Row
 
 FORMATS = ("png", "svg", "pdf")
 
 STYLE = """
-body { font: 16px/1.5 Georgia, serif; max-width: 72rem; margin: 2rem auto;
-       padding: 0 1rem; color: #222; }
-h1, h2, h3 { line-height: 1.2; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font: 13px/1.4 system-ui, sans-serif; }
-th, td { padding: .3rem .6rem; border-bottom: 1px solid #ccc; text-align: left; }
-thead th { border-bottom: 2px solid #333; }
-tbody th, td { white-space: nowrap; vertical-align: top; }
-ul { font-size: 13px; color: #444; }
-img { max-width: 100%; height: auto; }
-.missing { border-left: 4px solid #D55E00; padding-left: .8rem; }
+body { max-width: 72rem; }
+td { white-space: nowrap; }
 """
 
 INTRODUCTION = (
@@ -107,34 +97,28 @@ def _verdicts(sections: Sequence[Section]) -> str:
 
 
 def _html_section(
-    section: Section, grids: Mapping[str, Grid], picture: bytes | None
+    section: Section, grids: Mapping[str, Grid], drawn: bytes | None
 ) -> str:
     exhibit = section.exhibit
-    parts = [f"<h2 id='{exhibit.id}'>{exhibit.id}: {escape(exhibit.title)}</h2>"]
+    parts = [f"<h2 id='{exhibit.id}'>{exhibit.id}: {text(exhibit.title)}</h2>"]
     if section.missing:
-        parts.append(f"<p class='missing'>Not run: {escape(section.missing)}</p>")
-    if picture is not None:
-        data = base64.b64encode(picture).decode()
-        title = escape(exhibit.title, quote=True)
-        parts.append(f"<img alt='{title}' src='data:image/png;base64,{data}'>")
+        parts.append(f"<p class='missing'>Not run: {text(section.missing)}</p>")
+    if drawn is not None:
+        parts.append(picture(drawn, "png", exhibit.title))
     for name, grid in grids.items():
         if name != exhibit.id:
-            parts.append(f"<h3>{escape(grid.title)}</h3>")
+            parts.append(f"<h3>{text(grid.title)}</h3>")
         parts.append(to_html(grid))
     return "\n".join(parts)
 
 
 def _page(parts: Sequence[str], command: str) -> str:
-    made = ", ".join(f"{name} {value}" for name, value in versions().items())
-    return (
-        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>The evaluation, reproduced</title><style>{STYLE}</style></head><body>"
-        f"<h1>The evaluation, reproduced</h1><p>{escape(INTRODUCTION)}</p>"
-        f"<p>Made by <code>{escape(command)}</code> with {escape(made)}.</p>\n"
-        + "\n".join(parts)
-        + "</body></html>\n"
-    )
+    title, made = "The evaluation, reproduced", made_with(versions())
+    start = [
+        f"<h1>{title}</h1><p>{text(INTRODUCTION)}</p>",
+        f"<p>Made by <code>{text(command)}</code> with {made}.</p>",
+    ]
+    return page(title, [*start, *parts], STYLE)
 
 
 def _as_csv(grid: Grid) -> str:

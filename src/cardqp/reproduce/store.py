@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import platform
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -11,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy
 
 from cardqp import __version__
 from cardqp.exceptions import ParameterError
+from cardqp.report.versions import versions
 from cardqp.reproduce.config import Study
 from cardqp.reproduce.work import Row, Task
 
@@ -34,17 +33,6 @@ def fingerprint(study: Study) -> str:
     described |= {"format": FORMAT, "version": __version__}
     text = json.dumps(described, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def versions() -> dict[str, str]:
-    """What the rows were made with."""
-    return {
-        "cardqp": __version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}",
-    }
 
 
 @dataclass(frozen=True)

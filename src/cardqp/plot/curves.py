@@ -1,29 +1,25 @@
-"""Pictures; Matplotlib is imported only here and only when asked for."""
+"""Objectives with their proved bounds: by level, by sparsity, by target."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cardqp.exceptions import BackendNotFoundError
+from cardqp.plot.style import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    focus,
+    joint_legend,
+    new_axes,
+    remark,
+    whole_numbers,
+    widen,
+)
 
 if TYPE_CHECKING:
     from cardqp.ladder import Hierarchy
     from cardqp.models.efficient_frontier import Frontier
     from cardqp.sparsity_path import Path
-
-# Okabe and Ito's palette, told apart by colour-blind readers and in grey.
-BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
-
-
-def new_axes(rows: int = 1) -> Any:
-    """Axes of a new figure that belongs to no window; an array of them if several."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as err:
-        raise BackendNotFoundError(
-            "Plots need Matplotlib: install it with `pip install cardqp[plot]`."
-        ) from err
-    return Figure(figsize=(7.0, 4.2), layout="constrained").subplots(rows)
 
 
 def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
@@ -56,10 +52,7 @@ def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
         color=ORANGE,
         label="optimum on the candidates",
     )
-    if np.isfinite(best):
-        highest = max(best, np.max(lower))
-        span = max(highest - float(np.median(lower)), 1e-3 * abs(highest))
-        ax.set_ylim(highest - 2.0 * span, highest + 0.5 * span)
+    focus(ax, best, lower)
     ax.set_xscale("log")
     ax.set_xticks(level, [f"{k:d}" for k in level])
     ax.minorticks_off()
@@ -71,7 +64,7 @@ def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
     )
     right.set_ylabel("number of candidates")
     right.set_ylim(bottom=0)
-    _legend(ax, right, "lower right")
+    joint_legend(ax, right, loc="lower right")
     ax.set_title(f"Hierarchy by {hierarchy.method}")
     return ax
 
@@ -93,21 +86,31 @@ def plot_path(path: "Path", ax: Any = None) -> Any:
     """
     ax = new_axes() if ax is None else ax
     columns = {name: np.array(v) for name, v in path.to_dict().items()}
-    known = np.isfinite(columns["objective"]) & np.isfinite(columns["lower_bound"])
     sparsity, upper, lower, gap = (
-        columns[name][known] for name in ("sparsity", "objective", "lower_bound", "gap")
+        columns[name] for name in ("sparsity", "objective", "lower_bound", "gap")
     )
-    ax.fill_between(sparsity, lower, upper, color=BLUE, alpha=0.25, linewidth=0)
-    ax.plot(sparsity, upper, "o-", color=ORANGE, label="objective")
-    ax.plot(sparsity, lower, "-", color=BLUE, label="lower bound (proved)")
+    feasible = np.isfinite(upper)
+    both = feasible & np.isfinite(lower)
+    ax.set_title("Certified path")
+    if not feasible.any():
+        remark(ax, "no feasible point")
+        return ax
+    band = (sparsity[both], lower[both], upper[both])
+    ax.fill_between(*band, color=BLUE, alpha=0.25, linewidth=0)
+    ax.plot(sparsity[feasible], upper[feasible], "o-", color=ORANGE, label="objective")
+    label = "lower bound (proved)"
+    ax.plot(sparsity[both], lower[both], "_-", color=BLUE, label=label)
     ax.set_xlabel("sparsity (nonzeros allowed)")
     ax.set_ylabel("objective")
+    whole_numbers(ax.xaxis)
+    widen(ax)
     right = ax.twinx()
-    right.plot(sparsity, 100 * gap, "^:", color=GREEN, label="gap (%)")
+    percent = 100 * gap[both]
+    right.plot(sparsity[both], percent, "^:", color=GREEN, label="gap (%)")
     right.set_ylabel("gap (%)")
-    right.set_ylim(0, max(100 * gap.max(initial=0.0), 0.02) * 1.1)
-    _legend(ax, right, "upper right")
-    ax.set_title("Certified path")
+    right.set_ylim(0, max(percent.max(initial=0.0), 0.02) * 1.1)
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 3}
+    joint_legend(ax, right, **place, frameon=False)
     return ax
 
 
@@ -148,9 +151,3 @@ def plot_frontier(frontier: "Frontier", ax: Any = None) -> Any:
     ax.legend(loc="lower right")
     ax.set_title("Certified efficient frontier")
     return ax
-
-
-def _legend(left: Any, right: Any, place: str) -> None:
-    """One legend for two axes."""
-    handles = [line for ax in (left, right) for line in ax.get_lines()]
-    left.legend(handles, [line.get_label() for line in handles], loc=place)

@@ -1,0 +1,96 @@
+"""What the parsers of several commands have in common; nothing heavy is loaded."""
+
+import argparse
+import csv
+from typing import NoReturn, TypeAlias
+
+from cardqp.cli.codes import BAD_INPUT
+
+METHOD_NAMES = (
+    *("exact", "best-response", "dual-program", "safe-screening", "warm-start"),
+    *("beck-hallak", "block-decomposition"),
+)
+"""The methods of ``solve``, which is not loaded before it is needed."""
+
+
+DATA = ".csv, .tsv or .txt (also .gz), .parquet, or - for standard input"
+"""Files that hold tables."""
+
+Commands: TypeAlias = "argparse._SubParsersAction[OneLineParser]"
+Group: TypeAlias = "argparse.ArgumentParser | argparse._ArgumentGroup"
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser whose complaints fit on one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where help is."""
+        self.exit(BAD_INPUT, f"cardqp: {message}; see `{self.prog} --help`\n")
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """``--threads``."""
+    parser.add_argument(
+        "--threads", type=int, default=1, metavar="T", help="default: %(default)s"
+    )
+
+
+def add_solver_options(parser: argparse.ArgumentParser) -> None:
+    """What all methods of ``solve`` have in common."""
+    parser.add_argument(
+        "--method",
+        default="exact",
+        choices=METHOD_NAMES,
+        help="default: %(default)s",
+    )
+    parser.add_argument("--level", type=int, metavar="K", help="eigenvectors to keep")
+    add_limits(parser)
+    parser.add_argument(
+        "--node-limit", type=int, metavar="N", help="the most branches to look into"
+    )
+    add_threads(parser)
+    add_json(parser)
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """``--gap`` and ``--time-limit``."""
+    parser.add_argument(
+        "--gap", type=float, default=1e-4, help="relative gap (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="default: %(default)s",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """``--json``."""
+    parser.add_argument("--json", action="store_true", help="print JSON, nothing else")
+
+
+def add_text_options(parser: Group) -> None:
+    """How text is cut into cells."""
+    parser.add_argument(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="what separates cells: one character, or tab (default: looked for)",
+    )
+    parser.add_argument(
+        "--decimal", default=".", choices=[".", ","], help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--missing-values",
+        type=name_list,
+        metavar="LIST",
+        help="cells that count as missing besides empty ones, separated by commas "
+        "(default: NA, N/A, NaN, NULL, ? and the like)",
+    )
+
+
+def name_list(text: str) -> list[str]:
+    """Names separated by commas; those with commas in quotation marks."""
+    cells = next(csv.reader([text], skipinitialspace=True), [])
+    return [cell.strip() for cell in cells if cell.strip()]

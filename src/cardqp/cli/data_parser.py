@@ -1,0 +1,238 @@
+"""The parsers of commands for tables of data; nothing heavy is loaded."""
+
+import argparse
+
+from cardqp.cli.arguments import (
+    DATA,
+    Commands,
+    Group,
+    add_json,
+    add_limits,
+    add_text_options,
+    add_threads,
+    name_list,
+)
+from cardqp.cli.portfolio_parser import add_portfolio
+
+POLICIES = ("error", "drop", "mean")
+SHELLS = ("bash", "zsh", "fish")
+
+
+def add_commands(commands: Commands) -> None:
+    """All commands for tables, and those about the installation."""
+    _add_fit(commands)
+    _add_predict(commands)
+    _add_select(commands)
+    add_portfolio(commands)
+    _add_bench(commands)
+    _add_completion(commands)
+
+
+def _add_fit(commands: Commands) -> None:
+    fit = commands.add_parser(
+        "fit", help="the linear model of a table with few features, with proof"
+    )
+    _add_table(fit)
+    _add_model(fit)
+    output = fit.add_argument_group("judge and keep")
+    output.add_argument(
+        "--test",
+        type=float,
+        metavar="FRACTION",
+        help="leave out such a share of the rows, and judge the model by them",
+    )
+    output.add_argument(
+        "--alternatives",
+        type=float,
+        metavar="PERCENT",
+        help="list other choices whose objective is at most so much larger",
+    )
+    output.add_argument(
+        "--report",
+        metavar="HTML",
+        help="where to write a page about the model: what was chosen, what is proved, "
+        "what else is nearly as good",
+    )
+    output.add_argument(
+        "--model", metavar="JSON", help="where to write the model for `cardqp predict`"
+    )
+
+
+def _add_select(commands: Commands) -> None:
+    select = commands.add_parser(
+        "select", help="the columns of a table that predict another one best"
+    )
+    _add_table(select)
+    _add_model(select)
+    _add_output(select)
+
+
+def _add_predict(commands: Commands) -> None:
+    predict = commands.add_parser("predict", help="predict from a model and a table")
+    predict.add_argument(
+        "model", metavar="JSON", help="a model, written by `cardqp fit --model`"
+    )
+    predict.add_argument("file", help=DATA)
+    _add_output(predict)
+    predict.add_argument(
+        "--missing",
+        choices=POLICIES,
+        help="what to do about missing cells: stop, predict nothing, or fill in the "
+        "mean (default: as in the fit)",
+    )
+    add_text_options(predict.add_argument_group("text"))
+    add_json(predict)
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o", "--output", metavar="CSV", help="default: standard output"
+    )
+
+
+def _add_table(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help=DATA)
+    parser.add_argument(
+        "--target", required=True, metavar="COLUMN", help="the column to predict"
+    )
+    table = parser.add_argument_group("table (lists of names are separated by commas)")
+    table.add_argument(
+        "--drop",
+        type=name_list,
+        default=[],
+        metavar="LIST",
+        help="columns to leave out",
+    )
+    table.add_argument(
+        "--only", type=name_list, metavar="LIST", help="the only columns to choose from"
+    )
+    table.add_argument(
+        "--categorical",
+        type=name_list,
+        default=[],
+        metavar="LIST",
+        help="columns whose numbers are labels",
+    )
+    table.add_argument(
+        "--missing",
+        default="error",
+        choices=POLICIES,
+        help="what to do about missing cells: stop, leave out their rows, or fill in "
+        "the mean (default: %(default)s)",
+    )
+    table.add_argument(
+        "--max-levels",
+        type=int,
+        default=50,
+        metavar="N",
+        help="the most different texts in a column (default: %(default)s)",
+    )
+    add_text_options(table)
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    model = parser.add_argument_group("model")
+    _add_size(model)
+    model.add_argument(
+        "--eta",
+        type=_eta,
+        default="auto",
+        metavar="NUMBER",
+        help="the ridge is 1/eta (default: %(default)s)",
+    )
+    model.add_argument(
+        "--standardize",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="scale features to unit variance for the ridge (default: yes)",
+    )
+    model.add_argument(
+        "--refit",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="fit coefficients without the ridge once features are chosen "
+        "(default: yes)",
+    )
+    model.add_argument(
+        "--positive", action="store_true", help="no negative coefficients"
+    )
+    model.add_argument(
+        "--always-include",
+        type=name_list,
+        default=[],
+        metavar="LIST",
+        help="columns that are chosen in any case; they count",
+    )
+    model.add_argument(
+        "--groups",
+        default="auto",
+        metavar="FILE",
+        help="auto: all levels of a category are chosen together and count once; none: "
+        'each on its own; or a .json file such as {"size": ["height", "weight"]} of '
+        "columns that are, too",
+    )
+    model.add_argument(
+        "--seed", type=int, default=0, help="for --cv and --test (default: %(default)s)"
+    )
+    add_limits(parser)
+    add_json(parser)
+
+
+def _add_size(model: Group) -> None:
+    model.add_argument(
+        "-s",
+        "--sparsity",
+        type=int,
+        metavar="S",
+        help="the most columns to choose; with --cv at most so many",
+    )
+    model.add_argument(
+        "--path",
+        type=_size_range,
+        metavar="A:B",
+        help="sizes to choose from, by EBIC or by --cv; the time limit is for each, "
+        "with --cv for all",
+    )
+    model.add_argument(
+        "--cv",
+        type=int,
+        nargs="?",
+        const=5,
+        metavar="FOLDS",
+        help="choose the size by cross-validation (5 folds if no number is given)",
+    )
+
+
+def _eta(text: str) -> float | str:
+    return text if text == "auto" else float(text)
+
+
+def _size_range(text: str) -> range:
+    first, last = (int(part) for part in text.split(":"))
+    if not 1 <= first <= last:
+        raise ValueError
+    return range(first, last + 1)
+
+
+_eta.__name__, _size_range.__name__ = "auto or float", "range"
+
+
+def _add_bench(commands: Commands) -> None:
+    bench = commands.add_parser(
+        "bench", help="solve and verify some problems, and tell how long it takes"
+    )
+    bench.add_argument("--quick", action="store_true", help="small problems only")
+    add_threads(bench)
+    add_json(bench)
+
+
+def _add_completion(commands: Commands) -> None:
+    completion = commands.add_parser(
+        "completion", help="print a script that completes commands in a shell"
+    )
+    completion.add_argument(
+        "shell",
+        choices=SHELLS,
+        help='bash: eval "$(cardqp completion bash)"; zsh: the same, after compinit; '
+        "fish: cardqp completion fish | source",
+    )

@@ -1,0 +1,201 @@
+"""``cardqp fit``: the model of a table with few features."""
+
+import argparse
+import math
+from typing import Any
+
+from cardqp import storage
+from cardqp.alternative_supports import Alternatives
+from cardqp.cli.fit_model import Fit, check_options, fit_table
+from cardqp.cli.outputs import check_folder, print_json, print_notes
+from cardqp.cli.report import exit_code
+from cardqp.cli.text_table import read_file
+from cardqp.exceptions import ParameterError
+from cardqp.gap import finite
+from cardqp.tables import ModelFile, Proof
+from cardqp.tables.words import count
+
+
+def fit(options: argparse.Namespace) -> int:
+    """``cardqp fit FILE``."""
+    check_options(options)
+    check_folder("--model", options.model)
+    check_folder("--report", options.report)
+    within = options.alternatives
+    if within is not None and not 0 <= within < math.inf:
+        raise ParameterError(f"`--alternatives` must be at least 0: it is {within}.")
+    found = fit_table(read_file(options), options, options.test)
+    others = None
+    if within is not None:
+        others = found.model.alternatives(within, time_limit=options.time_limit)
+    print_notes(found.notes)
+    if options.model is not None:
+        model_of(found).save(options.model)
+    if options.report is not None:
+        from cardqp.cli.fit_report import page_about
+
+        storage.write_text(options.report, page_about(found, others, options))
+    if options.json:
+        print_json(to_dict(found) | {"alternatives": choices(found, others)})
+    else:
+        print("\n".join([table(found), *_choice_lines(found, others)]))
+        for name in ("model", "report"):
+            if (path := getattr(options, name)) is not None:
+                print(f"\n{name.capitalize()} written to {path}")
+    return exit_code(found.model.solution_)
+
+
+def model_of(found: Fit) -> ModelFile:
+    """What is stored."""
+    model = found.model
+    proof = Proof(**proof_of(found))
+    return ModelFile.of(found.recipe, model.coef_, model.intercept_, proof)
+
+
+def proof_of(found: Fit) -> dict[str, Any]:
+    """What is proved about the choice."""
+    model = found.model
+    return {
+        "status": model.status_,
+        "objective": finite(model.objective_),
+        "lower_bound": finite(model.lower_bound_),
+        "gap": finite(model.gap_),
+        "eta": model.eta_,
+        "n_nonzero": found.n_allowed,
+        "n_rows": len(found.train.rows),
+    }
+
+
+def to_dict(found: Fit) -> dict[str, Any]:
+    """All figures for programs."""
+    test = found.test
+    return {
+        **proof_of(found),
+        "n_test_rows": 0 if test is None else len(test.rows),
+        "n_features": len(found.recipe.names),
+        "r2": found.r2(),
+        "r2_test": found.r2_test(),
+        "r2_cv": found.r2_folds(),
+        "target": found.recipe.target,
+        "columns": list(found.columns),
+        "coefficients": found.coefficients(),
+        "intercept": found.model.intercept_,
+        "sizes": sizes(found),
+        "seconds": found.model.solution_.seconds,
+        "notes": list(found.notes),
+    }
+
+
+def sizes(found: Fit) -> list[dict[str, Any]]:
+    """The sizes that were compared, with what chose among them."""
+    model = found.model
+    if hasattr(model, "cv_results_"):
+        names = ("n_nonzero_coefs", "mean_error", "standard_error")
+        return [
+            {"n_nonzero": int(n), "mean_error": finite(e), "standard_error": finite(se)}
+            for n, e, se in zip(*(model.cv_results_[k] for k in names), strict=True)
+        ]
+    if hasattr(model, "criterion_path_"):
+        pairs = zip(model.path_.sparsities, model.criterion_path_, strict=True)
+        return [{"n_nonzero": size, "ebic": finite(value)} for size, value in pairs]
+    return []
+
+
+def choices(found: Fit, others: Alternatives | None) -> dict[str, Any] | None:
+    """Other choices of features, if they were asked for."""
+    if others is None:
+        return None
+    names = found.recipe.names
+    listed = zip(others.excess, others.supports, strict=True)
+    return {
+        "percent": others.percent,
+        "is_complete": others.is_complete,
+        "choices": [
+            {"excess": finite(excess), "features": [names[j] for j in support]}
+            for excess, support in listed
+        ],
+    }
+
+
+def _choice_lines(found: Fit, others: Alternatives | None) -> list[str]:
+    entry = choices(found, others)
+    if entry is None:
+        return []
+    proof = "no others" if entry["is_complete"] else "there may be others"
+    return [
+        "",
+        f"choices within {entry['percent']:g} % of the best ({proof}):",
+        *(
+            f"{100 * choice['excess']:+8.3f} %  {', '.join(choice['features'])}"
+            for choice in entry["choices"]
+        ),
+    ]
+
+
+def table(found: Fit) -> str:
+    """Status, proof, R2 and coefficients for people."""
+    solution = found.model.solution_
+    columns = count(len(found.recipe.columns), "column")
+    lines = [
+        f"status    {solution.status.name}: {solution.status.value}",
+        f"proof     {gap_in_words(found)}",
+        f"data      {count(len(found.train.rows), 'row')}, "
+        f"{count(len(found.recipe.names), 'feature')} from {columns}",
+        *_size_lines(found),
+        f"R2        {', '.join(_r2_words(found))}",
+        "",
+        *_coefficients(found),
+    ]
+    return "\n".join(lines)
+
+
+def gap_in_words(found: Fit) -> str:
+    """How much better another choice can be."""
+    gap = found.model.gap_
+    if not math.isfinite(gap):
+        return "nothing is proved about other choices; raise --time-limit"
+    words = (
+        f"no choice of up to {count(found.n_allowed, 'column')} lowers the objective "
+        f"by more than {percent(gap)}"
+    )
+    return words if found.model.status_ == "OPTIMAL" else f"{words}; raise --time-limit"
+
+
+def percent(share: float) -> str:
+    """A share that is not rounded down, in percent with two digits.
+
+    Examples
+    --------
+    >>> percent(0.03411), percent(2e-13), percent(1.5)
+    ('3.5 %', '0.0001 %', '150 %')
+    """
+    value = max(100.0 * share, 1e-4)
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    # Rounding may have moved a number that is shown exactly.
+    return f"{math.ceil(round(value / unit, 9)) * unit:.12g} %"
+
+
+def _size_lines(found: Fit) -> list[str]:
+    compared = sizes(found)
+    if not compared:
+        return []
+    way = "cross-validation" if "mean_error" in compared[0] else "EBIC"
+    first, last = compared[0]["n_nonzero"], compared[-1]["n_nonzero"]
+    return [f"size      {found.n_allowed}, chosen from {first} to {last} by {way}"]
+
+
+def _r2_words(found: Fit) -> list[str]:
+    words = [f"{found.r2():.4f} in sample"]
+    if (folds := found.r2_folds()) is not None:
+        words.append(f"{folds:.4f} by cross-validation")
+    if found.test is not None:
+        rows = count(len(found.test.rows), "row")
+        words.append(f"{found.r2_test():.4f} on {rows} left out")
+    return words
+
+
+def _coefficients(found: Fit) -> list[str]:
+    values = found.coefficients() | {"(intercept)": found.model.intercept_}
+    width = max(len("feature"), *map(len, values))
+    rows = [f"{name:<{width}}  {value:>13.6g}" for name, value in values.items()]
+    return [f"{'feature':<{width}}  {'coefficient':>13}", *rows]

@@ -1,0 +1,217 @@
+"""A sparse model of a table, as the options of ``fit`` and ``select`` describe it."""
+
+import argparse
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cardqp._typing import IntArray
+from cardqp.cli.groups import feature_groups
+from cardqp.cli.progress import ProgressLine
+from cardqp.datasets.frames import require_pandas
+from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
+from cardqp.exceptions import DataError, ParameterError
+from cardqp.tables import Encoded, Recipe
+from cardqp.tables.words import count
+from cardqp.trace import Trace
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fit:
+    """A model of a table and what it was fitted to.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        How the table became numbers.
+    train : Encoded
+        The rows that the model was fitted to.
+    test : Encoded or None
+        Rows that were left out.
+    model : SparseRidge, SparseRidgeCV or SparseRidgePath
+        The fitted model.
+    trace : Trace
+        How the last of its problems was solved.
+    """
+
+    recipe: Recipe
+    train: Encoded
+    test: Encoded | None
+    model: Any
+    trace: Trace
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on what was done to the table."""
+        parts = [*self.recipe.notes, *self.train.notes]
+        if self.test is not None:
+            parts += [f"{note} (test)" for note in self.test.notes]
+        return tuple(parts)
+
+    @property
+    def n_allowed(self) -> int:
+        """How many columns, or groups of them, the model may use."""
+        chosen = getattr(self.model, "n_nonzero_coefs_", self.model.n_nonzero_coefs)
+        return int(chosen)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The chosen columns of the table, in its order."""
+        used = np.unique(self.recipe.groups[self.model.support_])
+        return tuple(self.recipe.columns[j].name for j in used)
+
+    def coefficients(self) -> dict[str, float]:
+        """Those of the chosen features, by name."""
+        names, coef = self.recipe.names, self.model.coef_
+        return {names[j]: float(coef[j]) for j in self.model.support_}
+
+    def r2(self) -> float:
+        """The share of the target's variance that is explained, in sample."""
+        return float(self.model.score(named(self.train), self.train.y))
+
+    def r2_test(self) -> float | None:
+        """The same for rows that were left out."""
+        if self.test is None:
+            return None
+        return float(self.model.score(named(self.test), self.test.y))
+
+    def r2_folds(self) -> float | None:
+        """The same by cross-validation, for the size that was chosen."""
+        results = getattr(self.model, "cv_results_", None)
+        if results is None or self.train.y is None:
+            return None
+        error = np.nanmin(results["mean_error"])
+        return float(1.0 - error / np.var(self.train.y))
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """Contradictions, before anything is read."""
+    if (options.sparsity is None) == (options.path is None):
+        raise ParameterError(
+            "`--sparsity` or `--path` must be given, not both: how many columns to "
+            "choose, or a range such as 1:20."
+        )
+    if options.sparsity is not None and options.sparsity < 1:
+        raise ParameterError(
+            f"`--sparsity` must be at least 1: it is {options.sparsity}."
+        )
+    if options.cv is not None and options.cv < 2:
+        raise ParameterError(f"`--cv` must be at least 2 folds: it is {options.cv}.")
+    if options.seed < 0:
+        raise ParameterError(f"`--seed` must be at least 0: it is {options.seed}.")
+
+
+def fit_table(
+    frame: Any, options: argparse.Namespace, fraction: float | None = None
+) -> Fit:
+    """Learn the recipe, and fit the model.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table.
+    options : Namespace
+        What ``fit`` and ``select`` have in common.
+    fraction : float, optional
+        The share of rows that is left out for a test.
+    """
+    # Learnt from all rows first: complaints then have the numbers of the file's rows.
+    recipe = _learn(frame, options)
+    train, test = recipe.apply(frame), None
+    if fraction is not None:
+        kept, left_out = _split(train.rows, fraction, options.seed)
+        recipe = _learn(frame.iloc[kept], options)
+        train = recipe.apply(frame.iloc[kept])
+        test = recipe.apply(frame.iloc[left_out])
+    model = _estimator(recipe, len(train.rows), options)
+    with (
+        ProgressLine(sys.stderr, quiet=options.json) as progress,
+        warnings.catch_warnings(),
+    ):
+        # The answer says itself how large the gap is.
+        warnings.filterwarnings("ignore", "the choice of features is proved only")
+        trace = Trace(then=progress if progress.active else None)
+        model.fit(named(train), train.y, callback=trace)
+    return Fit(recipe, train, test, model, trace)
+
+
+def named(rows: Encoded) -> Any:
+    """The features as a table, so that their names are carried through."""
+    return require_pandas().DataFrame(rows.X, columns=list(rows.names), copy=False)
+
+
+def _learn(frame: Any, options: argparse.Namespace) -> Recipe:
+    return Recipe.learn(
+        frame,
+        options.target,
+        drop=options.drop,
+        only=options.only,
+        categorical=options.categorical,
+        missing=options.missing,
+        max_levels=options.max_levels,
+    )
+
+
+def _split(rows: IntArray, fraction: float, seed: int) -> tuple[IntArray, IntArray]:
+    n_test = round(fraction * len(rows)) if 0 < fraction < 1 else 0
+    if not 2 <= n_test <= len(rows) - 2:
+        raise ParameterError(
+            "`--test` must leave two rows or more to fit and to judge: it is "
+            f"{fraction:g}, of {count(len(rows), 'row')}."
+        )
+    order = np.random.default_rng(seed).permutation(rows)
+    return np.sort(order[n_test:]), np.sort(order[:n_test])
+
+
+def _estimator(recipe: Recipe, n_rows: int, options: argparse.Namespace) -> Any:
+    settings = {
+        "eta": options.eta,
+        "standardize": options.standardize,
+        "positive": options.positive,
+        "refit": options.refit,
+        "always_include": list(_included(recipe, options.always_include)) or None,
+        "groups": feature_groups(recipe, options.groups),
+        "gap": options.gap,
+        "time_limit": options.time_limit,
+    }
+    sizes = options.path
+    if options.cv is not None:
+        if options.cv > n_rows // 2:
+            raise ParameterError(
+                "`--cv` must leave two rows or more in each fold: it is "
+                f"{options.cv}, of {count(n_rows, 'row')}."
+            )
+        folds = _folds(n_rows, options.cv, options.seed)
+        sizes = sizes or range(_least(options), options.sparsity + 1)
+        return SparseRidgeCV(sizes, cv=folds, **settings)
+    if sizes is not None:
+        return SparseRidgePath(sizes, **settings)
+    return SparseRidge(options.sparsity, **settings)
+
+
+def _folds(n_rows: int, number: int, seed: int) -> list[tuple[IntArray, IntArray]]:
+    """Rows to fit to and rows to judge by, at random: a table may be sorted."""
+    order = np.random.default_rng(seed).permutation(n_rows)
+    parts = [np.sort(part) for part in np.array_split(order, number)]
+    return [(np.setdiff1d(order, part), part) for part in parts]
+
+
+def _least(options: argparse.Namespace) -> int:
+    """The smallest size that has room for what is included in any case."""
+    return min(max(len(options.always_include), 1), int(options.sparsity))
+
+
+def _included(recipe: Recipe, names: Sequence[str]) -> Iterator[int]:
+    """The features of some columns."""
+    places = {column.name: j for j, column in enumerate(recipe.columns)}
+    for name in names:
+        if name not in places:
+            raise DataError(
+                f"`--always-include` must name columns that are used: {name!r} is not "
+                "in the table, or was left out."
+            )
+        yield from np.flatnonzero(recipe.groups == places[name]).tolist()

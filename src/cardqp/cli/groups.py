@@ -1,0 +1,75 @@
+"""Which features are chosen together."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cardqp._typing import IntArray
+from cardqp.exceptions import DataError
+from cardqp.tables import Recipe
+
+
+def feature_groups(recipe: Recipe, source: str) -> IntArray | None:
+    """One number for each feature, equal for those that are chosen together.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        How the table became numbers.
+    source : str
+        ``auto`` for the levels of each category; ``none``; or a JSON file from labels
+        to lists of columns that are chosen together.
+
+    Raises
+    ------
+    DataError
+        When the file is not such a file.
+    """
+    if source == "none":
+        return None
+    names = [column.name for column in recipe.columns]
+    given = {} if source == "auto" else _numbers(_read(source), source)
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        raise DataError(
+            f"`--groups` must name columns that are used: {unknown[0]!r} is not in the "
+            "table, or was left out."
+        )
+    own = np.array([given.get(n, j - len(names)) for j, n in enumerate(names)])
+    return own[recipe.groups]
+
+
+def _numbers(groups: Mapping[str, list[str]], source: str) -> dict[str, int]:
+    """The number of the group of each column."""
+    numbers: dict[str, int] = {}
+    for number, names in enumerate(groups.values()):
+        for name in names:
+            if name in numbers:
+                raise DataError(
+                    f"`--groups` must name columns once: {source} names {name!r} twice."
+                )
+            numbers[name] = number
+    return numbers
+
+
+def _read(source: str) -> dict[str, list[str]]:
+    try:
+        groups: Any = json.loads(Path(source).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as err:
+        raise DataError(
+            f"`--groups` must be auto, none or a JSON file: {source}: {err}."
+        ) from err
+    is_good = isinstance(groups, dict) and all(map(_is_list, groups.values()))
+    if not is_good:
+        raise DataError(
+            "`--groups` must hold labels with lists of columns, such as "
+            f'{{"size": ["height", "weight"]}}: {source} does not.'
+        )
+    return dict(groups)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)

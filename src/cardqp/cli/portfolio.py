@@ -1,0 +1,145 @@
+"""``cardqp portfolio``: few assets, from a table of prices or returns."""
+
+import argparse
+import sys
+from typing import Any
+
+from cardqp.cli.codes import SOLVED, STOPPED_EARLY
+from cardqp.cli.outputs import check_folder, check_picture, print_json, write_rows
+from cardqp.cli.progress import ProgressLine
+from cardqp.cli.report import exit_code
+from cardqp.cli.text_table import read_file
+from cardqp.exceptions import ParameterError
+from cardqp.gap import finite
+from cardqp.models.efficient_frontier import Frontier, frontier
+from cardqp.models.portfolio import Portfolio, PortfolioSolution
+from cardqp.solution import Status
+from cardqp.tables.prices import Returns, read_returns
+
+
+def portfolio(options: argparse.Namespace) -> int:
+    """``cardqp portfolio FILE``."""
+    _check(options)
+    returns = read_returns(read_file(options), are_returns=options.returns)
+    model = _model(returns, options)
+    with ProgressLine(sys.stderr, quiet=options.json) as progress:
+        settings = {
+            "gap": options.gap,
+            "time_limit": options.time_limit,
+            "threads": options.threads,
+            "callback": progress if progress.active else None,
+        }
+        if options.frontier is None:
+            answer = model.solve(**settings)
+        else:
+            curve = frontier(model, options.frontier, **settings)
+    if options.frontier is None:
+        return _finish(answer, returns, options)
+    return _finish_frontier(curve, returns, options)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Complain before the work rather than after it."""
+    check_folder("--save", options.save)
+    if options.frontier is None:
+        if options.plot is not None:
+            raise ParameterError(
+                "`--plot` draws a frontier: say how many points by `--frontier`."
+            )
+        return
+    if options.plot is not None:
+        check_picture("--plot", options.plot)
+    for name in ("risk_aversion", "target_return"):
+        if getattr(options, name) is not None:
+            raise ParameterError(
+                f"`--{name.replace('_', '-')}` is for one portfolio: `--frontier` sets "
+                "target returns itself; leave one out."
+            )
+
+
+def _model(returns: Returns, options: argparse.Namespace) -> Portfolio:
+    return Portfolio(
+        returns=returns.values,
+        names=returns.names,
+        max_assets=options.max_assets,
+        risk_aversion=options.risk_aversion,
+        target_return=options.target_return,
+        minimum_position=options.min_weight,
+        maximum_position=options.max_weight,
+        long_only=not options.short,
+        ridge=options.ridge,
+    )
+
+
+def _finish(
+    answer: PortfolioSolution, returns: Returns, options: argparse.Namespace
+) -> int:
+    held = answer.named()
+    if options.save is not None and held:
+        write_rows(options.save, ["asset", "weight"], held.items())
+    if options.json:
+        print_json(_figures(answer) | _size(returns) | {"weights": held})
+        return exit_code(answer.solution)
+    print(f"{_words(returns)}\n\n{answer}")
+    if answer.status is not Status.OPTIMAL:
+        print(f"\nadvice: {answer.solution.advice}")
+    if options.save is not None and held:
+        print(f"\nWeights written to {options.save}")
+    return exit_code(answer.solution)
+
+
+def _finish_frontier(
+    curve: Frontier, returns: Returns, options: argparse.Namespace
+) -> int:
+    if options.plot is not None:
+        curve.plot(options.plot)
+    if options.save is not None:
+        _write_frontier(curve, options.save)
+    if options.json:
+        points = [
+            {"target": target, **_figures(point), "weights": point.named()}
+            for target, point in zip(curve.targets, curve.points, strict=True)
+        ]
+        print_json(_size(returns) | {"points": points})
+    else:
+        print(f"{_words(returns)}\n\n{curve}")
+        for path, what in ((options.plot, "drawn"), (options.save, "written")):
+            if path is not None:
+                print(f"\nFrontier {what} to {path}")
+    is_open = any(exit_code(point.solution) == STOPPED_EARLY for point in curve.points)
+    return STOPPED_EARLY if is_open or len(curve) < options.frontier else SOLVED
+
+
+def _write_frontier(curve: Frontier, path: str) -> None:
+    """One line per point; a column for each asset that is held at some point."""
+    columns = curve.to_dict()
+    weights = [point.named() for point in curve.points]
+    assets = list(dict.fromkeys(name for held in weights for name in held))
+    table = zip(*columns.values(), strict=True)
+    rows = [
+        [*figures, *(held.get(name, 0.0) for name in assets)]
+        for figures, held in zip(table, weights, strict=True)
+    ]
+    write_rows(path, [*columns, *assets], rows)
+
+
+def _figures(answer: PortfolioSolution) -> dict[str, Any]:
+    names = (
+        *("risk", "variance", "expected_return"),
+        *("objective", "lower_bound", "gap"),
+    )
+    return {
+        "status": answer.status.name,
+        **{name: finite(getattr(answer, name)) for name in names},
+        "seconds": answer.solution.seconds,
+    }
+
+
+def _size(returns: Returns) -> dict[str, int]:
+    periods, assets = returns.values.shape
+    return {"n_periods": periods, "n_assets": assets}
+
+
+def _words(returns: Returns) -> str:
+    periods, assets = returns.values.shape
+    return f"{assets} assets, {periods} periods; risk and return are per period"

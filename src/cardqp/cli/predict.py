@@ -1,0 +1,35 @@
+"""``cardqp predict``: a stored model and a new table."""
+
+import argparse
+
+import numpy as np
+
+from cardqp.cli.codes import SOLVED
+from cardqp.cli.outputs import check_csv, print_json, print_notes, write_rows
+from cardqp.cli.text_table import read_file
+from cardqp.gap import finite
+from cardqp.tables import ModelFile
+from cardqp.tables.words import count
+
+
+def predict(options: argparse.Namespace) -> int:
+    """``cardqp predict MODEL FILE``."""
+    check_csv("--output", options.output)
+    model = ModelFile.load(options.model)
+    if options.missing is not None:
+        model = model.with_policy(options.missing)
+    predictions, encoded = model.evaluate(read_file(options, least_columns=1))
+    without = int(np.isnan(predictions).sum())
+    notes = [*encoded.notes]
+    if without:
+        notes.append(f"no prediction for {count(without, 'row')} with missing cells")
+    print_notes(notes)
+    values = [finite(value) for value in predictions]
+    if options.output is not None or not options.json:
+        rows = (["" if value is None else repr(value)] for value in values)
+        write_rows(options.output, [model.target], rows)
+    if options.json:
+        print_json(
+            {"target": model.target, "predictions": values, "notes": list(notes)}
+        )
+    return SOLVED

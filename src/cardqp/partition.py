@@ -1,0 +1,297 @@
+"""Best supports one after another: what is left is split around each that was found.
+
+After Murty (1968) and Lawler (1972): once a branch's best support ``S = {m1, m2, ...}``
+is listed, the rest of the branch consists of the supports without ``m1``, those with
+``m1`` and without ``m2``, and so on.  The branch whose bound is least comes first.
+"""
+
+import heapq
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cardqp._iterate import Progress, Stop, Watch
+from cardqp._typing import FloatArray, IntArray
+from cardqp.certificate import Certificate
+from cardqp.conclusion import conclude
+from cardqp.convex.support_qp import fit_support
+from cardqp.coverage import switches
+from cardqp.exact.branch_and_bound import BranchAndBound
+from cardqp.exact.resume import replant
+from cardqp.exact.tree import Tree
+from cardqp.problem import SparseQP
+from cardqp.run import Run, explore, search
+from cardqp.solution import Solution, Status
+
+FEW = 300
+"""A branch is searched from scratch, with a better root, if this many more branches of
+its tree do not settle it."""
+
+
+@dataclass(slots=True, eq=False)
+class Branch:
+    """Some of the supports: those with what is forced in and without what is out.
+
+    Attributes
+    ----------
+    solution : Solution
+        The best point and the bound so far; its problem says what is forced.
+    number : int
+        How many branches were made before.
+    is_searched : bool
+        Whether more than its root was looked at.
+    is_stalled : bool
+        Whether a full search has left open what is in it.
+    children : list of Branch or None
+        What is left of it after its support was listed.
+    """
+
+    solution: Solution
+    number: int
+    is_searched: bool = False
+    is_stalled: bool = False
+    children: "list[Branch] | None" = None
+
+
+@dataclass(slots=True)
+class Partition:
+    """The state of the enumeration.
+
+    Attributes
+    ----------
+    branches : list of Branch
+        All that were made, parents before children; those without children are what
+        is left.
+    heap : list
+        Branches that may hold a support to be listed, by objective if their best point
+        is known, by bound otherwise.
+    listed : list of Solution
+        What was found, in order.
+    supports : list of sets
+        Their supports.
+    """
+
+    branches: list[Branch] = field(default_factory=list)
+    heap: list[tuple[float, int, Branch]] = field(default_factory=list)
+    listed: list[Solution] = field(default_factory=list)
+    supports: list[frozenset[int]] = field(default_factory=list)
+
+    def known(self, support: IntArray) -> frozenset[int] | None:
+        """A listed support that is part of another one, if there is one."""
+        members = frozenset(support.tolist())
+        return next((known for known in self.supports if known <= members), None)
+
+    def leaves(self) -> list[Solution]:
+        """What is left, in few branches.
+
+        A branch stands for its parts if it has the better bound, which is so for parts
+        that were hardly looked at.
+        """
+        kept: dict[int, list[Solution]] = {}
+        for branch in reversed(self.branches):
+            whole, parts = branch.solution, [branch.solution]
+            if branch.children is not None:
+                parts = [leaf for child in branch.children for leaf in kept[id(child)]]
+            least = min((part.lower_bound for part in parts), default=np.inf)
+            kept[id(branch)] = parts if least >= whole.lower_bound else [whole]
+        return kept[id(self.branches[0])]
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    """List the best supports in order, until a limit of the objective or a count.
+
+    Parameters
+    ----------
+    limit : float
+        The largest objective of interest.
+    slack : float
+        What rounding may add to it: equal objectives differ by less.
+    max_count : int
+        The most supports to be listed.
+    gap : float
+        Relative gap to which the best point of a branch is known when it is listed.
+    watch : Watch
+        The clock, shared by all searches.
+    """
+
+    limit: float
+    slack: float
+    max_count: int
+    gap: float
+    watch: Watch
+
+    def init(self, root: Solution) -> Partition:
+        """Nothing is listed, and all is left."""
+        state = Partition()
+        self._add(state, root)
+        return state
+
+    def done(self, state: Partition) -> Stop | None:
+        """Nothing is left, or enough is listed and the next one is known."""
+        if not state.heap:
+            return Stop.CUTOFF
+        branch = state.heap[0][-1]
+        if branch.is_stalled:
+            return Stop.STALLED
+        if len(state.listed) < self.max_count or not self._is_solved(branch.solution):
+            return None
+        return (
+            Stop.MAX_COUNT if state.known(_support(branch.solution)) is None else None
+        )
+
+    def step(self, root: Solution, state: Partition) -> Partition:
+        """Search the most promising branch, or list its support and split the rest."""
+        _, _, branch = heapq.heappop(state.heap)
+        if not self._is_solved(branch.solution):
+            self._search(branch)
+            self._push(state, branch)
+            return state
+        known = state.known(_support(branch.solution))
+        if known is None:
+            support = root.problem.support_of(_point(branch.solution))
+            known = frozenset(support.tolist())
+            state.listed.append(branch.solution)
+            state.supports.append(known)
+        self._split(state, branch, known)
+        return state
+
+    def progress(self, state: Partition, seconds: float) -> Progress:
+        """The best point, the bound of what is not listed, and how much is left."""
+        return Progress(
+            "alternatives",
+            len(state.listed),
+            seconds,
+            objective=state.branches[0].solution.objective,
+            lower_bound=min(b.solution.lower_bound for *_, b in state.heap),
+            n_open=len(state.heap),
+        )
+
+    def _is_solved(self, solution: Solution) -> bool:
+        """Whether the best point of a branch is known, and of interest."""
+        return solution.status is Status.OPTIMAL and solution.objective <= self._cutoff
+
+    def _is_closed(self, solution: Solution) -> bool:
+        """Whether nothing in a branch is of interest."""
+        return not self._is_solved(solution) and solution.lower_bound >= self.limit
+
+    @property
+    def _cutoff(self) -> float:
+        return self.limit + self.slack
+
+    def _add(self, state: Partition, solution: Solution) -> Branch:
+        branch = Branch(solution, len(state.branches))
+        state.branches.append(branch)
+        self._push(state, branch)
+        return branch
+
+    def _push(self, state: Partition, branch: Branch) -> None:
+        """Put a branch among the open ones, unless nothing in it is of interest."""
+        solution = branch.solution
+        if self._is_closed(solution):
+            return
+        is_solved = self._is_solved(solution)
+        key = solution.objective if is_solved else solution.lower_bound
+        heapq.heappush(state.heap, (key, branch.number, branch))
+
+    def _search(self, branch: Branch) -> None:
+        """Look into a branch until its best point is known or of no interest.
+
+        A better root is looked for only if a few branches are not enough.
+        """
+        before, proof = branch.solution, branch.solution.certificate
+        is_first = not branch.is_searched
+        if is_first and isinstance(proof, Certificate):
+            found = _continued(before, proof, self.gap, self.watch, self._cutoff)
+        else:
+            found = bounded(
+                before.problem, before.x, self.gap, self.watch, self._cutoff
+            )
+        is_done = self._is_solved(found) or self._is_closed(found)
+        branch.is_searched = True
+        branch.is_stalled = not (is_done or is_first or self.watch.is_over)
+        if is_done or found.lower_bound > before.lower_bound:
+            branch.solution = found
+
+    def _split(self, state: Partition, branch: Branch, support: frozenset[int]) -> None:
+        """The parts of a branch whose supports do not include a certain one.
+
+        What costs most to leave out is forced in first: few supports do without it,
+        and those that do with it have few places left.
+        """
+        problem = branch.solution.problem
+        inside, branch.children = problem.forced_in, []
+        members = np.array(sorted(support.difference(inside.tolist())), dtype=np.intp)
+        for member, start in _removals(branch.solution, members):
+            if state.known(inside) is not None:
+                return  # all that is left includes a listed support
+            part = problem.with_forced(forced_in=inside, forced_out=member)
+            found = bounded(
+                part, start, self.gap, self.watch, self._cutoff, root_only=True
+            )
+            branch.children.append(self._add(state, found))
+            inside = np.union1d(inside, member)
+
+
+def bounded(
+    problem: SparseQP,
+    start: FloatArray | None,
+    gap: float,
+    watch: Watch,
+    limit: float = np.inf,
+    *,
+    root_only: bool = False,
+) -> Solution:
+    """Solve a problem from a feasible point, or only bound it, which is to be quick."""
+    method = BranchAndBound(
+        gap,
+        is_over=lambda: watch.is_over,
+        optimise_split=not root_only,
+        limit=limit,
+    )
+    run = Run(problem, gap, watch, method, x=start)
+    name = "bound" if root_only else "search"
+    return _finish(run, *search(run, problem, name, start, root_only=root_only))
+
+
+def _continued(
+    solution: Solution, proof: Certificate, gap: float, watch: Watch, limit: float
+) -> Solution:
+    """Grow a few branches from where a bound was left."""
+    method = BranchAndBound(
+        gap,
+        is_over=lambda: watch.is_over,
+        node_limit=solution.n_nodes + FEW,
+        limit=limit,
+    )
+    problem, x = solution.problem, solution.x
+    run = Run(problem, gap, watch, method, x=x, stages=list(solution.stages))
+    tree = replant(problem, proof, solution.n_nodes, x)
+    return _finish(run, *explore(run, method, "search", lambda: tree))
+
+
+def _finish(run: Run, tree: Tree, stop: Stop) -> Solution:
+    run.offer(tree.best.x)
+    return conclude(run, tree, stop)
+
+
+def _point(solution: Solution) -> FloatArray:
+    return np.zeros(0) if solution.x is None else solution.x
+
+
+def _support(solution: Solution) -> IntArray:
+    """The switches of a branch's best point: nonzeros and what is forced in."""
+    return solution.problem.support_of(_point(solution))
+
+
+def _removals(
+    solution: Solution, members: IntArray
+) -> list[tuple[IntArray, FloatArray | None]]:
+    """Each member with its block, and the best point without it; the worst first."""
+    problem, support = solution.problem, _support(solution)
+    found = []
+    for member in switches(problem, members):
+        fit = fit_support(problem, np.setdiff1d(support, member))
+        found.append((fit.objective, member, fit.x))
+    found.sort(key=lambda removal: -removal[0])
+    return [(member, x) for _, member, x in found]

@@ -1,0 +1,21 @@
+"""One page about a sparse regression, to be kept, sent and printed."""
+
+from cardqp.report.data import (
+    Alternative,
+    CVCurve,
+    Feature,
+    Predictions,
+    ReportData,
+    Score,
+)
+from cardqp.report.regression import regression_report
+
+__all__ = [
+    "Alternative",
+    "CVCurve",
+    "Feature",
+    "Predictions",
+    "ReportData",
+    "Score",
+    "regression_report",
+]

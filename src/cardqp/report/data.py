@@ -1,0 +1,189 @@
+"""What a report is made from: plain numbers, names and our own results."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cardqp import _validation as check
+from cardqp.exceptions import ParameterError
+from cardqp.solution import Solution
+from cardqp.sparsity_path import Path
+from cardqp.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One of the chosen features.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    coefficient : float
+        What it is multiplied by, in its own unit.
+    refit : float
+        The same, fitted anew without ridge on the chosen features.
+    mean, deviation : float
+        Mean and standard deviation in the data.
+    worth : float or None
+        By how much R2 falls without it, the others being fitted anew.
+    """
+
+    name: str
+    coefficient: float
+    refit: float
+    mean: float
+    deviation: float
+    worth: float | None = None
+
+    @property
+    def centre(self) -> float:
+        """The mean; zero if it is zero up to rounding."""
+        return self.mean if abs(self.mean) > 1e-12 * self.deviation else 0.0
+
+    @property
+    def effect(self) -> float:
+        """The change of the prediction when it rises by a standard deviation."""
+        return self.coefficient * self.deviation
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How much of the variation another model explains, to compare with."""
+
+    name: str
+    in_sample: float
+    out_of_sample: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CVCurve:
+    """Errors on data that was left out, by sparsity.
+
+    Attributes
+    ----------
+    sparsities : tuple of int
+        What was tried.
+    error, deviation : tuple of float
+        The mean error over the folds, and its standard error.
+    chosen : int
+        The sparsity that was taken.
+    rule : str
+        Why it was taken, as a sentence; may be empty.
+    """
+
+    sparsities: tuple[int, ...]
+    error: tuple[float, ...]
+    deviation: tuple[float, ...]
+    chosen: int
+    rule: str = ""
+
+    def __post_init__(self) -> None:
+        counts = {len(self.sparsities), len(self.error), len(self.deviation)}
+        if len(counts) > 1 or not self.sparsities:
+            raise ParameterError(
+                "`error` and `deviation` must have an entry for each of the "
+                f"sparsities: there are {len(self.error)} and {len(self.deviation)} "
+                f"for {len(self.sparsities)}."
+            )
+        if self.chosen not in self.sparsities:
+            raise ParameterError(
+                f"`chosen` must be one of the sparsities: it is {self.chosen!r}."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another choice that is nearly as good.
+
+    Attributes
+    ----------
+    rank : int
+        2 for the second best.
+    objective : float
+        Its penalised mean squared error.
+    excess : float
+        How far that is above the best, as a share of it: 0.01 is one percent.
+    leaves, enters : tuple of str
+        Names of features that it does without, and of those that it has instead.
+    """
+
+    rank: int
+    objective: float
+    excess: float
+    leaves: tuple[str, ...]
+    enters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """What was observed and what the model says about it."""
+
+    observed: tuple[float, ...]
+    predicted: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.observed) != len(self.predicted):
+            raise ParameterError(
+                "`predicted` must have an entry for each observation: there are "
+                f"{len(self.predicted)} for {len(self.observed)}."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportData:
+    """All that a page about a sparse regression tells.
+
+    Attributes
+    ----------
+    title, source, target : str
+        The headline, the name of the file or table, the name of what is predicted.
+    command : str
+        What to run to get the same.
+    date : str
+        As it shall be printed.
+    n_samples, n_features : int
+        Rows and columns that took part.
+    solution : Solution
+        The choice and what is proved about it.
+    features : tuple of Feature
+        What was chosen.
+    intercept : float
+        The prediction where all features are zero.
+    r2_in_sample, r2_out_of_sample : float, float or None
+        Share of the variation that is explained.
+    baseline : Score or None
+        Another model to compare with.
+    notes : tuple of str
+        What was done to the data.
+    path, cv, trace, predictions : optional
+        Each has a section, or a picture, if it is there.
+    alternatives, alternatives_note : tuple of Alternative, str
+        Choices that are nearly as good, and a sentence about them.
+    versions : mapping of str to str
+        What it was made with; see :func:`cardqp.report.versions.versions`.
+    """
+
+    title: str
+    source: str
+    target: str
+    command: str
+    date: str
+    n_samples: int
+    n_features: int
+    solution: Solution
+    features: tuple[Feature, ...]
+    intercept: float
+    r2_in_sample: float
+    r2_out_of_sample: float | None = None
+    baseline: Score | None = None
+    notes: tuple[str, ...] = ()
+    path: Path | None = None
+    cv: CVCurve | None = None
+    trace: Trace | None = None
+    predictions: Predictions | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    alternatives_note: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check.instance("solution", self.solution, Solution)

@@ -1,0 +1,131 @@
+"""Sections about what else was tried, and about the proof."""
+
+from cardqp.certificate import Certificate
+from cardqp.plot import plot_coefficients, plot_convergence, plot_path, plot_screening
+from cardqp.report import pictures
+from cardqp.report.data import ReportData
+from cardqp.report.page import table, text
+from cardqp.report.sections import PROVED, paragraph, section
+from cardqp.report.words import bound_of, gap_of, number, objective_of, plural, seconds
+from cardqp.solution import Solution, Stage, Status
+from cardqp.sparsity_path import Path
+from cardqp.trace import Trace
+
+ALLOWED, ERROR = "features allowed", "penalised error"
+
+KNOWN = {
+    Status.OPTIMAL: "proved",
+    Status.FEASIBLE: "not proved",
+    Status.INFEASIBLE: "proved infeasible",
+    Status.UNKNOWN: "nothing known",
+}
+
+
+def along_path(data: ReportData) -> str:
+    """Answers for other sparsities."""
+    path = data.path
+    if path is None:
+        return ""
+    rows = [
+        [str(k), objective_of(s), bound_of(s), gap_of(s), KNOWN[s.status]]
+        for k, s in zip(path.sparsities, path.solutions, strict=True)
+    ]
+    header = [ALLOWED, ERROR, "proved bound", "gap", "optimality"]
+    listed = table(header, rows, numbers=(1, 2, 3), label="Path")
+    title = "If more or fewer features were allowed"
+    return section("path", title, [_path_pictures(path), listed])
+
+
+def _path_pictures(path: Path) -> str:
+    ends = f"from {path.sparsities[0]} to {path.sparsities[-1]} features"
+    axes = {"title": "", "xlabel": ALLOWED}
+    errors = pictures.figure(
+        lambda: pictures.worded(plot_path(path), ylabel=ERROR, **axes),
+        f"Penalised error and its proved lower bound {ends}",
+        "The best error found for each number of features; the band reaches down to "
+        "what is proved to be out of reach.",
+    )
+    coefficients = pictures.figure(
+        lambda: pictures.worded(plot_coefficients(path), **axes),
+        f"Coefficients {ends}",
+        "Coefficients, in the units of the problem that was solved, as features enter; "
+        "lines only guide the eye.",
+    )
+    return f"<div class='pictures'>{errors}{coefficients}</div>"
+
+
+def cross_validation(data: ReportData) -> str:
+    """Why so many features."""
+    cv = data.cv
+    if cv is None:
+        return ""
+    error = cv.error[cv.sparsities.index(cv.chosen)]
+    words = (
+        f"{plural(cv.chosen, 'feature')}: the error on left-out data is "
+        f"{number(error)}. {cv.rule}"
+    )
+    drawn = pictures.figure(
+        lambda: pictures.plot_cv(cv),
+        f"Error on left-out data by number of features; {cv.chosen} were taken",
+        "Mean over the folds; bars are one standard error to each side.",
+    )
+    return section("cv", "How many features", [paragraph(text(words)), drawn])
+
+
+def alternatives(data: ReportData) -> str:
+    """Which features are interchangeable."""
+    if not data.alternatives and not data.alternatives_note:
+        return ""
+    rows = [
+        [
+            str(a.rank),
+            number(a.objective, 6),
+            f"{100 * a.excess:.2g} %",
+            ", ".join(a.leaves) or "–",
+            ", ".join(a.enters) or "–",
+        ]
+        for a in data.alternatives
+    ]
+    header = ["rank", ERROR, "above the best", "without", "but with"]
+    listed = table(header, rows, numbers=(1, 2), label="Alternatives") if rows else ""
+    words = paragraph(text(data.alternatives_note)) if data.alternatives_note else ""
+    return section("alternatives", "Choices that are nearly as good", [words, listed])
+
+
+def how_proved(data: ReportData) -> str:
+    """Time, bounds and decisions."""
+    solution, trace = data.solution, data.trace
+    drawn = "" if trace is None or len(trace) == 0 else _convergence(trace)
+    certificate = solution.certificate
+    if isinstance(certificate, Certificate) and certificate.decides:
+        drawn += _screening(solution)
+    both = f"<div class='pictures'>{drawn}</div>" if drawn else ""
+    is_proved = solution.status in PROVED
+    title = "How it was proved" if is_proved else "What was proved, and when"
+    return section("proof", title, [both, _stages(solution.stages)])
+
+
+def _convergence(trace: Trace) -> str:
+    return pictures.figure(
+        lambda: pictures.worded(plot_convergence(trace), ylabel=ERROR),
+        "Best point and proved lower bound against time",
+        "The best possible error is between the lines.",
+    )
+
+
+def _screening(solution: Solution) -> str:
+    return pictures.figure(
+        lambda: plot_screening(solution),
+        "Features decided at the root of the search, step by step",
+        "Better means better than the answer by more than the gap. What stays open is "
+        "left to the branches.",
+    )
+
+
+def _stages(stages: tuple[Stage, ...]) -> str:
+    rows = [
+        [s.name, seconds(s.seconds), str(s.size_before), str(s.size_after), s.detail]
+        for s in stages
+    ]
+    header = ["stage", "time", "variables before", "after", "what it did"]
+    return table(header, rows, numbers=(1, 2, 3), label="Stages")

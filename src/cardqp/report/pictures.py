@@ -1,0 +1,105 @@
+"""Pictures of a report, as parts of its page."""
+
+import io
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cardqp.plot.style import BLUE, GREEN, ORANGE, new_axes, plain, whole_numbers
+from cardqp.report.data import CVCurve, Feature, Predictions
+from cardqp.report.page import picture, text
+
+WIDTH = 5.0
+"""Inches: on a phone the letters are still large enough to be read."""
+
+MOST_BARS = 40
+"""More bars cannot be told apart."""
+
+
+def figure(draw: Callable[[], Any], alt: str, caption: str = "") -> str:
+    """What a function draws, with words for those who do not see it.
+
+    The same data gives the same bytes, whatever Matplotlib's settings are.
+    """
+    below = f"<figcaption>{text(caption)}</figcaption>" if caption else ""
+    return f"<figure>{picture(_as_svg(draw), 'svg+xml', alt)}{below}</figure>"
+
+
+def _as_svg(draw: Callable[[], Any]) -> bytes:
+    new_axes()  # says what to install if there is no Matplotlib
+    import matplotlib as mpl
+
+    stream = io.BytesIO()
+    with mpl.rc_context(), warnings.catch_warnings():
+        mpl.rcdefaults()
+        # The reader's browser has letters that Matplotlib's own font lacks.
+        mpl.rcParams["svg.fonttype"] = "none"
+        mpl.rcParams["svg.hashsalt"] = "cardqp"
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        drawn = draw().figure
+        drawn.set_size_inches(WIDTH, drawn.get_figheight())
+        drawn.savefig(stream, format="svg", metadata={"Date": None})
+    return stream.getvalue()
+
+
+def worded(ax: Any, **words: str) -> Any:
+    """A picture in the words of the page: what it is called there, what is measured."""
+    ax.set(**words)
+    return ax
+
+
+def plot_effects(features: Sequence[Feature]) -> Any:
+    """How much each feature moves the prediction, the largest on top."""
+    shown = sorted(features, key=lambda feature: -abs(feature.effect))[:MOST_BARS]
+    ax = new_axes(height=1.2 + 0.26 * len(shown))
+    effects = np.array([feature.effect for feature in shown])
+    places = np.arange(len(shown))
+    for sign, colour, hatch in ((1, BLUE, None), (-1, ORANGE, "////")):
+        own = np.sign(effects) == sign
+        ax.barh(places[own], effects[own], color=colour, hatch=hatch, edgecolor="white")
+    ax.axvline(0.0, color="0.3", linewidth=0.8)
+    ax.set_yticks(places, [plain(feature.name) for feature in shown])
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.set_xlabel("coefficient × standard deviation")
+    return ax
+
+
+def plot_cv(cv: CVCurve) -> Any:
+    """Errors on left-out data with their standard errors, and what was taken."""
+    ax = new_axes()
+    ax.errorbar(cv.sparsities, cv.error, cv.deviation, fmt="o-", color=BLUE, capsize=3)
+    place = cv.sparsities.index(cv.chosen)
+    ax.plot(
+        [cv.chosen],
+        [cv.error[place]],
+        "D",
+        color=ORANGE,
+        markersize=9,
+        zorder=3,
+        label=f"taken: {cv.chosen}",
+    )
+    whole_numbers(ax.xaxis)
+    ax.set_xlabel("features allowed")
+    ax.set_ylabel("mean squared error, left out")
+    ax.legend()
+    return ax
+
+
+def plot_predictions(predictions: Predictions, target: str) -> Any:
+    """Predictions against observations; the diagonal is perfect."""
+    ax = new_axes()
+    observed, predicted = (
+        np.array(values) for values in (predictions.observed, predictions.predicted)
+    )
+    ax.plot(predicted, observed, ".", color=BLUE, alpha=0.5, markersize=5)
+    both = np.concatenate([observed, predicted])
+    ends = [both.min(initial=np.inf), both.max(initial=-np.inf)]
+    if np.isfinite(ends).all():
+        ax.plot(ends, ends, "--", color=GREEN, linewidth=1.2)
+    ax.set_xlabel(f"predicted {plain(target)}")
+    ax.set_ylabel(f"observed {plain(target)}")
+    return ax

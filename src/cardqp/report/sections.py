@@ -1,0 +1,129 @@
+"""Sections about the answer; one that has nothing to tell is empty."""
+
+from collections.abc import Sequence
+
+from cardqp.report import pictures
+from cardqp.report.data import Feature, ReportData, Score
+from cardqp.report.page import made_with, name, table, text
+from cardqp.report.words import certificate, gap_of, number, plural
+from cardqp.solution import Status
+
+PROVED = (Status.OPTIMAL, Status.INFEASIBLE)
+
+
+def section(identity: str, title: str, parts: Sequence[str]) -> str:
+    """A part of the page with a heading that can be linked to."""
+    inside = "\n".join(part for part in parts if part)
+    return f"<section id='{identity}'><h2>{text(title)}</h2>\n{inside}\n</section>"
+
+
+def paragraph(words: str, kind: str = "") -> str:
+    """Words that may hold markup already."""
+    return f"<p class='{kind}'>{words}</p>" if kind else f"<p>{words}</p>"
+
+
+def facts(data: ReportData) -> str:
+    """The few numbers to remember."""
+    shown = [
+        ("features chosen", f"{len(data.features)} of {data.n_features:,}"),
+        ("R² in sample", number(data.r2_in_sample, 3)),
+    ]
+    if data.r2_out_of_sample is not None:
+        shown.append(("R² out of sample", number(data.r2_out_of_sample, 3)))
+    shown.append(("gap to the best possible", gap_of(data.solution)))
+    cells = "".join(
+        f"<div><dt>{text(label)}</dt><dd>{text(value)}</dd></div>"
+        for label, value in shown
+    )
+    return f"<dl class='facts'>{cells}</dl>"
+
+
+def proof(data: ReportData) -> str:
+    """What is proved, set apart from all else."""
+    kind = "proof" if data.solution.status in PROVED else "proof missing"
+    said = paragraph(text(" ".join(certificate(data.solution))))
+    return f"<div id='certificate' class='{kind}'>{said}</div>"
+
+
+def chosen(data: ReportData) -> str:
+    """The features with their coefficients, the most important first."""
+    title, about = "Chosen features", number(data.intercept)
+    if data.solution.x is None:
+        return section("features", title, [paragraph("None: there is no answer.")])
+    if not data.features:
+        none = paragraph(f"None: the prediction is always {about}.")
+        return section("features", title, [none])
+    ranked = sorted(data.features, key=lambda feature: -abs(feature.effect))
+    start = (
+        f"The prediction of {name(data.target)} is {about} plus, for each feature, its "
+        "coefficient times its value."
+    )
+    told = [f"{f.name} {number(f.effect, 3)}" for f in ranked[: pictures.MOST_BARS]]
+    picture = pictures.figure(
+        lambda: pictures.plot_effects(ranked),
+        "Bars of coefficient times standard deviation: " + ", ".join(told),
+        "How much the prediction changes when a feature rises by one standard "
+        "deviation: blue up, orange (hatched) down.",
+    )
+    return section("features", title, [paragraph(start), _features(ranked), picture])
+
+
+def _features(ranked: Sequence[Feature]) -> str:
+    header = ["feature", "coefficient", "mean", "std. deviation"]
+    rows = [
+        [f.name, *map(number, (f.coefficient, f.centre, f.deviation))] for f in ranked
+    ]
+    if any(f.refit != f.coefficient for f in ranked):
+        header.insert(2, "without ridge")
+        for row, feature in zip(rows, ranked, strict=True):
+            row.insert(2, number(feature.refit))
+    if any(f.worth is not None for f in ranked):
+        header.append("worth in R²")
+        for row, feature in zip(rows, ranked, strict=True):
+            row.append(number(feature.worth))
+    columns = range(1, len(header))
+    return table(header, rows, numbers=columns, label="Chosen features")
+
+
+def quality(data: ReportData) -> str:
+    """How well the model explains the data, beside another one."""
+    if data.solution.x is None:
+        return ""
+    scores = [Score("this model", data.r2_in_sample, data.r2_out_of_sample)]
+    if data.baseline is not None:
+        scores.append(data.baseline)
+    shown = [
+        [s.name, number(s.in_sample, 3), number(s.out_of_sample, 3)] for s in scores
+    ]
+    header = ["R²", "in sample", "out of sample"]
+    parts = [table(header, shown, numbers=(1, 2), label="R²")]
+    predictions = data.predictions
+    if predictions is not None:
+        drawn = pictures.figure(
+            lambda: pictures.plot_predictions(predictions, data.target),
+            f"Observed against predicted values of {data.target}",
+            "Each dot is an observation; on the dashed line the prediction is right.",
+        )
+        parts.append(drawn)
+    return section("quality", "How well it predicts", parts)
+
+
+def about_data(data: ReportData) -> str:
+    """What the numbers were computed from."""
+    start = (
+        f"{plural(data.n_samples, 'row')} and {plural(data.n_features, 'feature')} "
+        f"from {name(data.source)}, to predict {name(data.target)}."
+    )
+    notes = "".join(f"<li>{text(note)}</li>" for note in data.notes)
+    listed = f"<ul>{notes}</ul>" if notes else ""
+    return section("data", "The data", [paragraph(start), listed])
+
+
+def reproduce(data: ReportData) -> str:
+    """How to get the same."""
+    made = paragraph(f"Made with {made_with(data.versions)}.", "small")
+    return section(
+        "reproduce",
+        "How to reproduce it",
+        [f"<pre>{text(data.command)}</pre>", made if data.versions else ""],
+    )

@@ -1,0 +1,124 @@
+"""How one column of a table becomes one or more columns of numbers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cardqp._typing import FloatArray
+from cardqp.exceptions import DataError
+from cardqp.tables.kinds import CATEGORY, DATE, KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What was learnt about a column.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    kind : str
+        ``number``, ``boolean``, ``date`` or ``category``.
+    origin : float
+        What is subtracted from numbers: the first date, in days since 1970, or 0.
+    fill : float
+        What may stand for missing numbers: their mean, the origin subtracted.
+    levels : tuple of str
+        The labels of a category.  The first, the most frequent one, is what the others
+        are compared with: it has no column of its own, and stands for missing labels.
+    """
+
+    name: str
+    kind: str
+    origin: float = 0.0
+    fill: float = 0.0
+    levels: tuple[str, ...] = ()
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]:
+        """Names of the columns of numbers."""
+        if self.kind != CATEGORY:
+            return (self.name,)
+        return tuple(f"{self.name}={level}" for level in self.levels[1:])
+
+    def dummies(self, labels: Any) -> tuple[FloatArray, int]:
+        """A column of zeros and ones for each level but the first.
+
+        Parameters
+        ----------
+        labels : (n_rows,) array of str or None
+            The cells.
+
+        Returns
+        -------
+        dummies : (n_rows, n_levels - 1) array
+        unknown : int
+            How many labels are none of the levels; they are taken for the first.
+        """
+        codes = {level: code for code, level in enumerate(self.levels)}
+        found = np.array([0 if a is None else codes.get(a, -1) for a in labels], int)
+        columns = found[:, None] == np.arange(1, len(self.levels))
+        return columns.astype(float), int((found < 0).sum())
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON can hold, without what is not used."""
+        entry: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        if self.kind == CATEGORY:
+            return entry | {"levels": list(self.levels)}
+        if self.kind == DATE:
+            entry["origin"] = self.origin
+        return entry | {"fill": self.fill}
+
+    @classmethod
+    def from_dict(cls, entry: Any) -> "Column":
+        """The column that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        DataError
+            When the entry is not such a column.
+        """
+        wrong = _complaint(entry)
+        if wrong:
+            raise DataError(f"`columns` must hold columns of a recipe: {wrong}.")
+        return cls(
+            entry["name"],
+            entry["kind"],
+            float(entry.get("origin", 0.0)),
+            float(entry.get("fill", 0.0)),
+            tuple(entry.get("levels", ())),
+        )
+
+
+def _complaint(entry: Any) -> str:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
+        return f"an entry without a name is {str(entry)[:40]!r}"
+    name, kind = entry["name"], entry.get("kind")
+    if kind not in KINDS:
+        return f"the kind of {name!r} is {kind!r}"
+    if kind == CATEGORY:
+        good = _are_texts(entry.get("levels"))
+        return (
+            "" if good else f"`levels` of {name!r} must be distinct texts, two or more"
+        )
+    for key in ("origin", "fill") if kind == DATE else ("fill",):
+        if not is_finite(entry.get(key)):
+            return f"`{key}` of {name!r} is {entry.get(key)!r}"
+    return ""
+
+
+def _are_texts(value: Any) -> bool:
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str)
+        and all(isinstance(text, str) for text in value)
+        and len(set(value)) == len(value) > 1
+    )
+
+
+def is_finite(value: Any) -> bool:
+    """Whether something from JSON is a finite number."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) < float("inf")

@@ -1,0 +1,227 @@
+"""Fitted models as JSON: the recipe of the table, coefficients, and what is proved."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cardqp import __version__, storage
+from cardqp._typing import FloatArray
+from cardqp.exceptions import DataError
+from cardqp.tables.column import is_finite
+from cardqp.tables.recipe import Encoded, Recipe
+
+FORMAT, VERSION = "cardqp model", 1
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was proved when the model was fitted, in short.
+
+    Attributes
+    ----------
+    status : str
+        ``OPTIMAL``, ``FEASIBLE``, ...
+    objective, lower_bound, gap : float or None
+        Of the quadratic program; None if infinite.
+    eta : float
+        The ridge is ``1 / eta``.
+    n_nonzero : int
+        How many features, or columns, were allowed.
+    n_rows : int
+        How many rows the model was fitted to.
+    """
+
+    status: str
+    objective: float | None
+    lower_bound: float | None
+    gap: float | None
+    eta: float
+    n_nonzero: int
+    n_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A sparse linear model of a table.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        How tables become numbers; only the columns that are used.
+    coefficients : dict
+        From the names of features to their coefficients; all others are zero.
+    intercept : float
+        What is added.
+    proof : Proof
+        What is proved about the choice.
+    cardqp : str
+        The version of the library that fitted it.
+    """
+
+    recipe: Recipe
+    coefficients: Mapping[str, float]
+    intercept: float
+    proof: Proof
+    cardqp: str = field(default=__version__)
+
+    @classmethod
+    def of(
+        cls, recipe: Recipe, coefficients: FloatArray, intercept: float, proof: Proof
+    ) -> "ModelFile":
+        """The model with one coefficient for each feature of a recipe.
+
+        Parameters
+        ----------
+        recipe : Recipe
+            What the model was fitted with.
+        coefficients : (n_features,) array
+            In the order of ``recipe.names``.
+        intercept : float
+            What is added.
+        proof : Proof
+            What is proved.
+        """
+        nonzeros = np.flatnonzero(coefficients)
+        used = {recipe.columns[j].name for j in recipe.groups[nonzeros]}
+        named = {recipe.names[j]: float(coefficients[j]) for j in nonzeros}
+        return cls(recipe.restrict(tuple(used)), named, float(intercept), proof)
+
+    def with_policy(self, missing: str) -> "ModelFile":
+        """The same model with another way to treat missing cells.
+
+        Parameters
+        ----------
+        missing : {"error", "drop", "mean"}
+            See :meth:`Recipe.learn`.
+        """
+        return replace(self, recipe=self.recipe.with_policy(missing))
+
+    @property
+    def target(self) -> str:
+        """The column that is predicted."""
+        return self.recipe.target
+
+    def predict(self, frame: Any) -> FloatArray:
+        """A prediction for each row; NaN where a cell that is needed is missing.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            A table with the columns that the model uses.
+
+        Raises
+        ------
+        DataError
+            When a column is not there, or its cells are not of its kind.
+        """
+        return self.evaluate(frame)[0]
+
+    def evaluate(self, frame: Any) -> tuple[FloatArray, Encoded]:
+        """Predictions, and the table as numbers with notes on what was done.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            A table with the columns that the model uses.
+        """
+        encoded = self.recipe.apply_features(frame)
+        weights = np.array([self.coefficients.get(name, 0.0) for name in encoded.names])
+        predictions = np.full(len(frame), np.nan)
+        predictions[encoded.rows] = encoded.X @ weights + self.intercept
+        return predictions, encoded
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model; an existing file is replaced once everything is written.
+
+        Parameters
+        ----------
+        path : path
+            Where to.
+        """
+        entry = {
+            "format": FORMAT,
+            "version": VERSION,
+            "cardqp": self.cardqp,
+            "target": self.target,
+            "intercept": self.intercept,
+            "coefficients": dict(self.coefficients),
+            "proof": asdict(self.proof),
+            "recipe": self.recipe.to_dict(),
+        }
+        text = json.dumps(entry, indent=2, ensure_ascii=False, allow_nan=False)
+        storage.write_text(path, text + "\n")
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "ModelFile":
+        """Read a model and check it.
+
+        Parameters
+        ----------
+        path : path
+            What :meth:`save` wrote.
+
+        Raises
+        ------
+        DataError
+            When it is not such a file, or was changed to something that cannot be.
+        """
+        try:
+            entry = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (FileNotFoundError, IsADirectoryError):
+            raise DataError(f"{path} must be a model: there is no such file.") from None
+        except (OSError, ValueError, RecursionError) as err:
+            raise DataError(f"{path} must be a model in JSON: {err}.") from err
+        try:
+            return _from_dict(entry)
+        except DataError as err:
+            raise DataError(f"{path} must be a model of cardqp: {err}") from err
+
+
+def _from_dict(entry: Any) -> ModelFile:
+    wrong = _complaint(entry)
+    if wrong:
+        raise DataError(f"{wrong}.")
+    recipe = Recipe.from_dict(entry["recipe"])
+    unknown = [name for name in entry["coefficients"] if name not in recipe.names]
+    if unknown:
+        raise DataError(f"the coefficient of {unknown[0]!r} has no column.")
+    proof = {name: entry["proof"].get(name) for name in Proof.__dataclass_fields__}
+    return ModelFile(
+        recipe,
+        {name: float(value) for name, value in entry["coefficients"].items()},
+        float(entry["intercept"]),
+        Proof(**proof),
+        str(entry["cardqp"]),
+    )
+
+
+def _complaint(entry: Any) -> str:
+    if not isinstance(entry, dict) or entry.get("format") != FORMAT:
+        return "it is another file"
+    if entry.get("version") != VERSION:
+        return f"its version is {entry.get('version')!r}, not {VERSION}"
+    for key in ("recipe", "coefficients", "proof"):
+        if not isinstance(entry.get(key), dict):
+            return f"`{key}` is missing"
+    numbers = {**entry["coefficients"], "intercept": entry.get("intercept")}
+    for name, value in numbers.items():
+        if not is_finite(value):
+            return f"`{name}` must be a finite number, it is {value!r}"
+    return _complaint_about_proof(entry["proof"])
+
+
+def _complaint_about_proof(proof: Mapping[str, Any]) -> str:
+    if not isinstance(proof.get("status"), str):
+        return "`status` is missing"
+    for name in ("eta", "n_nonzero", "n_rows"):
+        if not is_finite(proof.get(name)):
+            return f"`{name}` must be a number, it is {proof.get(name)!r}"
+    for name in ("objective", "lower_bound", "gap"):
+        if proof.get(name) is not None and not is_finite(proof[name]):
+            return f"`{name}` must be a number, it is {proof[name]!r}"
+    return ""

@@ -1,0 +1,91 @@
+"""Returns of assets from a table of prices."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cardqp._typing import FloatArray
+from cardqp.exceptions import DataError
+from cardqp.tables.cells import Cells, read_cells
+from cardqp.tables.kinds import DATE, NUMBER, kind_of
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Returns:
+    """Simple returns, one row per period and one column per asset."""
+
+    values: FloatArray
+    names: tuple[str, ...]
+
+
+def read_returns(frame: Any, *, are_returns: bool = False) -> Returns:
+    """The returns of all assets in a table.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One column per asset and one row per period, in order.  A first column that does
+        not hold numbers, such as dates, is not an asset.
+    are_returns : bool
+        Whether the table has returns already, not prices.
+
+    Raises
+    ------
+    DataError
+        When cells are missing or no numbers, prices are not positive, or dates do not
+        increase.
+    """
+    names = [str(name) for name in frame.columns]
+    first = names[0]
+    kind = kind_of(frame[first], first)
+    if kind == DATE:
+        _check_order(read_cells(frame, [first]), first)
+    if kind != NUMBER:
+        names = names[1:]
+    if not names:
+        raise DataError("the table must have a column of prices: it has none.")
+    cells = read_cells(frame, names, dict.fromkeys(names, NUMBER))
+    _check_complete(cells)
+    table = cells.numbers
+    if not are_returns:
+        _check_positive(cells)
+        table = table[1:] / table[:-1] - 1.0
+    if len(table) < 2:
+        raise DataError(
+            f"the table must have at least {2 if are_returns else 3} rows, one per "
+            f"period: it has {len(frame)}."
+        )
+    return Returns(table, cells.numeric)
+
+
+def _check_order(dates: Cells, name: str) -> None:
+    steps = np.diff(dates.numbers[:, 0])
+    wrong = np.flatnonzero(~(steps > 0))
+    if len(wrong):
+        row = int(wrong[0]) + 2
+        raise DataError(
+            f"the dates in `{name}` must increase: that of row {row} is missing or not "
+            "after the one before; sort the rows."
+        )
+
+
+def _check_complete(cells: Cells) -> None:
+    for name, number in cells.count_missing().items():
+        row = int(np.argmax(cells.missing(name))) + 1
+        raise DataError(
+            f"column `{name}` must not miss values: {number} of {cells.n_rows} are "
+            f"missing, the first in row {row}; fill it in, or remove the asset or the "
+            "row."
+        )
+
+
+def _check_positive(cells: Cells) -> None:
+    wrong = cells.numbers <= 0
+    if wrong.any():
+        row, j = (int(i) for i in np.argwhere(wrong)[0])
+        raise DataError(
+            f"column `{cells.numeric[j]}` must hold positive prices: row {row + 1} has "
+            f"{cells.numbers[row, j]:g}; correct it, or pass `--returns` if these are "
+            "returns."
+        )

@@ -1,0 +1,121 @@
+"""From a file, or standard input, to a table with one name for each column."""
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from cardqp.datasets.frames import BROKEN_PARQUET, read_parquet, require_pandas
+from cardqp.exceptions import DataError
+from cardqp.tables.text import Layout, check_names, parse_text
+
+MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", "#N/A")
+"""Cells that count as missing, besides empty ones."""
+
+_PARQUET, _GZIP, _ZIP = b"PAR1", b"\x1f\x8b", b"PK\x03\x04"
+
+
+def read_table(
+    path: str | PathLike[str],
+    *,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    missing: Sequence[str] = MISSING,
+    least_columns: int = 2,
+) -> Any:
+    """Read a table whose first line names the columns.
+
+    Parameters
+    ----------
+    path : path
+        Text in UTF-8 (``.csv``, ``.tsv``, ``.txt``, also ``.gz``) or ``.parquet``; what
+        it is, is seen from its contents.  ``"-"`` is standard input.
+    delimiter : str, optional
+        What separates the cells of text: one character, or ``"tab"``.  By default that
+        one of comma, semicolon, tab and ``|`` which fits the first lines best.
+    decimal : {".", ","}
+        What separates the decimals of text.
+    missing : sequence of str
+        Cells of text that count as missing, besides empty ones.
+    least_columns : int
+        Text with fewer columns is refused: its delimiter must be another.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Raises
+    ------
+    DataError
+        When the file is not there, or is not such a table.
+    ParameterError
+        When a setting is outside its range.
+    BackendNotFoundError
+        When pandas, or pyarrow for Parquet, is not installed.
+    """
+    require_pandas("A table")
+    label = "standard input" if str(path) == "-" else str(path)
+    data = _unpacked(_contents(path, label), label)
+    if not data or data.isspace():
+        raise DataError(f"{label} must be a table: it is empty.")
+    if data.startswith(_PARQUET) or label.lower().endswith(".parquet"):
+        return _from_parquet(data, label)
+    if data.startswith(_ZIP):
+        raise DataError(
+            f"{label} must be text or Parquet: it is a spreadsheet or an archive; save "
+            "it as CSV."
+        )
+    layout = Layout(delimiter, decimal, tuple(missing), least_columns)
+    return parse_text(data, label, layout)
+
+
+def _contents(path: str | PathLike[str], label: str) -> bytes:
+    if str(path) == "-":
+        return sys.stdin.buffer.read()
+    if Path(path).is_dir():
+        raise DataError(f"{label} must be a file: it is a folder.")
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"{label} must be a file: it does not exist.") from None
+    except (OSError, ValueError) as err:
+        raise DataError(f"{label} must be a file that can be read: {err}.") from err
+
+
+def _unpacked(data: bytes, label: str) -> bytes:
+    if not data.startswith(_GZIP):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as err:
+        raise DataError(
+            f"{label} must be a complete gzip file: {err}; get it again."
+        ) from err
+
+
+def _parquet_names(data: bytes) -> list[str]:
+    """Names of columns, which pandas does not read if one occurs twice.
+
+    None of a broken file: reading it all tells why.
+    """
+    try:
+        from pyarrow.parquet import read_schema
+
+        return [str(name) for name in read_schema(io.BytesIO(data)).names]
+    except (ImportError, *BROKEN_PARQUET):
+        return []
+
+
+def _from_parquet(data: bytes, label: str) -> Any:
+    check_names(_parquet_names(data), label)
+    frame = read_parquet(data, label)
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    frame.columns = check_names(list(map(str, frame.columns)), label)
+    if len(frame) == 0:
+        raise DataError(f"{label} must have rows: it has none.")
+    return frame

@@ -1,0 +1,295 @@
+"""How a table becomes numbers: learnt once, stored, and replayed on other tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cardqp._typing import FloatArray, IntArray
+from cardqp.exceptions import DataError
+from cardqp.tables import checks as check
+from cardqp.tables.cells import Cells, read_cells
+from cardqp.tables.column import Column
+from cardqp.tables.kinds import CATEGORY
+from cardqp.tables.learn import learn_columns
+from cardqp.tables.words import count
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Encoded:
+    """A table as numbers.
+
+    Attributes
+    ----------
+    X : (n_rows, n_features) array
+        The features.
+    y : (n_rows,) array or None
+        The target, if the table has it and it was asked for.
+    names : tuple of str
+        One name per feature; ``city=Paris`` for a level of a category.
+    groups : (n_features,) array of int
+        Which column of the recipe each feature is from: the features of one category
+        have the same number.
+    rows : (n_rows,) array of int
+        Which rows of the table these are; others had missing cells.
+    notes : tuple of str
+        What was done to this table.
+    """
+
+    X: FloatArray
+    y: FloatArray | None
+    names: tuple[str, ...]
+    groups: IntArray
+    rows: IntArray
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What is done to each column of a table.
+
+    Attributes
+    ----------
+    target : str
+        The column to predict.
+    target_kind : {"number", "boolean"}
+        What it holds.
+    columns : tuple of Column
+        The columns that are used.
+    missing : {"error", "drop", "mean"}
+        What to do about missing cells: complain, leave out their rows, or fill in the
+        mean of numbers and the most frequent label.
+    notes : tuple of str
+        Sentences on what was found and done.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> cities = ["Rome", "Paris", "Rome"]
+    >>> frame = pandas.DataFrame({"city": cities, "age": [1, 2, 4], "y": [0, 1, 2]})
+    >>> encoded = Recipe.learn(frame, "y").apply(frame)
+    >>> encoded.names
+    ('city=Paris', 'age')
+    >>> encoded.X.tolist()
+    [[0.0, 1.0], [1.0, 2.0], [0.0, 4.0]]
+    """
+
+    target: str
+    target_kind: str
+    columns: tuple[Column, ...]
+    missing: str = "error"
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def learn(
+        cls,
+        frame: Any,
+        target: str,
+        *,
+        drop: Sequence[str] = (),
+        only: Sequence[str] | None = None,
+        categorical: Sequence[str] = (),
+        missing: str = "error",
+        max_levels: int = 50,
+    ) -> "Recipe":
+        """Look at a table and decide what is done to each column.
+
+        Numbers stay as they are, true and false become 1 and 0, dates the days since
+        the first one, and texts categories: a column of zeros and ones for each level
+        but the most frequent.  Columns without any cell, and columns that do not vary,
+        are left out.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The table, for example from :func:`read_table`.
+        target : str
+            The column to predict.
+        drop : sequence of str
+            Columns to leave out.
+        only : sequence of str, optional
+            The columns to use as features; by default all.
+        categorical : sequence of str
+            Columns whose numbers are labels.
+        missing : {"error", "drop", "mean"}
+            What to do about missing cells; rows without a target are left out unless it
+            is ``"error"``.
+        max_levels : int
+            The most levels of a category.
+
+        Raises
+        ------
+        DataError
+            When the table cannot be made into numbers.
+        ParameterError
+            When a setting is outside its range.
+        """
+        check.policy(missing)
+        names = check.feature_names(frame, target, drop, only, categorical)
+        kind, has_target = check.target_column(frame, target, missing)
+        used = frame if has_target.all() else frame[has_target]
+        cells = read_cells(used, names, dict.fromkeys(categorical, CATEGORY))
+        columns, notes = learn_columns(cells, missing=missing, max_levels=max_levels)
+        return cls(target, kind, columns, missing, notes)._with_distinct_names()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return tuple(name for column in self.columns for name in column.encoded_names)
+
+    @property
+    def groups(self) -> IntArray:
+        """Which column each feature is from."""
+        widths = [len(column.encoded_names) for column in self.columns]
+        return np.repeat(np.arange(len(widths)), widths)
+
+    def apply(self, frame: Any) -> Encoded:
+        """Features and target of a table that has both.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The table; columns that the recipe does not know are ignored.
+
+        Raises
+        ------
+        DataError
+            When a column is not there, or its cells are not of its kind.
+        """
+        check.has_columns(frame, [self.target])
+        y = read_cells(frame, [self.target], {self.target: self.target_kind})
+        if self.missing == "error":
+            check.complete(y)
+        encoded = self._encode(frame, y.numbers[:, 0])
+        gone = len(frame) - len(encoded.rows)
+        if not gone:
+            return encoded
+        note = f"left out {count(gone, 'row')} with missing cells"
+        return replace(encoded, notes=(note, *encoded.notes))
+
+    def apply_features(self, frame: Any) -> Encoded:
+        """Features of a table, whether it has the target or not.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The table; columns that the recipe does not know are ignored.
+
+        Raises
+        ------
+        DataError
+            When a column is not there, or its cells are not of its kind.
+        """
+        return self._encode(frame, None)
+
+    def with_policy(self, missing: str) -> "Recipe":
+        """The same recipe with another way to treat missing cells.
+
+        Parameters
+        ----------
+        missing : {"error", "drop", "mean"}
+            See :meth:`learn`.
+        """
+        check.policy(missing)
+        return replace(self, missing=missing)
+
+    def restrict(self, names: Sequence[str]) -> "Recipe":
+        """The same recipe for some columns of the table.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of columns of the table, not of features.
+        """
+        kept = tuple(column for column in self.columns if column.name in set(names))
+        return replace(self, columns=kept)
+
+    def _encode(self, frame: Any, y: FloatArray | None) -> Encoded:
+        check.has_columns(frame, [column.name for column in self.columns])
+        kinds = {column.name: column.kind for column in self.columns}
+        cells = read_cells(frame, tuple(kinds), kinds)
+        rows = self._kept_rows(cells, y)
+        X, unknown = self._matrix(
+            cells if len(rows) == len(frame) else cells.take(rows)
+        )
+        notes = [
+            f"{count(number, 'cell')} of `{name}` had a label that was not seen before"
+            "; taken for the most frequent one"
+            for name, number in unknown.items()
+        ]
+        target = None if y is None else y[rows]
+        return Encoded(X, target, self.names, self.groups, rows, tuple(notes))
+
+    def _kept_rows(self, cells: Cells, y: FloatArray | None) -> IntArray:
+        kept = np.ones(cells.n_rows, dtype=bool) if y is None else ~np.isnan(y)
+        if self.missing == "error":
+            check.complete(cells)
+        elif self.missing == "drop":
+            kept &= ~cells.incomplete()
+        if not kept.any():
+            raise DataError("the table must have complete rows: it has none.")
+        return np.flatnonzero(kept)
+
+    def _matrix(self, cells: Cells) -> tuple[FloatArray, dict[str, int]]:
+        X = np.empty((cells.n_rows, len(self.names)))
+        groups, unknown = self.groups, {}
+        is_numeric = np.array([c.name not in cells.labels for c in self.columns], bool)
+        X[:, is_numeric[groups]] = self._filled(cells)
+        for j in np.flatnonzero(~is_numeric):
+            column = self.columns[j]
+            X[:, groups == j], strange = column.dummies(cells.labels[column.name])
+            if strange:
+                unknown[column.name] = strange
+        return X, unknown
+
+    def _filled(self, cells: Cells) -> FloatArray:
+        """Numbers with their origins subtracted and the missing filled in."""
+        known = {column.name: column for column in self.columns}
+        used = [known[name] for name in cells.numeric]
+        numbers = cells.numbers - np.array([column.origin for column in used])
+        if self.missing == "mean":
+            row, j = np.nonzero(np.isnan(numbers))
+            numbers[row, j] = np.array([column.fill for column in used])[j]
+        return np.asarray(numbers)
+
+    def _with_distinct_names(self) -> "Recipe":
+        names = self.names
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise DataError(
+                f"features must have distinct names: {twice!r} is a column and a level "
+                "of another; rename the column."
+            )
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON can hold it."""
+        return {
+            "target": self.target,
+            "target_kind": self.target_kind,
+            "missing": self.missing,
+            "columns": [column.to_dict() for column in self.columns],
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, entry: Any) -> "Recipe":
+        """The recipe that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        DataError
+            When the entry is not such a recipe.
+        """
+        wrong = check.recipe_complaint(entry)
+        if wrong:
+            raise DataError(f"`recipe` must be a recipe of a table: {wrong}.")
+        columns = tuple(Column.from_dict(column) for column in entry["columns"])
+        return cls(
+            entry["target"],
+            entry["target_kind"],
+            columns,
+            entry["missing"],
+            tuple(str(note) for note in entry.get("notes", ())),
+        )._with_distinct_names()

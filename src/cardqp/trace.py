@@ -1,0 +1,128 @@
+"""A record of how the best point and the proved bound approached each other."""
+
+from dataclasses import astuple, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from cardqp import _validation as check
+from cardqp._iterate import Callback, Progress
+from cardqp.exceptions import ParameterError
+from cardqp.solution import Solution
+
+FINENESS = 1e-3
+"""A better bound is recorded if it closes this share of what was left of the gap."""
+
+
+@dataclass(frozen=True, slots=True)
+class TracePoint:
+    """The best point and the best bound at some time; unknown numbers are infinite.
+
+    Attributes
+    ----------
+    seconds : float
+        Time since the start of the run.
+    stage : str
+        What was being done.
+    n_iter : int
+        Iterations of that stage, or branches processed.
+    objective, lower_bound : float
+        The best so far, both of the problem as given.
+    """
+
+    seconds: float
+    stage: str
+    n_iter: int
+    objective: float
+    lower_bound: float
+
+
+@dataclass(slots=True)
+class Trace:
+    """A callback that remembers progress, for one run at a time.
+
+    A bound of a part of the problem is no bound of the problem: it is left out.  When
+    the trace sees another run begin, it begins anew.
+
+    Parameters
+    ----------
+    then : callable, optional
+        Another callback that sees the same; what it returns is returned.
+
+    Examples
+    --------
+    >>> import cardqp
+    >>> problem = cardqp.SparseQP(np.eye(3), [-4, -2, -1], eta=1.0, sparsity=1)
+    >>> trace = Trace()
+    >>> trace.close(cardqp.solve(problem, callback=trace))
+    >>> trace.points[-1].objective
+    -2.0
+    """
+
+    then: Callback | None = None
+    seen: list[TracePoint] = field(default_factory=list, init=False, repr=False)
+    end: TracePoint | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.then is not None and not callable(self.then):
+            raise ParameterError(f"`then` must be a function: it is {self.then!r}.")
+
+    @property
+    def points(self) -> tuple[TracePoint, ...]:
+        """All points in order; the last one is the solution once it is known."""
+        return (*self.seen, *(() if self.end is None else (self.end,)))
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __call__(self, progress: Progress) -> bool | None:
+        """Remember the progress, if there is any."""
+        if self.end or (self.seen and progress.seconds < self.seen[-1].seconds):
+            self.seen, self.end = [], None
+        last = self.seen[-1] if self.seen else None
+        point = _best_of(last, progress)
+        if last is None or _differs(point, last):
+            self.seen.append(point)
+        return None if self.then is None else self.then(progress)
+
+    def close(self, solution: Solution) -> None:
+        """Add the solution's own numbers as the last point."""
+        check.instance("solution", solution, Solution)
+        latest = self.seen[-1].seconds if self.seen else 0.0
+        self.end = TracePoint(
+            max(solution.seconds, latest),
+            "solution",
+            solution.n_nodes,
+            solution.objective,
+            solution.lower_bound,
+        )
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """One list per column, ready for a DataFrame."""
+        names = [each.name for each in fields(TracePoint)]
+        rows = [astuple(point) for point in self.points]
+        return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+
+def _best_of(last: TracePoint | None, progress: Progress) -> TracePoint:
+    """What is known now: stages do not forget what others have found."""
+    objective = progress.objective
+    bound = -np.inf if progress.is_partial else progress.lower_bound
+    if last is not None:
+        objective = min(objective, last.objective)
+        bound = max(bound, last.lower_bound)
+    return TracePoint(
+        progress.seconds, progress.stage, progress.n_iter, objective, bound
+    )
+
+
+def _differs(point: TracePoint, last: TracePoint) -> bool:
+    """Whether a picture with the point differs from one without."""
+    if point.stage != last.stage or point.objective != last.objective:
+        return True
+    left = last.objective - last.lower_bound
+    if not np.isfinite(left):
+        left = abs(last.lower_bound)
+    if not np.isfinite(left):
+        return point.lower_bound > last.lower_bound
+    return point.lower_bound - last.lower_bound > FINENESS * left

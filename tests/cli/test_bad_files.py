@@ -1,0 +1,206 @@
+"""Files that people have: one clear line each, or a note, never a traceback."""
+
+import io
+import json
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas
+import pytest
+
+from cardqp.cli.main import main
+
+ROWS = [(1, 5, 2), (2, 3, 4), (3, 9, 5), (4, 1, 9), (5, 2, 11)]
+LINES = "".join(f"{a},{b},{y}\n" for a, b, y in ROWS)
+PLAIN = "a,b,y\n" + LINES
+PARQUET = pandas.DataFrame(ROWS, columns=["a", "b", "y"]).to_parquet()
+
+
+def fit(path, *arguments):
+    return main(["fit", str(path), "--target", "y", "-s", "1", *map(str, arguments)])
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(content, name="t.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+BAD = {
+    "empty": ("", "must be a table: it is empty"),
+    "one column": ("y\n1\n2\n", "must have two columns or more"),
+    "header only": ("a,b,y\n", "must have rows below the header"),
+    "text in numbers": (PLAIN + "6,x,7\n", "`b` must hold numbers: row 6 has 'x'"),
+    "text in the target": (PLAIN + "6,1,x\n", "`y` must hold numbers: row 6 has 'x'"),
+    "names twice": ("a,a,y\n" + LINES, "'a' is the name of columns 1 and 2"),
+    "no name": ("a,,y\n" + LINES, "column 2 of 3 has no name"),
+    "no target": (
+        "a,b,c\n" + LINES,
+        "`--target` must name columns: 'y' is none of `a`",
+    ),
+    "not UTF-8": (
+        PLAIN.encode() + b"6,\xe9,7\n",
+        "must be UTF-8 text: byte 39 (line 7)",
+    ),
+    "UTF-16": (PLAIN.encode("utf-16"), "it is UTF-16"),
+    "ragged": (PLAIN + "6,7\n", "line 7 has 2"),
+    "binary": (bytes(range(256)) * 20, "must be UTF-8 text: byte 128"),
+    "zeros": (b"\0" * 100, "must be text: line 1 has a zero byte"),
+    "truncated Parquet": (PARQUET[:-30], "is not a readable parquet file"),
+    "spreadsheet": (b"PK\x03\x04" + b"\0" * 50, "a spreadsheet or an archive"),
+    "missing cells": (PLAIN + "6,,7\n", "`b` must not miss values: 1 of 6"),
+    "missing target": (PLAIN + "6,7,\n", "`y` must not miss values: 1 of 6"),
+    "infinite": (
+        PLAIN + "6,inf,7\n",
+        "`b` must hold numbers below 1e+100: row 6 has inf",
+    ),
+    "overflow": (PLAIN + "6,1e999,7\n", "`b` must hold numbers"),
+    "enormous": (PLAIN + "6,1e200,7\n", "row 6 has 1e+200"),
+    "constant target": ("a,y\n1,3\n2,3\n", "target `y` must vary"),
+    "constant features": ("a,y\n1,3\n1,4\n", "must have features that vary"),
+    "identifiers": (
+        "id,y\n" + "".join(f"id{i},{i}\n" for i in range(60)),
+        "`id` must have at most 50 different labels",
+    ),
+    "one row": ("a,y\n1,2\n", "target `y` must vary"),
+    "unclosed quotation": ('a,b,y\n1,2,3\n4,"5,6\n', "t.csv must"),
+    "numbers on top": ("1.5,2\n3,4\n", "must start with a line that names the columns"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD.values(), ids=BAD)
+def test_one_clear_line(written, capsys, content, message):
+    assert fit(written(content)) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("cardqp: ")
+    assert captured.err.count("\n") == 1
+    assert message in captured.err
+
+
+GOOD = {
+    "plain": PLAIN,
+    "windows": PLAIN.replace("\n", "\r\n"),
+    "bom": "\ufeff" + PLAIN,
+    "semicolons": PLAIN.replace(",", ";"),
+    "tabs": PLAIN.replace(",", "\t"),
+    "quoted": PLAIN.replace("a,", '"a",').replace("1,5", '"1",5'),
+    "huge integers": PLAIN.replace("\n1,5,", "\n1,99999999999999999999999,"),
+    "Parquet": PARQUET,
+}
+
+
+@pytest.mark.parametrize("content", GOOD.values(), ids=GOOD)
+def test_dresses_of_a_table(written, capsys, content):
+    assert fit(written(content), "--json") == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["columns"] == ["a"]
+    assert captured.err == ""
+
+
+NAMES = ["größe cm", "<script>alert(1)</script>", "a,b", "two\nlines", "日本", "x;y"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_strange_names(written, tmp_path, capsys, name):
+    quoted = f'"{name}"'
+    path, model = written(PLAIN.replace("a,", f"{quoted},", 1)), tmp_path / "m.json"
+    assert fit(path, "--json", "--model", model) == 0
+    assert json.loads(capsys.readouterr().out)["columns"] == [name]
+    assert main(["predict", str(model), str(path)]) == 0
+
+
+def test_columns_that_say_nothing_are_noted(written, capsys):
+    frame = pandas.read_csv(io.StringIO(PLAIN)).assign(one=1, none=np.nan)
+    assert fit(written(frame.to_csv(index=False)), "--json") == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["columns"] == ["a"]
+    assert captured.err.splitlines() == [
+        "cardqp: note: left out 1 column without any value: `none`",
+        "cardqp: note: left out 1 column without variation: `one`",
+    ]
+
+
+def test_the_wrong_delimiter(written, capsys):
+    assert fit(written(PLAIN.replace(",", ";")), "--delimiter", ",") == 2
+    assert "try `--delimiter ';'`" in capsys.readouterr().err
+
+
+def test_decimal_commas(written, capsys):
+    text = "a;b;y\n" + "".join(f"{a},5;{b},25;{y},0\n" for a, b, y in ROWS)
+    assert fit(written(text)) == 2
+    assert "pass `--decimal ,`" in capsys.readouterr().err
+    assert fit(written(text), "--decimal", ",") == 0
+
+
+def test_other_missing_values(written, capsys):
+    path = written(PLAIN + "6,-,13\n")
+    assert fit(path) == 2
+    assert "pass `--missing-values '-'`" in capsys.readouterr().err
+    assert fit(path, "--missing-values=-", "--missing", "mean", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["n_rows"] == 6
+    assert fit(path, "--missing-values=-", "--missing", "drop", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["n_rows"] == 5
+
+
+def test_folders_and_missing_files(tmp_path, capsys):
+    for path, message in ((tmp_path, "it is a folder"), (tmp_path / "x", "not exist")):
+        assert fit(path) == 2
+        captured = capsys.readouterr()
+        assert captured.err.count("\n") == 1
+        assert message in captured.err
+
+
+@pytest.mark.parametrize("data", [PLAIN.encode(), PARQUET], ids=["text", "Parquet"])
+def test_standard_input(monkeypatch, capsys, data):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert fit("-", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["columns"] == ["a"]
+
+
+def test_empty_standard_input(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    assert fit("-") == 2
+    message = "cardqp: standard input must be a table: it is empty.\n"
+    assert capsys.readouterr().err == message
+
+
+def test_many_columns(written, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 10_000)).round(3)
+    header = ",".join([*(f"c{j}" for j in range(10_000)), "y"])
+    y = X[:, 77] * 3
+    rows = "\n".join(",".join(map(str, [*row, b])) for row, b in zip(X, y, strict=True))
+    begin = time.perf_counter()
+    assert fit(written(f"{header}\n{rows}\n"), "--json") == 0
+    assert time.perf_counter() - begin < 20
+    assert json.loads(capsys.readouterr().out)["columns"] == ["c77"]
+
+
+def test_not_enough_memory_is_one_line(written, capsys, monkeypatch):
+    def fail(*_, **__):
+        raise MemoryError("Unable to allocate 8 TiB")
+
+    monkeypatch.setattr("cardqp.cli.text_table.read_table", fail)
+    assert fit(written(PLAIN)) == 2
+    assert capsys.readouterr().err.startswith("cardqp: not enough memory: Unable")
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "select", "portfolio", "bench"])
+def test_help_is_quick_and_light(command):
+    code = (
+        "import sys; from cardqp.cli.main import main\n"
+        f"try: main([{command!r}, '--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = ('numpy', 'pandas', 'sklearn', 'numba', 'scipy')\n"
+        "print([m for m in heavy if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr == "[]\n"
+    assert "--json" in done.stdout
