@@ -64,8 +64,20 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
     Estimators derive from it; they bring the settings and ``fit``.
     """
 
-    def _sample(self, X: ArrayLike, y: ArrayLike, sample_weight: Any) -> Sample:
-        """Check the data and read the settings that depend on it."""
+    def _sample(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: Any,
+        *,
+        is_first: bool = True,
+        least: int = 2,
+    ) -> Sample:
+        """Check the data and read the settings that depend on it.
+
+        Rows that are not the first must have the columns of those before; ``least`` of
+        them are needed.
+        """
         X, y = validate_data(
             self,
             X,
@@ -73,7 +85,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             accept_sparse=("csr", "csc"),
             dtype=np.float64,
             y_numeric=True,
-            ensure_min_samples=2,
+            ensure_min_samples=least,
+            reset=is_first,
         )
         y = np.asarray(y, dtype=np.float64)
         weights = None
@@ -102,7 +115,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
 
     def _keep(
         self,
-        sample: Sample,
+        design: Design,
+        spread: float,
         scaled: ScaledProblem,
         solution: Solution,
         eta: float,
@@ -110,7 +124,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
     ) -> None:
         """Store a solution as the model, and say so if something is not proved.
 
-        ``worst`` is the largest gap among other models that were compared with it.
+        ``spread`` is the variance of the target, ``worst`` the largest gap among other
+        models that were compared with it.
         """
         if solution.x is None:
             raise NotSolvedError(
@@ -118,7 +133,6 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             )
         chosen, coef = scaled.chosen(solution.x), scaled.coefficients(solution.x)
         if self.refit:
-            design = sample.design
             coef = least_squares(scaled.rows, chosen, design.lower, design.upper)
         self.coef_ = coef
         self.intercept_ = scaled.intercept(coef)
@@ -131,12 +145,12 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         self.eta_ = eta
         self.solution_ = solution
         self._summary = summarise(
-            sample.design,
+            design,
             scaled.rows,
             scaled.coefficients(solution.x),
             chosen,
             self._names(),
-            sample.spread,
+            spread,
         )
         gap = max(worst, solution.gap)
         if gap > self.gap:
