@@ -11,6 +11,7 @@ import scipy.sparse
 from cardqp import ParameterError, ProblemError, SparseQP, solve
 from cardqp.gram import GramAccumulator, unit_scale
 from cardqp.gram import sums as sums_module
+from cardqp.gram.checks import sums_to_arrays
 
 # Sums of a few dozen terms of size one, taken in another order.
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
@@ -47,9 +48,13 @@ def assert_same(found, expected):
     np.testing.assert_allclose(found.gram, expected.gram, **CLOSE)
 
 
+def arrays(rows):
+    return sums_to_arrays(rows.sums, rows.names)
+
+
 def state(rows):
     """Everything that is kept, bit by bit."""
-    return {k: np.asarray(v).tobytes() for k, v in rows._arrays().items()}
+    return {k: np.asarray(v).tobytes() for k, v in arrays(rows).items()}
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -236,8 +241,8 @@ def test_save_and_load(tmp_path, names):
 )
 def test_sums_from_files_are_checked(tmp_path, change, message):
     X, y, _ = data()
-    arrays = GramAccumulator(shift=np.zeros(5)).update(X, y)._arrays() | change
-    kept = {key: value for key, value in arrays.items() if value is not None}
+    whole = arrays(GramAccumulator(shift=np.zeros(5)).update(X, y)) | change
+    kept = {key: value for key, value in whole.items() if value is not None}
     np.savez(tmp_path / "rows.npz", **kept)
     with pytest.raises((ProblemError, ParameterError), match=message):
         GramAccumulator.load(tmp_path / "rows.npz")

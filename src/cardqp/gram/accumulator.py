@@ -10,13 +10,11 @@ from cardqp import _validation as check
 from cardqp import storage
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
-from cardqp.gram.checks import checked_rows, checked_sums, names_of
+from cardqp.gram.checks import checked_rows, names_of, sums_from_arrays, sums_to_arrays
 from cardqp.gram.moments import GramMoments
 from cardqp.gram.problem import regression_problem, unit_scale
 from cardqp.gram.sums import ShiftedSums, UnusableEntryError, shift_of, sums_of
 from cardqp.problem import SparseQP
-
-_STORED = ("shift", "weight", "n_samples", "first", "second", "n_dropped")
 
 
 class GramAccumulator:
@@ -58,10 +56,18 @@ class GramAccumulator:
             self._names = check.names(names, n, "feature")
 
     @classmethod
-    def _of(
+    def from_sums(
         cls, sums: ShiftedSums, names: tuple[str, ...] | None = None
     ) -> "GramAccumulator":
-        """One that goes on from some sums."""
+        """An accumulator that goes on from some sums.
+
+        Parameters
+        ----------
+        sums : ShiftedSums
+            The sums.
+        names : tuple of str, optional
+            Names of the features.
+        """
         made = cls()
         made._sums, made._names = sums, names
         return made
@@ -141,6 +147,11 @@ class GramAccumulator:
         self._names = names
         return self
 
+    @property
+    def sums(self) -> ShiftedSums | None:
+        """The sums so far, which later rows do not change."""
+        return self._sums
+
     def empty_like(self) -> "GramAccumulator":
         """An accumulator without rows about the same point, to be merged later."""
         if self._sums is None:
@@ -148,7 +159,7 @@ class GramAccumulator:
                 "`shift` must be known: it is not before the first rows; call "
                 "`update` first, or give it."
             )
-        return self._of(ShiftedSums.zero(self._sums.shift), self._names)
+        return self.from_sums(ShiftedSums.zero(self._sums.shift), self._names)
 
     def moments(self, centred: bool = True) -> GramMoments:
         """Moments of all rows so far.
@@ -195,12 +206,14 @@ class GramAccumulator:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the sums to a ``.npz`` archive."""
-        storage.write_arrays(path, self._arrays())
+        if self._sums is None:
+            raise ProblemError("Sums to save need rows: there are none; call `update`.")
+        storage.write_arrays(path, sums_to_arrays(self._sums, self._names))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "GramAccumulator":
         """Read sums from a ``.npz`` archive and check them like new data."""
-        return cls._from_arrays(storage.read_arrays(path), path)
+        return cls.from_sums(*sums_from_arrays(storage.read_arrays(path), path))
 
     @classmethod
     def from_files(
@@ -236,7 +249,7 @@ class GramAccumulator:
             What to do with rows where something is missing; ``n_dropped`` counts them.
         progress : callable, optional
             Called now and then with the number of rows done and of all rows; None if
-            that is not known, as for ``.csv``.
+            that is not known, as for ``.csv``.  With a ``client``, once at the end.
         checkpoint : path, optional
             A file where sums are kept now and then: a run that was killed goes on from
             there, and ends with the same sums to the last bit.
@@ -245,9 +258,9 @@ class GramAccumulator:
             on storage that all of them see.
         """
         from cardqp.gram.files import accumulate
-        from cardqp.gram.readers import Selection
+        from cardqp.gram.source import Selection
 
-        selection = Selection.of(target, columns, weight, missing)
+        selection = Selection(target, columns, weight, missing)
         if client is not None:
             from cardqp.gram.cluster import accumulate_files
 
@@ -285,25 +298,6 @@ class GramAccumulator:
         from cardqp.gram.cluster import accumulate_chunks
 
         return accumulate_chunks(X, y, weights, target, client)
-
-    def _arrays(self) -> dict[str, Any]:
-        if self._sums is None:
-            raise ProblemError("Sums to save need rows: there are none; call `update`.")
-        arrays = {name: getattr(self._sums, name) for name in _STORED}
-        return arrays | {"names": self._names}
-
-    @classmethod
-    def _from_arrays(
-        cls, data: dict[str, Any], path: str | PathLike[str]
-    ) -> "GramAccumulator":
-        if wrong := set(_STORED) - set(data) or set(data) - {*_STORED, "names"}:
-            raise ProblemError(
-                f"`path` must hold sums of rows: {path} does not, see "
-                f"{sorted(wrong)[0]!r}."
-            )
-        sums = checked_sums(data)
-        names = check.names(data.get("names"), len(sums.shift) - 1, "feature")
-        return cls._of(sums, names)
 
     def _check_width(self, n: int) -> None:
         """Refuse rows that do not fit those before."""

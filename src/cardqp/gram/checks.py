@@ -1,5 +1,6 @@
 """The rules for rows and sums."""
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
 from cardqp.gram.sums import ShiftedSums
+
+_STORED = ("shift", "weight", "n_samples", "first", "second", "n_dropped")
 
 
 def names_of(X: Any) -> tuple[str, ...] | None:
@@ -52,8 +55,24 @@ def _numbers(name: str, value: ArrayLike, ndim: int) -> Any:
     return check.numeric_array(name, value, ndim)
 
 
-def checked_sums(data: dict[str, Any]) -> ShiftedSums:
-    """Sums from a file, as far as they can be checked without the rows."""
+def sums_to_arrays(sums: ShiftedSums, names: tuple[str, ...] | None) -> dict[str, Any]:
+    """What is stored of sums."""
+    return {name: getattr(sums, name) for name in _STORED} | {"names": names}
+
+
+def sums_from_arrays(
+    data: dict[str, Any], path: str | PathLike[str]
+) -> tuple[ShiftedSums, tuple[str, ...] | None]:
+    """Sums from a file, checked as far as that goes without the rows."""
+    if wrong := set(_STORED) - set(data) or set(data) - {*_STORED, "names"}:
+        raise ProblemError(
+            f"`path` must hold sums of rows: {path} does not, see {sorted(wrong)[0]!r}."
+        )
+    sums = _checked_sums(data)
+    return sums, check.names(data.get("names"), len(sums.shift) - 1, "feature")
+
+
+def _checked_sums(data: dict[str, Any]) -> ShiftedSums:
     shift = check.real_array("shift", data["shift"], 1)
     size = len(shift)
     weight = check.scalar("weight", data["weight"])
