@@ -71,6 +71,14 @@ def test_defaults(tmp_path):
     assert_same(last.moments(), same.moments())
 
 
+def test_labels_of_rows_are_no_feature(tmp_path):
+    frame = table().sample(frac=1.0, random_state=0)
+    path = write(frame, tmp_path / "rows[1].parquet")
+    assert "__index_level_0__" in pq.read_schema(path).names
+    found = GramAccumulator.from_files(str(path), target="y")
+    assert found.names == ("a", "b", "c", "w")
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_columns_of_all_kinds_of_numbers(tmp_path, suffix):
     frame = table()
@@ -205,6 +213,7 @@ def test_bad_columns(tmp_path, change, message, suffix):
         ({"target": "y", "columns": ["y"]}, "`columns` must name at least one .* y"),
         ({"target": "y", "columns": []}, "`columns` must name at least one .* none"),
         ({"target": "y", "columns": "ab"}, "`columns` must be a list of columns"),
+        ({"target": "y", "checkpoint": "no/a"}, "`checkpoint` must be in a folder"),
         ({"target": "y", "missing": "no"}, "`missing` must be one of error, drop"),
     ],
 )

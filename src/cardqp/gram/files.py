@@ -102,6 +102,10 @@ class Checkpoint:
     @classmethod
     def of(cls, source: Source, path: str | PathLike[str]) -> "Checkpoint":
         """The checkpoint of a source."""
+        if not Path(path).parent.is_dir():
+            raise ParameterError(
+                f"`checkpoint` must be in a folder that exists: it is {str(path)!r}."
+            )
         return cls(Path(path), json.dumps(source.plan()), source.names)
 
     def read(self) -> Cursor | None:

@@ -23,6 +23,9 @@ _CSV_BYTES = 2**22
 _PARQUET_BUFFER = 2**16
 """Bytes that are read at a time: without, whole row groups would be held."""
 
+_INDEX = "__index_level_"
+"""How pandas calls the labels of rows, which are no columns of its tables."""
+
 
 class Reader(Protocol):
     """A file whose rows can be read from certain positions on."""
@@ -100,7 +103,8 @@ class ParquetFile:
         with _pyarrow("parquet").ParquetFile(path, pre_buffer=False) as file:
             about = file.metadata
             sizes = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
-            return cls(path, tuple(file.schema_arrow.names), tuple(sizes))
+            names = [n for n in file.schema_arrow.names if not n.startswith(_INDEX)]
+            return cls(path, tuple(names), tuple(sizes))
 
     @property
     def n_rows(self) -> int:

@@ -253,7 +253,7 @@ def find_files(paths: Paths) -> list[Path]:
     if isinstance(paths, str):
         # Patterns of pathlib cannot be absolute.
         names = sorted(glob.glob(paths, recursive=True))  # noqa: PTH207
-        found = [Path(name) for name in names]
+        found = [Path(name) for name in ([paths] if Path(paths).is_file() else names)]
     elif isinstance(paths, os.PathLike):
         found = [Path(paths)]
     else:
