@@ -152,6 +152,14 @@ def test_a_column_that_varies_late_and_little_is_not_constant():
     assert rows.moments().variance[0] == pytest.approx(1e-22, rel=1e-3)
 
 
+def test_a_column_that_varies_far_from_the_shift_is_not_constant():
+    X, y, _ = data()
+    found = GramAccumulator(shift=np.full(5, 1e4)).update(X, y).moments()
+    # The square of the distance, 1e8, is rounded.
+    np.testing.assert_allclose(found.variance, X.var(axis=0), rtol=0, atol=1e-6)
+    assert (found.variance > 0).all()
+
+
 def test_siblings_add_up_to_the_last_bit():
     X, y, w = data()
     first = GramAccumulator().update(X[:20], y[:20], w[:20])
