@@ -1,6 +1,7 @@
 """Settings of SparseRidge, what it reports, and what it refuses."""
 
 import itertools
+import pickle
 import re
 
 import numpy as np
@@ -288,6 +289,13 @@ class TestRowsBitByBit:
         np.testing.assert_allclose(
             model.coef_, SparseRidge(3).fit(X, y).coef_, rtol=1e-9
         )
+
+    def test_a_model_from_a_file_goes_on(self):
+        X, y = regression()
+        model = SparseRidge(3).partial_fit(X[:50], y[:50])
+        again = pickle.loads(pickle.dumps(model)).partial_fit(X[50:], y[50:])
+        model.partial_fit(X[50:], y[50:])
+        np.testing.assert_array_equal(again.coef_, model.coef_)
 
     def test_names_must_stay(self):
         X, y = regression()

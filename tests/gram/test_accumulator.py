@@ -290,11 +290,19 @@ X_, Y_, W_ = data()
 def test_bad_rows_are_refused_and_nothing_is_added(rows, message, sparse):
     if sparse and type(rows[0]) is np.ndarray and rows[0].dtype == float:
         rows = (scipy.sparse.csr_array(rows[0]), *rows[1:])
+        message = message.replace("`X` must be", r"`X\[2\]` must be")
+        message = message.replace(r"X\[2, 1\]", r"X\[2\]\[1\]")
     found = GramAccumulator(shift=np.zeros(5), names=list("abcd")).update(X_, Y_)
     before = state(found)
     with pytest.raises(ProblemError, match=message):
         found.update(*rows)
     assert state(found) == before
+
+
+def test_a_bad_target_of_rows_of_zeros():
+    X, y, _ = with_entry(np.nan, "y")
+    with pytest.raises(ProblemError, match=r"`y` must be finite: y\[2\] is nan"):
+        GramAccumulator().update(scipy.sparse.csr_array(0 * X), y)
 
 
 def test_bad_first_rows_are_refused():

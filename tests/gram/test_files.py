@@ -326,6 +326,7 @@ def run(script, *arguments):
     )
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_killed_run_ends_with_the_same_bits(tmp_path):
     path = write(table(5000), tmp_path / "rows.parquet", group=500)
     kept = tmp_path / "kept.npz"
@@ -356,6 +357,7 @@ def test_a_killed_run_ends_with_the_same_bits(tmp_path):
     assert state(again) == state(GramAccumulator.from_files(path, target="y"))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 @pytest.mark.parametrize("suffix", [".parquet", ".npy"])
 def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
     path = tmp_path / f"rows{suffix}"

@@ -10,7 +10,13 @@ from cardqp import _validation as check
 from cardqp import storage
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
-from cardqp.gram.checks import checked_rows, names_of, sums_from_arrays, sums_to_arrays
+from cardqp.gram.checks import (
+    checked_rows,
+    names_of,
+    refuse_entries,
+    sums_from_arrays,
+    sums_to_arrays,
+)
 from cardqp.gram.moments import GramMoments
 from cardqp.gram.problem import regression_problem, unit_scale
 from cardqp.gram.sums import ShiftedSums, UnusableEntryError, shift_of, sums_of
@@ -126,8 +132,7 @@ class GramAccumulator:
                 shift = shift_of(features, target)
                 self._sums = sums_of(features, target, each, shift)
         except UnusableEntryError:
-            check.real_array("X", X, 2)
-            check.real_array("y", y, 1)
+            refuse_entries(X, y)
             raise
         self._names = names
         return self

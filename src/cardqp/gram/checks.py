@@ -55,6 +55,19 @@ def _numbers(name: str, value: ArrayLike, ndim: int) -> Any:
     return check.numeric_array(name, value, ndim)
 
 
+def refuse_entries(X: ArrayLike, y: ArrayLike) -> None:
+    """Name the entry that is not finite or too large."""
+    if not scipy.sparse.issparse(X):
+        check.real_array("X", X, 2)
+    elif X.nnz:
+        stored = X.tocoo()
+        size = np.abs(stored.data)
+        worst = int(stored.row[np.argmax(np.where(np.isnan(size), np.inf, size))])
+        # That row alone is made dense.
+        check.real_array(f"X[{worst}]", X.tocsr()[[worst]].toarray()[0], 1)
+    check.real_array("y", y, 1)
+
+
 def sums_to_arrays(sums: ShiftedSums, names: tuple[str, ...] | None) -> dict[str, Any]:
     """What is stored of sums."""
     return {name: getattr(sums, name) for name in _STORED} | {"names": names}
