@@ -1,9 +1,11 @@
 """Settings of SparseRidge, what it reports, and what it refuses."""
 
 import itertools
+import pickle
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -257,3 +259,59 @@ def test_messages_about_names(settings, message):
     frame = pd.DataFrame(X, columns=list("abcdefghijkl"))
     with pytest.raises(ParameterError, match=re.escape(message)):
         SparseRidge(**settings).fit(frame, y)
+
+
+class TestRowsBitByBit:
+    @pytest.mark.parametrize("fit_intercept", [True, False])
+    @pytest.mark.parametrize("weighted", [True, False])
+    def test_all_rows_in_pieces_are_all_rows(self, fit_intercept, weighted):
+        X, y = regression()
+        w = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else None
+        settings = {"standardize": True, "fit_intercept": fit_intercept}
+        whole = SparseRidge(3, **settings).fit(X, y, w)
+        model = SparseRidge(3, **settings)
+        for rows in np.split(np.arange(80), [1, 3, 40]):
+            model.partial_fit(X[rows], y[rows], None if w is None else w[rows])
+            assert model.n_features_in_ == 12
+        assert model.support_.tolist() == whole.support_.tolist()
+        np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-9)
+        assert model.intercept_ == pytest.approx(whole.intercept_, rel=1e-9)
+        assert model.objective_ == pytest.approx(whole.objective_, rel=1e-9)
+        assert model.summary().r2 == pytest.approx(whole.summary().r2, rel=1e-9)
+
+    def test_one_row_is_a_constant(self):
+        X, y = regression()
+        model = SparseRidge(20).partial_fit(X[:1], y[:1])
+        np.testing.assert_allclose(model.predict(X), y[0])
+
+    def test_fit_starts_anew_and_keeps_no_rows(self):
+        X, y = regression()
+        model = SparseRidge(3).partial_fit(X[:50], y[:50] + 100.0).fit(X, y)
+        np.testing.assert_array_equal(model.coef_, SparseRidge(3).fit(X, y).coef_)
+        model.partial_fit(X[:40, :5], y[:40])
+        alone = SparseRidge(3).partial_fit(X[:40, :5], y[:40])
+        np.testing.assert_array_equal(model.coef_, alone.coef_)
+
+    def test_rows_that_are_refused_do_not_count(self):
+        X, y = regression()
+        model = SparseRidge(3).partial_fit(X[:50], y[:50])
+        with pytest.raises(ValueError, match="NaN"):
+            model.partial_fit(np.full((2, 12), np.nan), y[:2])
+        model.partial_fit(X[50:], y[50:])
+        np.testing.assert_allclose(
+            model.coef_, SparseRidge(3).fit(X, y).coef_, rtol=1e-9
+        )
+
+    def test_a_model_from_a_file_goes_on(self):
+        X, y = regression()
+        model = SparseRidge(3).partial_fit(X[:50], y[:50])
+        again = pickle.loads(pickle.dumps(model)).partial_fit(X[50:], y[50:])
+        model.partial_fit(X[50:], y[50:])
+        np.testing.assert_array_equal(again.coef_, model.coef_)
+
+    def test_names_must_stay(self):
+        X, y = regression()
+        names = [f"c{j}" for j in range(12)]
+        model = SparseRidge(3).partial_fit(pd.DataFrame(X, columns=names), y)
+        with pytest.raises(ValueError, match="feature names"):
+            model.partial_fit(pd.DataFrame(X, columns=names[::-1]), y)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from cardqp import solve
-from cardqp.gram import mean_squared_error, moments
+from cardqp.gram import is_constant, mean_squared_error, moments
 from cardqp.regression import Design, automatic_eta
-from cardqp.regression.design import is_constant
 
 
 def design(n, **changes):

@@ -67,8 +67,20 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
     Estimators derive from it; they bring the settings and ``fit``.
     """
 
-    def _sample(self, X: ArrayLike, y: ArrayLike, sample_weight: Any) -> Sample:
-        """Check the data and read the settings that depend on it."""
+    def _sample(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: Any,
+        *,
+        is_first: bool = True,
+        least: int = 2,
+    ) -> Sample:
+        """Check the data and read the settings that depend on it.
+
+        Rows that are not the first must have the columns of those before; ``least`` of
+        them are needed.
+        """
         X, y = validate_data(
             self,
             X,
@@ -76,7 +88,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             accept_sparse=("csr", "csc"),
             dtype=np.float64,
             y_numeric=True,
-            ensure_min_samples=2,
+            ensure_min_samples=least,
+            reset=is_first,
         )
         y = np.asarray(y, dtype=np.float64)
         weights = None
@@ -105,7 +118,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
 
     def _keep(
         self,
-        sample: Sample,
+        design: Design,
+        spread: float,
         scaled: ScaledProblem,
         solution: Solution,
         eta: float,
@@ -113,7 +127,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
     ) -> None:
         """Store a solution as the model, and say so if something is not proved.
 
-        ``worst`` is the largest gap among other models that were compared with it.
+        ``spread`` is the variance of the target, ``worst`` the largest gap among other
+        models that were compared with it.
         """
         if solution.x is None:
             raise NotSolvedError(
@@ -121,7 +136,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             )
         chosen, coef = scaled.chosen(solution.x), scaled.coefficients(solution.x)
         if self.refit:
-            coef = sample.design.refitted(scaled.rows, chosen)
+            coef = design.refitted(scaled.rows, chosen)
         self.coef_ = coef
         self.intercept_ = scaled.intercept(coef)
         self.support_ = chosen
@@ -133,12 +148,12 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         self.eta_ = eta
         self.solution_ = solution
         self._summary = summarise(
-            sample.design,
+            design,
             scaled.rows,
             scaled.coefficients(solution.x),
             chosen,
             self._names(),
-            sample.spread,
+            spread,
         )
         gap = max(worst, solution.gap)
         if gap > self.gap:

@@ -6,9 +6,11 @@ from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
 from cardqp.estimators.linear_model import SparseLinearModel
 from cardqp.estimators.settings import read_etas, read_sparsities
+from cardqp.gram import GramAccumulator, Moments
 from cardqp.methods import Method, MethodName
 from cardqp.pipeline import solve
-from cardqp.regression import automatic_eta
+from cardqp.regression import Design, ScaledProblem, automatic_eta
+from cardqp.solution import Solution
 
 
 class SparseRidge(SparseLinearModel):
@@ -140,9 +142,38 @@ class SparseRidge(SparseLinearModel):
             best model so far.
         """
         sample = self._sample(X, y, sample_weight)
-        design = sample.design
+        self._accumulated = GramAccumulator()
+        fitted = self._solve(sample.design, sample.moments(), callback)
+        self._keep(sample.design, sample.spread, *fitted)
+        return self
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> "SparseRidge":
+        """Add rows to those of earlier calls and fit the model to all of them.
+
+        Only sums of the rows are kept.  ``fit`` keeps not even these and forgets those
+        of earlier calls: the first call after it starts anew.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`; one row is enough.
+        """
+        so_far = getattr(self, "_accumulated", GramAccumulator())
+        is_first = so_far.n_samples == 0
+        sample = self._sample(X, y, sample_weight, is_first=is_first, least=1)
+        self._accumulated = so_far.update(sample.X, sample.y, sample.weights)
+        rows = so_far.moments(sample.is_centred)
+        fitted = self._solve(sample.design, rows)
+        self._keep(sample.design, so_far.moments().power, *fitted)
+        return self
+
+    def _solve(
+        self, design: Design, rows: Moments, callback: Callback | None = None
+    ) -> tuple[ScaledProblem, Solution, float]:
+        """The problem on some rows, its solution, and the ridge that was used."""
         [sparsity] = read_sparsities([self.n_nonzero_coefs], design)
-        rows = sample.moments()
         [eta] = read_etas([self.eta], automatic_eta(rows, self.standardize))
         scaled = design.scaled(rows, eta, sparsity)
         solution = solve(
@@ -152,5 +183,4 @@ class SparseRidge(SparseLinearModel):
             time_limit=self.time_limit,
             callback=callback,
         )
-        self._keep(sample, scaled, solution, eta)
-        return self
+        return scaled, solution, eta

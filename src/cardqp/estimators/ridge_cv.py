@@ -155,7 +155,7 @@ solution_
         self.path_ = Path(found.sparsities[: len(reached)], reached)
         scaled = design.scaled(whole, found.etas[i], found.sparsities[j])
         worst = float(np.nanmax(found.gaps))
-        self._keep(sample, scaled, reached[j], found.etas[i], worst)
+        self._keep(design, sample.spread, scaled, reached[j], found.etas[i], worst)
         return self
 
     def _folds(self, sample: Sample) -> list[IntArray]:

@@ -141,7 +141,7 @@ eta_, solution_
         best = int(self.criterion_path_.argmin())
         self.n_nonzero_coefs_ = self.path_.sparsities[best]
         worst = max(solution.gap for solution in solutions)
-        self._keep(sample, scaled, solutions[best], eta, worst)
+        self._keep(design, sample.spread, scaled, solutions[best], eta, worst)
         return self
 
     def _judge(

@@ -1,5 +1,6 @@
 """From rows of data to what a least-squares problem needs to know of them."""
 
+from cardqp.gram.accumulator import GramAccumulator
 from cardqp.gram.moments import (
     GramMoments,
     Moments,
@@ -9,13 +10,18 @@ from cardqp.gram.moments import (
     moments,
     moments_of_parts,
 )
+from cardqp.gram.problem import is_constant, regression_problem, unit_scale
 
 __all__ = [
+    "GramAccumulator",
     "GramMoments",
     "Moments",
     "RowMoments",
+    "is_constant",
     "mean_squared_error",
     "merge",
     "moments",
     "moments_of_parts",
+    "regression_problem",
+    "unit_scale",
 ]

@@ -7,7 +7,8 @@ one pass over the rows.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ import scipy.sparse
 
 from cardqp import _validation as check
 from cardqp._typing import FloatArray, IntArray
+from cardqp.gram.sums import ShiftedSums, is_flat, shift_of, sums_of
 from cardqp.quadratic import Factor, Gram
 
 
@@ -78,23 +80,47 @@ class GramMoments:
 
     Attributes
     ----------
-    weight, n_samples, mean, target_mean, cross, power
-        See :class:`Moments`.
-    gram : (n, n) array
-        Second moments of the features.
+    sums : ShiftedSums
+        The sums that they come from; those of several parts can be added.
+    is_centred : bool
+        Whether moments are about the means.
     """
 
-    weight: float
-    n_samples: int
-    mean: FloatArray
-    target_mean: float
-    gram: FloatArray
-    cross: FloatArray
-    power: float
+    sums: ShiftedSums
+    is_centred: bool
+
+    @property
+    def weight(self) -> float:
+        return self.sums.weight
+
+    @property
+    def n_samples(self) -> int:
+        return self.sums.n_samples
+
+    @property
+    def mean(self) -> FloatArray:
+        return self._means[:-1]
+
+    @property
+    def target_mean(self) -> float:
+        return float(self._means[-1])
+
+    @property
+    def gram(self) -> FloatArray:
+        """Second moments of the features."""
+        return self._second[:-1, :-1]
 
     @property
     def variance(self) -> FloatArray:
         return np.asarray(self.gram.diagonal())
+
+    @property
+    def cross(self) -> FloatArray:
+        return self._second[:-1, -1]
+
+    @property
+    def power(self) -> float:
+        return float(self._second[-1, -1])
 
     def form(self, scale: FloatArray) -> Gram:
         return check.quadratic_matrix(self.gram / np.multiply.outer(scale, scale))
@@ -107,6 +133,26 @@ class GramMoments:
         part = coef[support]
         curved = part @ self.block(support) @ part
         return max(self.power - 2.0 * float(self.cross @ coef) + float(curved), 0.0)
+
+    @cached_property
+    def _means(self) -> FloatArray:
+        """Means of features and target."""
+        if not self.is_centred:
+            return np.zeros(len(self.sums.shift))
+        return np.asarray(self.sums.shift + self.sums.first / (self.weight or 1.0))
+
+    @cached_property
+    def _second(self) -> FloatArray:
+        """Second moments of features and target."""
+        sums, weight = self.sums, self.weight or 1.0
+        if not self.is_centred:
+            return sums.about(np.zeros(len(sums.shift))).second / weight
+        offset = sums.first / weight
+        second = sums.second / weight
+        second -= np.multiply.outer(offset, offset)
+        flat = is_flat(sums)
+        second[flat] = second[:, flat] = 0.0
+        return second
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,14 +277,20 @@ def moments_of_parts(
         Whether moments are about the means.
     """
     n_samples, n = X.shape
-    weights = np.ones(n_samples) if weights is None else weights
     if n > n_samples:
         dense = X.toarray() if scipy.sparse.issparse(X) else X
-        return [RowMoments(dense, y, weights, rows, centred) for rows in parts]
+        each = np.ones(n_samples) if weights is None else weights
+        return [RowMoments(dense, y, each, rows, centred) for rows in parts]
     rows_of = X.tocsr() if scipy.sparse.issparse(X) else X
-    return [
-        _gram_moments(rows_of[rows], y[rows], weights[rows], centred) for rows in parts
-    ]
+    # One point for all parts, so that merging them is plain addition.
+    shift = shift_of(rows_of, y) if centred else np.zeros(n + 1)
+    sums = (
+        sums_of(
+            rows_of[rows], y[rows], None if weights is None else weights[rows], shift
+        )
+        for rows in parts
+    )
+    return [GramMoments(each, centred) for each in sums]
 
 
 def merge(parts: Sequence[Moments]) -> Moments:
@@ -258,45 +310,6 @@ def merge(parts: Sequence[Moments]) -> Moments:
         return RowMoments(
             first.X, first.y, first.weights, np.sort(rows), first.is_centred
         )
-    return _merge_grams([part for part in parts if isinstance(part, GramMoments)])
-
-
-def _merge_grams(parts: Sequence[GramMoments]) -> GramMoments:
-    weight = sum(part.weight for part in parts)
-    shares = [part.weight / weight for part in parts]
-    mean = sum(a * part.mean for a, part in zip(shares, parts, strict=True))
-    target_mean = sum(a * p.target_mean for a, p in zip(shares, parts, strict=True))
-    gram, cross, power = np.zeros_like(parts[0].gram), np.zeros_like(mean), 0.0
-    for share, part in zip(shares, parts, strict=True):
-        moved, target_moved = part.mean - mean, part.target_mean - target_mean
-        gram += share * part.gram
-        gram += share * np.multiply.outer(moved, moved)
-        cross += share * (part.cross + target_moved * moved)
-        power += share * (part.power + target_moved**2)
-    n_samples = sum(part.n_samples for part in parts)
-    return GramMoments(
-        weight, n_samples, np.asarray(mean), float(target_mean), gram, cross, power
-    )
-
-
-def _gram_moments(
-    X: Any, y: FloatArray, weights: FloatArray, centred: bool
-) -> GramMoments:
-    """Moments of some rows, which are a copy and may be written to."""
-    weight = float(weights.sum())
-    share = weights / weight if weight > 0 else weights
-    mean, target_mean = np.zeros(X.shape[1]), 0.0
-    if centred:
-        mean, target_mean = np.asarray(share @ X).ravel(), float(share @ y)
-    target = y - target_mean
-    power = float(share @ (target * target))
-    if scipy.sparse.issparse(X):
-        half = scipy.sparse.diags_array(np.sqrt(share)) @ X
-        gram = (half.T @ half).toarray() - np.multiply.outer(mean, mean)
-        cross = np.asarray(X.T @ (share * target)).ravel()
-    else:
-        X -= mean
-        cross = np.asarray((share * target) @ X)
-        X *= np.sqrt(share)[:, None]
-        gram = X.T @ X
-    return GramMoments(weight, len(y), mean, target_mean, gram, cross, power)
+    grams = [part for part in parts if isinstance(part, GramMoments)]
+    sums = reduce(add, (part.sums for part in grams))
+    return GramMoments(sums, grams[0].is_centred)

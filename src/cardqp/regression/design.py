@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
 from cardqp._validation import whole_blocks
-from cardqp.gram import Moments
+from cardqp.gram import Moments, is_constant, regression_problem, unit_scale
 from cardqp.problem import SparseQP
 from cardqp.regression.least_squares import least_squares
 
@@ -74,17 +74,16 @@ class Design:
         """
         scale = np.ones(len(self.lower))
         if self.standardize:
-            scale = np.where(is_constant(rows), 1.0, np.sqrt(rows.variance))
-        problem = SparseQP(
-            rows.form(scale),
-            -2.0 * rows.cross / scale,
+            scale = unit_scale(rows)
+        problem = regression_problem(
+            rows,
+            scale,
             eta=eta,
             sparsity=min(sparsity, self.n_units),
             lower=self.lower * scale,
             upper=self.upper * scale,
             forced_in=self.forced_in,
             blocks=self.blocks,
-            constant=rows.power,
             names=self.names,
         )
         return ScaledProblem(problem, scale, rows)
@@ -118,12 +117,6 @@ class ScaledProblem:
     def chosen(self, x: FloatArray) -> IntArray:
         """Features in the model, also those whose coefficient happens to be zero."""
         return self.problem.support_of(x)
-
-
-def is_constant(rows: Moments) -> BoolArray:
-    """Features whose variance is none, or all rounding."""
-    unit = np.finfo(float).eps * rows.n_samples
-    return np.asarray(rows.variance <= (unit * rows.mean) ** 2)
 
 
 def automatic_eta(rows: Moments, standardize: bool) -> float:

@@ -1,0 +1,331 @@
+"""Rows that come bit by bit: only their sums are kept."""
+
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+
+from cardqp import _validation as check
+from cardqp import storage
+from cardqp._typing import ArrayLike, FloatArray
+from cardqp.exceptions import ProblemError
+from cardqp.gram.checks import (
+    checked_rows,
+    names_of,
+    refuse_entries,
+    sums_from_arrays,
+    sums_to_arrays,
+)
+from cardqp.gram.moments import GramMoments
+from cardqp.gram.problem import regression_problem, unit_scale
+from cardqp.gram.sums import ShiftedSums, UnusableEntryError, shift_of, sums_of
+from cardqp.problem import SparseQP
+
+
+class GramAccumulator:
+    """Second moments of more rows than fit into memory.
+
+    Rows are added in float64, whatever their type, about a point near their mean, so
+    that means of a million times the spread cost no digits.
+
+    Parameters
+    ----------
+    shift : (n + 1,) array, optional
+        That point, with the target last; the mean of the first rows by default.
+    names : sequence of str, optional
+        Names of the features; those of the first DataFrame by default.
+
+    Examples
+    --------
+    >>> import cardqp
+    >>> rng = np.random.default_rng(0)
+    >>> rows = GramAccumulator()
+    >>> for _ in range(10):
+    ...     X = rng.standard_normal((1000, 20))
+    ...     y = 3 * X[:, 4] - 2 * X[:, 7] + rng.standard_normal(1000)
+    ...     rows = rows.update(X, y)
+    >>> cardqp.solve(rows.problem(eta=10.0, sparsity=2)).support
+    array([4, 7])
+    """
+
+    def __init__(
+        self, *, shift: ArrayLike | None = None, names: Sequence[str] | None = None
+    ) -> None:
+        self._sums: ShiftedSums | None = None
+        self._names: tuple[str, ...] | None = None
+        if shift is not None:
+            self._sums = ShiftedSums.zero(check.real_array("shift", shift, 1))
+            self._check_width(len(self._sums.shift) - 1)
+        if names is not None:
+            n = len(names) if self._sums is None else len(self._sums.shift) - 1
+            self._names = check.names(names, n, "feature")
+
+    @classmethod
+    def from_sums(
+        cls, sums: ShiftedSums, names: tuple[str, ...] | None = None
+    ) -> "GramAccumulator":
+        """An accumulator that goes on from some sums.
+
+        Parameters
+        ----------
+        sums : ShiftedSums
+            The sums.
+        names : tuple of str, optional
+            Names of the features.
+        """
+        made = cls()
+        made._sums, made._names = sums, names
+        return made
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows so far."""
+        return 0 if self._sums is None else self._sums.n_samples
+
+    @property
+    def n_dropped(self) -> int:
+        """Number of rows that were left out because something is missing in them."""
+        return 0 if self._sums is None else self._sums.n_dropped
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights so far."""
+        return 0.0 if self._sums is None else self._sums.weight
+
+    @property
+    def shift(self) -> FloatArray | None:
+        """The point that sums are about, with the target last, once it is known."""
+        return None if self._sums is None else self._sums.shift
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the features, if they have names."""
+        return self._names
+
+    def update(
+        self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None
+    ) -> "GramAccumulator":
+        """Add rows; if something is wrong with them, none is added.
+
+        Parameters
+        ----------
+        X : (N, n) array, DataFrame or SciPy sparse matrix
+            One row per sample; numbers of any type.
+        y : (N,) array
+            The target.
+        weights : (N,) array, optional
+            Weights of the rows, not negative; ones by default.
+        """
+        names = self._common_names(names_of(X))
+        features, target, each = checked_rows(X, y, weights)
+        n = features.shape[1]
+        self._check_width(n)
+        if self._names is not None and len(self._names) != n:
+            raise ProblemError(
+                f"`X` must have {len(self._names)} columns, one per name: it has {n}."
+            )
+        try:
+            if self._sums is not None:
+                self._sums += sums_of(features, target, each, self._sums.shift)
+            elif len(target):
+                shift = shift_of(features, target)
+                self._sums = sums_of(features, target, each, shift)
+        except UnusableEntryError:
+            refuse_entries(X, y)
+            raise
+        self._names = names
+        return self
+
+    def merge(self, other: "GramAccumulator") -> "GramAccumulator":
+        """Add the rows of another accumulator.
+
+        With the same shift, as from :meth:`empty_like`, sums are added.  Otherwise
+        those of the other are moved first, which rounds relative to the square of the
+        distance between both shifts.
+        """
+        check.instance("other", other, GramAccumulator)
+        names = self._common_names(other._names)
+        if other._sums is not None:
+            self._check_width(len(other._sums.shift) - 1)
+            self._sums = other._sums if self._sums is None else self._sums + other._sums
+        self._names = names
+        return self
+
+    @property
+    def sums(self) -> ShiftedSums | None:
+        """The sums so far, which later rows do not change."""
+        return self._sums
+
+    def empty_like(self) -> "GramAccumulator":
+        """An accumulator without rows about the same point, to be merged later."""
+        if self._sums is None:
+            raise ProblemError(
+                "`shift` must be known: it is not before the first rows; call "
+                "`update` first, or give it."
+            )
+        return self.from_sums(ShiftedSums.zero(self._sums.shift), self._names)
+
+    def moments(self, centred: bool = True) -> GramMoments:
+        """Moments of all rows so far.
+
+        Parameters
+        ----------
+        centred : bool
+            Whether they are about the means.
+        """
+        if self._sums is None or not self._sums.weight > 0:
+            raise ProblemError(
+                "Moments need rows whose weight is positive: there are "
+                f"{self.n_samples} rows of weight {self.weight:g}; call `update` first."
+            )
+        return GramMoments(self._sums, bool(centred))
+
+    def problem(
+        self,
+        *,
+        eta: ArrayLike,
+        sparsity: int | None = None,
+        centred: bool = True,
+        standardize: bool = False,
+        **settings: Any,
+    ) -> SparseQP:
+        """Sparse ridge regression on all rows so far.
+
+        The objective is the mean squared error plus ``|x|^2 / eta``.
+
+        Parameters
+        ----------
+        eta, sparsity, **settings
+            As for :class:`cardqp.SparseQP`.
+        centred : bool
+            Whether there is an intercept, ``target_mean - mean @ coefficients``.
+        standardize : bool
+            Whether features are divided by ``unit_scale(moments())``: variables of the
+            problem, and their bounds, are then coefficients times that.
+        """
+        rows = self.moments(centred)
+        scale = unit_scale(rows) if standardize else np.ones(len(rows.mean))
+        settings = {"names": self._names} | settings
+        return regression_problem(rows, scale, eta=eta, sparsity=sparsity, **settings)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the sums to a ``.npz`` archive."""
+        if self._sums is None:
+            raise ProblemError("Sums to save need rows: there are none; call `update`.")
+        storage.write_arrays(path, sums_to_arrays(self._sums, self._names))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "GramAccumulator":
+        """Read sums from a ``.npz`` archive and check them like new data."""
+        return cls.from_sums(*sums_from_arrays(storage.read_arrays(path), path))
+
+    @classmethod
+    def from_files(
+        cls,
+        paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+        *,
+        target: str | int | None = None,
+        columns: Sequence[str] | Sequence[int] | None = None,
+        weight: str | int | None = None,
+        missing: Literal["error", "drop"] = "error",
+        progress: Callable[[int, int | None], object] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        client: Any = None,
+    ) -> "GramAccumulator":
+        """Add up the rows of files, a few thousand at a time.
+
+        Files are read in the order of their names if they are given by a pattern, and
+        rows in their order, so that the result is the same to the last bit every time.
+
+        Parameters
+        ----------
+        paths : str, path or sequence of them
+            Files ending in ``.parquet``, ``.csv`` (with a header line) or ``.npy``;
+            a str may be a pattern such as ``"data/*.parquet"``.
+        target : str or int, optional
+            The column to predict: its name, or its index in ``.npy`` files, where the
+            last one is the default.
+        columns : sequence, optional
+            Features; by default all other columns.
+        weight : str or int, optional
+            The column with weights of the rows.
+        missing : {"error", "drop"}
+            What to do with rows where something is missing; ``n_dropped`` counts them.
+        progress : callable, optional
+            Called now and then with the number of rows done and of all rows; None if
+            that is not known, as for ``.csv``.  With a ``client``, once at the end.
+        checkpoint : path, optional
+            A file where sums are kept now and then: a run that was killed goes on from
+            there, and ends with the same sums to the last bit.
+        client : distributed.Client, optional
+            A Dask cluster whose workers read row groups of Parquet files, which must be
+            on storage that all of them see.
+        """
+        from cardqp.gram.files import accumulate
+        from cardqp.gram.source import Selection
+
+        selection = Selection(target, columns, weight, missing)
+        if client is not None:
+            from cardqp.gram.cluster import accumulate_files
+
+            return accumulate_files(paths, selection, progress, checkpoint, client)
+        return accumulate(paths, selection, progress, checkpoint)
+
+    @classmethod
+    def from_dask(
+        cls,
+        X: Any,
+        y: Any = None,
+        weights: Any = None,
+        *,
+        target: str | None = None,
+        client: Any = None,
+    ) -> "GramAccumulator":
+        """Add up the rows of a Dask array or DataFrame, chunk by chunk.
+
+        Sums of chunks are merged in a fixed tree: the result is the same to the last
+        bit whatever the number of workers, their order, and whether some of them fail.
+
+        Parameters
+        ----------
+        X : dask array or DataFrame
+            One row per sample.
+        y : dask array or Series, optional
+            The target, in as many chunks of the same lengths as ``X`` has.
+        weights : dask array or Series, optional
+            Weights of the rows.
+        target : str, optional
+            The column of a DataFrame to predict, instead of ``y``.
+        client : distributed.Client, optional
+            Where to run; by default where Dask would.
+        """
+        from cardqp.gram.cluster import accumulate_chunks
+
+        return accumulate_chunks(X, y, weights, target, client)
+
+    def _check_width(self, n: int) -> None:
+        """Refuse rows that do not fit those before."""
+        if n == 0:
+            raise ProblemError("`X` must have columns: it has none.")
+        if self._sums is not None and len(self._sums.shift) != n + 1:
+            raise ProblemError(
+                f"`X` must have {len(self._sums.shift) - 1} columns, as the rows "
+                f"before and the shift: it has {n}."
+            )
+
+    def _common_names(self, given: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Names that rows before and new ones agree about."""
+        mine = self._names
+        if mine is None or given is None or mine == given:
+            return mine or given
+        for j, (old, new) in enumerate(zip(mine, given, strict=False)):
+            if old != new:
+                raise ProblemError(
+                    f"`X` must have the columns of the rows before: column {j} is "
+                    f"{new!r}, not {old!r}; put columns in the same order."
+                )
+        raise ProblemError(
+            f"`X` must have the columns of the rows before: it has {len(given)}, not "
+            f"{len(mine)}."
+        )

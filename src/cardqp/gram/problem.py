@@ -1,0 +1,46 @@
+"""From moments to a problem."""
+
+from typing import Any
+
+import numpy as np
+
+from cardqp._typing import ArrayLike, BoolArray, FloatArray
+from cardqp.gram.moments import Moments
+from cardqp.problem import SparseQP
+
+
+def is_constant(rows: Moments) -> BoolArray:
+    """Features whose variance is none, or all rounding."""
+    unit = np.finfo(float).eps * rows.n_samples
+    return np.asarray(rows.variance <= (unit * rows.mean) ** 2)
+
+
+def unit_scale(rows: Moments) -> FloatArray:
+    """What features are divided by to have unit variance; 1 for constant ones."""
+    return np.where(is_constant(rows), 1.0, np.sqrt(rows.variance))
+
+
+def regression_problem(
+    rows: Moments, scale: FloatArray, *, eta: ArrayLike, **settings: Any
+) -> SparseQP:
+    """Sparse ridge regression on some rows.
+
+    The objective is the mean squared error plus the ridge, with the best intercept if
+    the moments are about the means.
+
+    Parameters
+    ----------
+    rows : Moments
+        The rows.
+    scale : (n,) array
+        Variables are coefficients times these.
+    eta, **settings
+        As for :class:`cardqp.SparseQP`.
+    """
+    return SparseQP(
+        rows.form(scale),
+        -2.0 * rows.cross / scale,
+        eta=eta,
+        constant=rows.power,
+        **settings,
+    )
