@@ -50,7 +50,7 @@ def test_plot_draws_what_the_table_says(kind):
     bounds = ax.get_lines()[0]
     np.testing.assert_array_equal(bounds.get_ydata(), steps.to_dict()["lower_bound"])
     assert "level" in ax.get_xlabel()
-    assert steps.plot(ax) is ax
+    assert steps.plot(ax=ax) is ax
 
 
 def test_plot_without_matplotlib(monkeypatch):

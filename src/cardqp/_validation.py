@@ -88,7 +88,8 @@ def numeric_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
 
 def data_matrix(name: str, value: Any) -> Any:
     """A matrix of real numbers of any type, as it is: neither copied nor read."""
-    data = value if isinstance(value, np.ndarray) else np.asarray(value)
+    is_array = isinstance(value, np.ndarray) or hasattr(value, "dask")
+    data = value if is_array else np.asarray(value)
     if data.ndim != 2 or data.dtype.kind not in "biuf":
         raise ProblemError(
             f"`{name}` must be a matrix of real numbers: it has {data.ndim} dimensions "

@@ -145,7 +145,11 @@ class Alternatives:
         side = "above" if percent >= 0 else "below"
         is_proved = self.solutions[0].status is Status.OPTIMAL
         what = "the optimum" if is_proved else "this one"
-        return f"No other support is better than {abs(percent):g} % {side} {what}."
+        words = f"{abs(percent):g} % {side} {what}"
+        if self.stop is Stop.MAX_COUNT:
+            listed = "best is" if len(self) == 1 else f"best {len(self)} are"
+            return f"Only the {listed} listed; all others are {words}, or more."
+        return f"No other support is better than {words}."
 
     def __repr__(self) -> str:
         return (

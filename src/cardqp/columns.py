@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,6 +28,9 @@ BLOCK = 4_000_000
 
 MOST_THREADS = 8
 
+AT_ONCE = 64
+"""Blocks that a cluster is asked for at a time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -34,7 +38,7 @@ class Columns:
 
     Parameters
     ----------
-    X : (N, n) array or SciPy sparse matrix
+    X : (N, n) array, SciPy sparse matrix or Dask array
         Numbers of any type, in any layout.
     target : (N,) array
         The target ``y`` of the regression.
@@ -56,12 +60,11 @@ class Columns:
         n = data.shape[1]
         form = cls(data, target, np.zeros(n), np.zeros(n))
 
-        def measure(start: int, block: Any, products: FloatArray) -> None:
+        def measure(start: int, products: FloatArray) -> None:
             stop = start + len(products)
-            form.squares[start:stop] = _squares(block)
-            form.products[start:stop] = products[:, 0]
+            form.products[start:stop], form.squares[start:stop] = products.T
 
-        form._visit(target[:, None], measure)
+        form._visit(target[:, None], measure, _products_and_squares)
         wrong = np.flatnonzero(~np.isfinite(form.squares))
         if len(wrong):
             raise ProblemError(
@@ -96,6 +99,8 @@ class Columns:
     def take(self, support: IntArray) -> FloatArray:
         """Some columns as a dense array in double precision, one after the other."""
         part = self.X[:, support]
+        if is_lazy(part):
+            part = part.compute()
         dense = part.toarray() if scipy.sparse.issparse(part) else part
         return np.asarray(np.asfortranarray(dense, dtype=np.float64))
 
@@ -117,7 +122,7 @@ class Columns:
         list
             What it returned, in the order of the blocks.
         """
-        return self._visit(R, lambda start, _, products: reduce(start, products))
+        return self._visit(R, reduce, _products)
 
     def correlate(self, R: FloatArray) -> FloatArray:
         """``X'R``, in one sweep."""
@@ -130,18 +135,43 @@ class Columns:
         return result
 
     def _visit(
-        self, R: FloatArray, work: Callable[[int, Any, FloatArray], Result]
+        self,
+        R: FloatArray,
+        reduce: Callable[[int, FloatArray], Result],
+        measure: Callable[[Any, FloatArray], FloatArray],
     ) -> list[Result]:
+        """Measure blocks against right-hand sides, and reduce what was measured."""
+        if is_lazy(self.X):
+            return self._visit_cluster(R, reduce, measure)
         width = max(BLOCK // max(self.n_samples, 1), 1)
 
         def one(start: int) -> Result:
-            block = _dense64(self.X[:, start : start + width])
-            return work(start, block, np.asarray(block.T @ R))
+            return reduce(start, measure(self.X[:, start : start + width], R))
 
         # Threads of BLAS get in each other's way on narrow blocks.
         n_threads = min(os.cpu_count() or 1, MOST_THREADS)
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
             return list(pool.map(one, range(0, self.n, width)))
+
+    def _visit_cluster(
+        self,
+        R: FloatArray,
+        reduce: Callable[[int, FloatArray], Result],
+        measure: Callable[[Any, FloatArray], FloatArray],
+    ) -> list[Result]:
+        """The same where blocks are chunks of a Dask array: only products travel."""
+        from dask.base import compute
+        from dask.delayed import delayed
+
+        edges = np.cumsum([0, *self.X.chunks[1]]).tolist()
+        shared, task = delayed(R), delayed(measure)
+        blocks = [task(self.X[:, a:b], shared) for a, b in pairwise(edges)]
+        found = []
+        for first in range(0, len(blocks), AT_ONCE):
+            measured = compute(*blocks[first : first + AT_ONCE])
+            starts = edges[first : first + AT_ONCE]
+            found += list(map(reduce, starts, measured))
+        return found
 
     def fitted(self, x: FloatArray) -> FloatArray:
         """``Xx`` for a point with few nonzeros."""
@@ -184,14 +214,28 @@ class Columns:
         return Minorant(slope, error, unit.offset, np.zeros(self.n))
 
 
+def is_lazy(X: Any) -> bool:
+    """Whether a matrix is a Dask array, which is somewhere else or not made yet."""
+    return hasattr(X, "dask")
+
+
+def _products(block: Any, R: FloatArray) -> FloatArray:
+    """Products of columns with right-hand sides, in double precision."""
+    return np.asarray(_dense64(block).T @ R)
+
+
+def _products_and_squares(block: Any, R: FloatArray) -> FloatArray:
+    """The same with the squared lengths of the columns in a last column."""
+    block = _dense64(block)
+    if scipy.sparse.issparse(block):
+        squares = np.asarray(block.power(2).sum(axis=0)).ravel()
+    else:
+        squares = np.einsum("ij,ij->j", block, block)
+    return np.column_stack([block.T @ R, squares])
+
+
 def _dense64(block: Any) -> Any:
     """A block in double precision; sparse ones stay sparse."""
     if scipy.sparse.issparse(block):
         return block.astype(np.float64)
     return np.asarray(block, dtype=np.float64)
-
-
-def _squares(block: Any) -> FloatArray:
-    if scipy.sparse.issparse(block):
-        return np.asarray(block.power(2).sum(axis=0)).ravel()
-    return np.asarray(np.einsum("ij,ij->j", block, block))

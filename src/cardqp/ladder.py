@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, get_args
 
 import numpy as np
@@ -74,11 +75,19 @@ class Hierarchy:
         ]
         return "\n".join(lines)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw bounds, reduced optima and candidates against the level."""
-        from cardqp.plot import plot_hierarchy
+    def plot(self, path: str | PathLike[str] | None = None, ax: Any = None) -> Any:
+        """Draw bounds, reduced optima and candidates against the level.
 
-        return plot_hierarchy(self, ax)
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the picture.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
+        from cardqp.plot import plot_hierarchy, saved
+
+        return saved(plot_hierarchy(self, ax), path)
 
 
 def hierarchy(

@@ -302,9 +302,11 @@ class SparseQP:
 
         Parameters
         ----------
-        X : (N, n) array or SciPy sparse matrix
-            In memory or mapped from disk (``np.load(path, mmap_mode="r")``), of any
-            real type, in any layout.
+        X : (N, n) array, SciPy sparse matrix or Dask array
+            In memory, mapped from disk (``np.load(path, mmap_mode="r")``) or on a
+            cluster, of any real type, in any layout.  Chunks of a Dask array are read
+            where they are, in each sweep anew: ``persist`` it if it is made of other
+            things.
         y : (N,) array
             The responses.
         eta, sparsity, names, **settings

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 from cardqp import _validation as check
@@ -43,11 +44,19 @@ class Path:
         ]
         return "\n".join(lines)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw objective, bound and gap against the sparsity."""
-        from cardqp.plot import plot_path
+    def plot(self, path: str | PathLike[str] | None = None, ax: Any = None) -> Any:
+        """Draw objective, bound and gap against the sparsity.
 
-        return plot_path(self, ax)
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the picture.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
+        from cardqp.plot import plot_path, saved
+
+        return saved(plot_path(self, ax), path)
 
 
 def path(

@@ -241,8 +241,8 @@ def test_bad_groups(file, tmp_path, capsys, text, message):
 
 
 OPTIONS = [
-    ([], "`--sparsity` or `--path` must be given"),
-    (["-s", 2, "--path", "1:3"], "`--sparsity` or `--path` must be given, not both"),
+    ([], "one of `-s` and `--path` must be given"),
+    (["-s", 2, "--path", "1:3"], "one of `-s` and `--path` must be given"),
     (["-s", 0], "`--sparsity` must be at least 1: it is 0"),
     (["-s", 2, "--cv", 1], "`--cv` must be at least 2 folds: it is 1"),
     (

@@ -158,4 +158,4 @@ def test_select_complains_before_it_works(file, tmp_path, capsys):
     assert run(*arguments) == 2
     assert "`--output` must be a file" in capsys.readouterr().err
     assert run(*arguments[:4], "-o", tmp_path / "x.csv") == 2
-    assert "`--sparsity` or `--path` must be given" in capsys.readouterr().err
+    assert "one of `-s` and `--path` must be given" in capsys.readouterr().err

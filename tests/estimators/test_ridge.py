@@ -37,11 +37,14 @@ def test_no_choice_is_better(seed):
     assert best <= model.objective_ * (1 + 1e-9) <= best * (1 + 1.1e-4)
 
 
-def test_automatic_ridge():
+def test_automatic_ridge_does_not_depend_on_units():
     X, y = regression()
-    model = SparseRidge(3).fit(X, y)
-    assert model.eta_ == pytest.approx(20.0 / X.var(axis=0).mean())
-    assert SparseRidge(3, standardize=True).fit(X, y).eta_ == 20.0
+    factors = np.logspace(-6, 6, 12)
+    plain = SparseRidge(3, eta=20.0, standardize=True).fit(X, y)
+    for standardize in (True, False):
+        model = SparseRidge(3, standardize=standardize).fit(X * factors, y)
+        assert model.eta_ == 20.0
+        np.testing.assert_allclose(model.coef_ * factors, plain.coef_, rtol=1e-8)
 
 
 def test_more_features_than_there_are():

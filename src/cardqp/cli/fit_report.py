@@ -61,6 +61,7 @@ def page_about(
             intercept=found.model.intercept_,
             r2_in_sample=found.r2(),
             r2_out_of_sample=_judged(found),
+            is_refitted=bool(found.model.refit),
             notes=found.notes,
             path=_path(found),
             cv=_curve(found),

@@ -122,6 +122,11 @@ def _add_reproduce(commands: Commands) -> None:
         "--jobs", type=int, default=1, metavar="J", help="processes (default: 1)"
     )
     reproduce.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="a Dask scheduler whose workers do the work, such as tcp://host:8786",
+    )
+    reproduce.add_argument(
         "--out",
         default="reproduction",
         metavar="DIR",

@@ -8,7 +8,7 @@ import numpy as np
 
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
 from cardqp.direct.block_decomposition import BlockDecomposition
-from cardqp.estimators.settings import read_design
+from cardqp.estimators.settings import is_automatic, read_design
 from cardqp.exceptions import BackendNotFoundError, NotSolvedError
 from cardqp.gram import Moments, moments
 from cardqp.regression import (
@@ -100,7 +100,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         design = read_design(
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
-            standardize=self.standardize,
+            standardize=self.standardize or is_automatic(self.eta),
             positive=self.positive,
             coef_bounds=self.coef_bounds,
             always_include=self.always_include,

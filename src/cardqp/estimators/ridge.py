@@ -9,7 +9,7 @@ from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.gram import GramAccumulator, Moments
 from cardqp.methods import Method, MethodName
 from cardqp.pipeline import solve
-from cardqp.regression import Design, ScaledProblem, automatic_eta
+from cardqp.regression import Design, ScaledProblem
 from cardqp.solution import Solution
 
 
@@ -25,8 +25,9 @@ class SparseRidge(SparseLinearModel):
     n_nonzero_coefs : int
         The most features that are chosen, ``s``; groups count once.
     eta : "auto" or float
-        The ridge is ``1/eta``.  ``"auto"`` is 20 over the mean variance of the
-        features, so that the ridge is a twentieth of it.
+        The ridge is ``1/eta``.  ``"auto"`` makes it a twentieth of each feature's
+        variance, so that units of features do not matter: that is ``eta=20`` with
+        ``standardize=True``.
     fit_intercept : bool
         Whether to fit an intercept, which is not penalised.
     standardize : bool
@@ -73,7 +74,7 @@ class SparseRidge(SparseLinearModel):
     n_iter_ : int
         Branches that were looked into.
     eta_ : float
-        The value that was used.
+        The value that was used; 20, for standardised features, if automatic.
     solution_ : Solution
         The answer with its certificate, in scaled units: ``solution_.verify()``.
 
@@ -174,7 +175,7 @@ class SparseRidge(SparseLinearModel):
     ) -> tuple[ScaledProblem, Solution, float]:
         """The problem on some rows, its solution, and the ridge that was used."""
         [sparsity] = read_sparsities([self.n_nonzero_coefs], design)
-        [eta] = read_etas([self.eta], automatic_eta(rows, self.standardize))
+        [eta] = read_etas([self.eta])
         scaled = design.scaled(rows, eta, sparsity)
         solution = solve(
             scaled.problem,

@@ -1,20 +1,24 @@
 """Size and ridge by cross-validation, with one pass over the rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, get_args
 
 import numpy as np
+from joblib.parallel import get_active_backend
 from sklearn.model_selection import check_cv
+from sklearn.utils.parallel import Parallel, delayed
 
 from cardqp._iterate import Callback
-from cardqp._typing import ArrayLike, IntArray
+from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.estimators.linear_model import Sample, SparseLinearModel
 from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.exceptions import ParameterError
 from cardqp.gram import merge, moments_of_parts
 from cardqp.methods import Method, MethodName
-from cardqp.regression import CrossValidation, automatic_eta, cross_validate
-from cardqp.regression.cross_validation import SelectionName
+from cardqp.regression import CrossValidation, cross_validate
+from cardqp.regression.cross_validation import Fit, SelectionName
+from cardqp.solution import Solution
 from cardqp.sparsity_path import Path
 
 
@@ -43,6 +47,10 @@ class SparseRidgeCV(SparseLinearModel):
 gap, random_state, refit
         As for :class:`SparseRidge`.  With ``refit`` errors, too, are those of
         coefficients without the ridge.
+    n_jobs : int or None
+        Processes that fit folds at the same time, as in scikit-learn; with
+        ``joblib.parallel_config("dask")`` the workers of a cluster.  The callback then
+        sees the models on all rows only.
 
     Attributes
     ----------
@@ -86,6 +94,7 @@ solution_
         time_limit: float | None = 600.0,
         random_state: Any = None,
         refit: bool = False,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_nonzero_coefs = n_nonzero_coefs
         self.eta = eta
@@ -102,6 +111,7 @@ solution_
         self.time_limit = time_limit
         self.random_state = random_state
         self.refit = refit
+        self.n_jobs = n_jobs
 
     def fit(
         self,
@@ -137,17 +147,20 @@ solution_
             centred=sample.is_centred,
         )
         whole = merge(parts)
-        found = cross_validate(
-            parts,
-            design,
-            sizes,
-            read_etas(self.eta, automatic_eta(whole, self.standardize)),
-            method=self._solver,
-            gap=self.gap,
-            time_limit=self.time_limit,
-            callback=callback,
-            refit=bool(self.refit),
-        )
+        etas = read_etas(self.eta)
+        with self._sharing() as share:
+            found = cross_validate(
+                parts,
+                design,
+                sizes,
+                etas,
+                method=self._solver,
+                gap=self.gap,
+                time_limit=self.time_limit,
+                callback=callback,
+                refit=bool(self.refit),
+                share=share,
+            )
         i, j = found.best(self.selection)
         self.cv_results_ = _table(found)
         self.n_nonzero_coefs_ = found.sparsities[j]
@@ -157,6 +170,15 @@ solution_
         worst = float(np.nanmax(found.gaps))
         self._keep(design, sample.spread, scaled, reached[j], found.etas[i], worst)
         return self
+
+    @contextmanager
+    def _sharing(self) -> Iterator[Any]:
+        """What runs the fits of several folds at a time, if anything does."""
+        if self.n_jobs is None and get_active_backend()[1] == 1:
+            yield None
+            return
+        with Parallel(n_jobs=self.n_jobs) as parallel:
+            yield lambda shares: parallel(delayed(_run)(*each) for each in shares)
 
     def _folds(self, sample: Sample) -> list[IntArray]:
         """The rows of each fold."""
@@ -171,6 +193,10 @@ solution_
                 f"of KFold do: it is {self.cv!r}."
             )
         return folds
+
+
+def _run(fit: Fit, start: FloatArray | None, seconds: float | None) -> Solution:
+    return fit.run(start, seconds)
 
 
 def _table(found: CrossValidation) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from cardqp.methods import Method, MethodName
 from cardqp.regression import (
     Design,
     ScaledProblem,
-    automatic_eta,
     criterion,
 )
 from cardqp.regression.criteria import CriterionName
@@ -121,7 +120,7 @@ eta_, solution_
         sample = self._sample(X, y, sample_weight)
         design, rows = sample.design, sample.moments()
         sizes = read_sparsities(self.n_nonzero_coefs, design)
-        [eta] = read_etas([self.eta], automatic_eta(rows, self.standardize))
+        [eta] = read_etas([self.eta])
         scaled = design.scaled(rows, eta, sizes[-1])
         self.path_ = path(
             scaled.problem,

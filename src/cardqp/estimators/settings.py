@@ -9,6 +9,7 @@ from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ParameterError
 from cardqp.regression import Design
+from cardqp.regression.design import AUTOMATIC_ETA
 
 Names = Sequence[str] | None
 
@@ -59,25 +60,31 @@ def read_sparsities(value: Any, design: Design) -> tuple[int, ...]:
     return tuple(sorted({min(int(each), design.n_units) for each in given}))
 
 
-def read_etas(value: Any, automatic: float) -> tuple[float, ...]:
+def read_etas(value: Any) -> tuple[float, ...]:
     """Ridges to try, as their inverses."""
-    given = list(value) if _is_sequence(value) else [value]
+    given = list(value) if is_several(value) else [value]
     if not given:
         raise ParameterError("`eta` must name at least one number: it is empty.")
-    return tuple(_eta(each, automatic) for each in given)
+    return tuple(_eta(each) for each in given)
 
 
-def _is_sequence(value: Any) -> bool:
+def is_several(value: Any) -> bool:
+    """Whether a setting names several values to choose from."""
     return isinstance(value, Iterable) and not isinstance(value, str)
 
 
-def _eta(value: Any, automatic: float) -> float:
+def is_automatic(eta: Any) -> bool:
+    """Whether a ridge is left to us: it is then in units of each feature's variance."""
+    return isinstance(eta, str) and eta == "auto"
+
+
+def _eta(value: Any) -> float:
+    if is_automatic(value):
+        return AUTOMATIC_ETA
     if isinstance(value, str):
-        if value != "auto":
-            raise ParameterError(
-                f'`eta` must be "auto" or a positive number: it is {value!r}.'
-            )
-        return automatic
+        raise ParameterError(
+            f'`eta` must be "auto" or a positive number: it is {value!r}.'
+        )
     check.positive("eta", value)
     return float(value)
 

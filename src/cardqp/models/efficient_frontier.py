@@ -87,12 +87,9 @@ class Frontier:
         -------
         matplotlib Axes
         """
-        from cardqp.plot import plot_frontier
+        from cardqp.plot import plot_frontier, saved
 
-        drawn = plot_frontier(self, ax)
-        if path is not None:
-            drawn.figure.savefig(path)
-        return drawn
+        return saved(plot_frontier(self, ax), path)
 
 
 def frontier(

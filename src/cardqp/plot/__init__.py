@@ -4,7 +4,7 @@ from cardqp.plot.coefficients import plot_coefficients
 from cardqp.plot.convergence import plot_convergence
 from cardqp.plot.curves import plot_frontier, plot_hierarchy, plot_path
 from cardqp.plot.screening import plot_screening
-from cardqp.plot.style import BLUE, GREEN, ORANGE, new_axes
+from cardqp.plot.style import BLUE, GREEN, ORANGE, new_axes, saved
 
 __all__ = [
     "BLUE",
@@ -17,4 +17,5 @@ __all__ = [
     "plot_hierarchy",
     "plot_path",
     "plot_screening",
+    "saved",
 ]

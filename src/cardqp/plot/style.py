@@ -1,6 +1,7 @@
 """What pictures share: colours, axes, names as they are, legends."""
 
 import unicodedata
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,13 @@ def new_axes(rows: int = 1, height: float = 4.2) -> Any:
             "Plots need Matplotlib: install it with `pip install cardqp[plot]`."
         ) from err
     return Figure(figsize=(7.0, height), layout="constrained").subplots(rows)
+
+
+def saved(ax: Any, path: str | PathLike[str] | None) -> Any:
+    """Axes whose figure was written to a file, if one is wanted."""
+    if path is not None:
+        ax.figure.savefig(path, dpi=150)
+    return ax
 
 
 def printable(value: str) -> str:

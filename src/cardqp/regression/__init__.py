@@ -2,7 +2,7 @@
 
 from cardqp.regression.criteria import CRITERIA, criterion
 from cardqp.regression.cross_validation import CrossValidation, cross_validate
-from cardqp.regression.design import Design, ScaledProblem, automatic_eta
+from cardqp.regression.design import Design, ScaledProblem
 from cardqp.regression.least_squares import least_squares
 from cardqp.regression.summary import Summary, summarise
 
@@ -12,7 +12,6 @@ __all__ = [
     "Design",
     "ScaledProblem",
     "Summary",
-    "automatic_eta",
     "criterion",
     "cross_validate",
     "least_squares",

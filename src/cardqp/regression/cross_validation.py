@@ -1,9 +1,9 @@
 """Cross-validation of certified models, with one pass over the rows."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from cardqp.exceptions import NotSolvedError
 from cardqp.gram import Moments, mean_squared_error, merge
 from cardqp.methods import Method, MethodName
 from cardqp.pipeline import solve
+from cardqp.problem import SparseQP
 from cardqp.regression.design import Design, ScaledProblem
 from cardqp.solution import Solution
 
@@ -86,6 +87,34 @@ class Budget:
         return max(left, 0.0) / (self.n_left + 1)
 
 
+class Fit(NamedTuple):
+    """A model to be fitted."""
+
+    problem: SparseQP
+    method: MethodName | Method
+    gap: float
+
+    def run(
+        self,
+        start: FloatArray | None,
+        seconds: float | None,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """Fit it."""
+        return solve(
+            self.problem,
+            method=self.method,
+            gap=self.gap,
+            time_limit=seconds,
+            callback=callback,
+            start=start,
+        )
+
+
+Share = tuple[Fit, FloatArray | None, float | None]
+"""A fit, where to start, and how long it may take."""
+
+
 def cross_validate(
     parts: Sequence[Moments],
     design: Design,
@@ -97,6 +126,7 @@ def cross_validate(
     time_limit: float | None = None,
     callback: Callback | None = None,
     refit: bool = False,
+    share: Callable[[Sequence[Share]], Iterable[Solution]] | None = None,
 ) -> CrossValidation:
     """Fit models to all rows but those of one part, and judge them there.
 
@@ -116,6 +146,9 @@ def cross_validate(
         Called with a :class:`cardqp.Progress`; True ends everything, as Ctrl-C does.
     refit : bool
         Whether models are judged by coefficients without the ridge.
+    share : callable, optional
+        Runs the fits of several folds at a time, wherever it likes; one after the other
+        by default.
 
     Returns
     -------
@@ -136,25 +169,24 @@ def cross_validate(
     ]
     budget = Budget(time_limit, len(etas) * len(sparsities) * len(scaled))
     for i, j in np.ndindex(shape[:2]):
-        answers: list[Solution] = []
-        start = solutions[i][-1].x if solutions[i] else None
-        for each in scaled:
-            answer = solve(
+        fits = [
+            Fit(
                 each.with_eta(etas[i]).problem.with_limits(sparsity=sparsities[j]),
-                method=method,
-                gap=gap,
-                time_limit=budget.share(),
-                callback=callback,
-                start=start,
+                method,
+                gap,
             )
-            if answer.stop in (Stop.INTERRUPTED, Stop.CALLBACK):
-                break
-            answers.append(answer)
-            start = answers[0].x  # folds differ little from all rows
-        if len(answers) < len(scaled):
-            _stop_early(answer, is_empty=not solutions[0])
+            for each in scaled
+        ]
+        start = solutions[i][-1].x if solutions[i] else None
+        whole = fits[0].run(start, budget.share(), callback)
+        answers = [whole]
+        if not _is_stopped(whole):  # folds differ little from all rows
+            shares = [(fit, whole.x, budget.share()) for fit in fits[1:]]
+            answers += share(shares) if share else _in_turn(shares, callback)
+        if _is_stopped(answers[-1]):
+            _stop_early(answers[-1], is_empty=not solutions[0])
             break
-        solutions[i].append(answers[0])
+        solutions[i].append(whole)
         errors[i, j] = [
             _error(design, *each, refit=refit)
             for each in zip(scaled[1:], answers[1:], parts, strict=True)
@@ -162,6 +194,20 @@ def cross_validate(
         gaps[i, j] = [answer.gap for answer in answers[1:]]
     kept = tuple(tuple(found) for found in solutions)
     return CrossValidation(tuple(etas), tuple(sparsities), errors, gaps, kept)
+
+
+def _in_turn(shares: Sequence[Share], callback: Callback | None) -> list[Solution]:
+    """Fits one after the other, until somebody stops them."""
+    answers: list[Solution] = []
+    for fit, start, seconds in shares:
+        answers.append(fit.run(start, seconds, callback))
+        if _is_stopped(answers[-1]):
+            break
+    return answers
+
+
+def _is_stopped(answer: Solution) -> bool:
+    return answer.stop in (Stop.INTERRUPTED, Stop.CALLBACK)
 
 
 def _all_but_one(parts: Sequence[Moments]) -> Iterator[list[Moments]]:

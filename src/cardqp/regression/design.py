@@ -6,13 +6,13 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp._validation import whole_blocks
-from cardqp.gram import Moments, is_constant, regression_problem, unit_scale
+from cardqp.gram import Moments, regression_problem, unit_scale
 from cardqp.problem import SparseQP
 from cardqp.regression.least_squares import least_squares
 
-AUTOMATIC = 20.0
-"""``eta`` for features of unit variance, if it is chosen automatically.  The ridge is
-then a twentieth of the mean variance: little enough to predict well, and enough for
+AUTOMATIC_ETA = 20.0
+"""``eta`` for standardised features, if it is chosen automatically.  The ridge is then
+a twentieth of each feature's variance: little enough to predict well, and enough for
 proofs to be quick where features are correlated."""
 
 
@@ -117,18 +117,3 @@ class ScaledProblem:
     def chosen(self, x: FloatArray) -> IntArray:
         """Features in the model, also those whose coefficient happens to be zero."""
         return self.problem.support_of(x)
-
-
-def automatic_eta(rows: Moments, standardize: bool) -> float:
-    """A ridge of a twentieth of the mean variance of the features that vary.
-
-    Examples
-    --------
-    >>> from cardqp.gram import moments
-    >>> round(automatic_eta(moments(np.array([[1.0], [5.0]]), np.zeros(2)), False), 9)
-    5.0
-    """
-    varying = rows.variance[~is_constant(rows)]
-    if standardize or len(varying) == 0:
-        return AUTOMATIC
-    return AUTOMATIC / float(varying.mean())

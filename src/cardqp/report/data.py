@@ -153,6 +153,8 @@ class ReportData:
         Share of the variation that is explained.
     baseline : Score or None
         Another model to compare with.
+    is_refitted : bool
+        Whether coefficients were fitted without the ridge, once features were chosen.
     notes : tuple of str
         What was done to the data.
     path, cv, trace, predictions : optional
@@ -176,6 +178,7 @@ class ReportData:
     r2_in_sample: float
     r2_out_of_sample: float | None = None
     baseline: Score | None = None
+    is_refitted: bool = False
     notes: tuple[str, ...] = ()
     path: Path | None = None
     cv: CVCurve | None = None

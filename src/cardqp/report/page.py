@@ -30,7 +30,7 @@ pre { background: var(--wash); padding: .8rem 1rem; border-radius: .4rem;
 .small, figcaption { color: var(--soft); font-size: .875rem; }
 .scroll { overflow-x: auto; max-width: 100%; margin: .8rem 0; }
 table { border-collapse: collapse; font-size: .875rem; line-height: 1.4;
-        font-variant-numeric: tabular-nums; }
+        overflow-wrap: normal; font-variant-numeric: tabular-nums; }
 th, td { padding: .35rem .75rem; border-bottom: 1px solid var(--line);
          text-align: left; vertical-align: top; }
 th:first-child { padding-left: 0; }

@@ -58,6 +58,13 @@ def chosen(data: ReportData) -> str:
         f"The prediction of {name(data.target)} is {about} plus, for each feature, its "
         "coefficient times its value."
     )
+    if data.is_refitted:
+        start += (
+            " Features were chosen with the ridge; these coefficients were fitted "
+            "without it."
+        )
+    if any(feature.worth is not None for feature in data.features):
+        start += " Worth is how much R² falls without a feature, or its category."
     told = [f"{f.name} {number(f.effect, 3)}" for f in ranked[: pictures.MOST_BARS]]
     picture = pictures.figure(
         lambda: pictures.plot_effects(ranked),

@@ -90,13 +90,15 @@ def headline(data: ReportData) -> str:
     solution = data.solution
     if solution.x is None:
         return f"No {choices(solution.problem)} was found."
-    r2 = data.r2_in_sample
+    known = data.r2_out_of_sample
+    r2 = data.r2_in_sample if known is None else known
     subject = f"{len(data.features)} of {plural(data.n_features, 'feature')}"
     if not 0 <= r2 <= 1:
         start = f"{subject} were chosen to predict {data.target}"
     else:
         verb = "explains" if len(data.features) == 1 else "explain"
         start = f"{subject} {verb} {100 * r2:.3g} % of the variation of {data.target}"
+        start += "" if known is None else " in data that was left out"
     return f"{start}{_outlook(solution)}."
 
 
@@ -106,8 +108,8 @@ def _outlook(solution: Solution) -> str:
         return "; how good other choices could be is not known"
     less = at_most(solution.gap)
     if solution.status is Status.OPTIMAL:
-        return f", and no other choice has an error more than {less} smaller"
-    return f"; another choice could have an error up to {less} smaller"
+        return f", and no other choice has a {ERROR} more than {less} smaller"
+    return f"; another choice could have a {ERROR} up to {less} smaller"
 
 
 def certificate(solution: Solution) -> list[str]:

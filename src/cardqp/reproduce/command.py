@@ -20,6 +20,7 @@ def reproduce(
     data_dir: str | None = None,
     watcher: Watcher = lambda _: None,
     command: str = "cardqp reproduce",
+    scheduler: str | None = None,
 ) -> list[Section]:
     """Run what is not done yet of some tables and figures, and write them.
 
@@ -44,6 +45,8 @@ def reproduce(
         Called with a state after each task.
     command : str
         What is named in the report as the command that made it.
+    scheduler : str, optional
+        The address of a Dask scheduler, whose workers do the work instead.
 
     Returns
     -------
@@ -67,6 +70,7 @@ def reproduce(
             jobs=jobs,
             data_dir=data_dir,
             watcher=watcher,
+            scheduler=scheduler,
         )
         sections = [
             Section(

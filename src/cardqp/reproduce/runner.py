@@ -67,6 +67,7 @@ def run_studies(
     jobs: int,
     data_dir: str | None = None,
     watcher: Watcher = lambda _: None,
+    scheduler: str | None = None,
 ) -> dict[str, str]:
     """Do what is not done yet of some studies.
 
@@ -82,6 +83,8 @@ def run_studies(
         Where real data are.
     watcher : callable
         Called with a :class:`State` after each task.
+    scheduler : str, optional
+        The address of a Dask scheduler, whose workers do the tasks instead.
 
     Returns
     -------
@@ -97,8 +100,8 @@ def run_studies(
         n_tasks += len(wanted)
     clock = _Clock(n_tasks - len(open_tasks), n_tasks)
     failed: dict[str, str] = {}
-    with _pool(jobs) as submit:
-        for store, task, outcome in _stream(submit, open_tasks, jobs, failed):
+    with _pool(jobs) if scheduler is None else _cluster(scheduler) as (submit, size):
+        for store, task, outcome in _stream(submit, open_tasks, size, failed):
             if isinstance(outcome, Missing):
                 failed[store.study.name] = outcome.reason
             else:
@@ -131,14 +134,29 @@ def _stream(
 
 
 @contextmanager
-def _pool(jobs: int) -> Iterator[Submit]:
+def _cluster(scheduler: str) -> Iterator[tuple[Submit, int]]:
+    """Workers of a Dask cluster, and how many threads they have."""
+    try:
+        from distributed import Client
+    except ImportError as err:
+        raise BackendNotFoundError(
+            "Clusters need Dask: install it with `pip install 'cardqp[dask]'`."
+        ) from err
+    with Client(scheduler) as client:
+        pool = client.get_executor(pure=False)
+        size = sum(client.nthreads().values())
+        yield lambda task: pool.submit(attempt, task), max(size, 1)
+
+
+@contextmanager
+def _pool(jobs: int) -> Iterator[tuple[Submit, int]]:
     """Processes with one thread each, which end when this one does."""
     for variable in THREAD_VARIABLES:
         os.environ[variable] = "1"
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, context, _watch_parent, (os.getpid(),))
     try:
-        yield lambda task: pool.submit(attempt, task)
+        yield lambda task: pool.submit(attempt, task), jobs
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
