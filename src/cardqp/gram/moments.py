@@ -17,6 +17,9 @@ from cardqp import _validation as check
 from cardqp._typing import FloatArray, IntArray
 from cardqp.quadratic import Factor, Gram
 
+MOSTLY = 0.5
+"""Sparse columns with a larger share of nonzeros take no more memory as dense ones."""
+
 
 class Moments(Protocol):
     """What a least-squares problem needs to know of some rows.
@@ -291,12 +294,34 @@ def _gram_moments(
     target = y - target_mean
     power = float(share @ (target * target))
     if scipy.sparse.issparse(X):
-        half = scipy.sparse.diags_array(np.sqrt(share)) @ X
-        gram = (half.T @ half).toarray() - np.multiply.outer(mean, mean)
-        cross = np.asarray(X.T @ (share * target)).ravel()
+        gram, cross = _sparse_moments(X, target, share, mean)
     else:
         X -= mean
         cross = np.asarray((share * target) @ X)
         X *= np.sqrt(share)[:, None]
         gram = X.T @ X
     return GramMoments(weight, len(y), mean, target_mean, gram, cross, power)
+
+
+def _sparse_moments(
+    X: Any, target: FloatArray, share: FloatArray, mean: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Second moments about a mean, also where it is large.
+
+    Columns that are mostly nonzero are made dense, to subtract their means first.  The
+    squared means of all others are at most half of their mean squares, so that little
+    is lost when they are subtracted last.
+    """
+    is_full = share @ (X != 0) > MOSTLY
+    full, rest = np.flatnonzero(is_full), np.flatnonzero(~is_full)
+    root = np.sqrt(share)
+    thin = scipy.sparse.diags_array(root) @ X[:, rest]
+    dense = root[:, None] * (X[:, full].toarray() - mean[full])
+    gram, cross = np.empty((len(mean), len(mean))), np.empty(len(mean))
+    moved = np.multiply.outer(mean[rest], mean[rest])
+    gram[np.ix_(rest, rest)] = (thin.T @ thin).toarray() - moved
+    gram[np.ix_(rest, full)] = mixed = thin.T @ dense
+    gram[np.ix_(full, rest)] = mixed.T
+    gram[np.ix_(full, full)] = dense.T @ dense
+    cross[rest], cross[full] = thin.T @ (root * target), dense.T @ (root * target)
+    return gram, cross
