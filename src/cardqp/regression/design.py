@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
 from cardqp._validation import whole_blocks
 from cardqp.gram import Moments
 from cardqp.problem import SparseQP
-from cardqp.regression.least_squares import least_squares
+from cardqp.regression.least_squares import is_constant, least_squares
 
 AUTOMATIC = 20.0
 """``eta`` for features of unit variance, if it is chosen automatically.  The ridge is
@@ -118,12 +118,6 @@ class ScaledProblem:
     def chosen(self, x: FloatArray) -> IntArray:
         """Features in the model, also those whose coefficient happens to be zero."""
         return self.problem.support_of(x)
-
-
-def is_constant(rows: Moments) -> BoolArray:
-    """Features whose variance is none, or all rounding."""
-    unit = np.finfo(float).eps * rows.n_samples
-    return np.asarray(rows.variance <= (unit * rows.mean) ** 2)
 
 
 def automatic_eta(rows: Moments, standardize: bool) -> float:
