@@ -450,3 +450,21 @@ def test_verification_says_what_is_proved(genuine):
     assert checked.feasibility.holds()
     with pytest.raises(ParameterError, match="`threads` must be an integer"):
         genuine.verify(threads=0)
+
+
+def test_an_empty_list_proves_nothing():
+    problem = SparseQP(np.eye(2), [-4.0, -3.0], eta=1.0, sparsity=1)
+    empty = replace(alternatives(problem), solutions=())
+    assert empty.verify().complaints == ("no solution is listed",)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"penalty": 0.01}, {"sparsity": 2, "lower": [0.1, -1.0]}]
+)
+def test_supports_that_include_a_listed_one_are_named_in_the_claim(settings):
+    problem = SparseQP(np.eye(2), [-4.0, 0.0], eta=1.0, **settings)
+    found = alternatives(problem, percent=5)
+    assert [support.tolist() for support in found.supports] == [[0]]
+    assert found.claim == (
+        "All supports within 5 % are listed, but for those that include a listed one."
+    )

@@ -138,18 +138,26 @@ class Alternatives:
     def claim(self) -> str:
         """What is proved, in a sentence; percentages are rounded down."""
         if self.is_complete:
-            return f"All supports within {self.percent:g} % are listed."
+            return f"All supports within {self.percent:g} % are listed{self._but}."
         if self.lower_bound == -np.inf:
             return "Nothing is proved about other supports."
         percent = floor(1e4 * self._excess(self.lower_bound)) / 100.0
         side = "above" if percent >= 0 else "below"
         is_proved = self.solutions[0].status is Status.OPTIMAL
-        what = "the optimum" if is_proved else "this one"
+        what, but = "the optimum" if is_proved else "this one", self._but
         words = f"{abs(percent):g} % {side} {what}"
         if self.stop is Stop.MAX_COUNT:
             listed = "best is" if len(self) == 1 else f"best {len(self)} are"
-            return f"Only the {listed} listed; all others are {words}, or more."
-        return f"No other support is better than {words}."
+            return f"Only the {listed} listed; all others are {words}, or more{but}."
+        return f"No other support is better than {words}{but}."
+
+    @property
+    def _but(self) -> str:
+        """With prices or thresholds, to add a nonzero may cost a little."""
+        problem = self.problem
+        has_thresholds = bool(((problem.lower > 0) | (problem.upper < 0)).any())
+        is_free = not problem.penalty and not has_thresholds
+        return "" if is_free else ", but for those that include a listed one"
 
     def __repr__(self) -> str:
         return (
@@ -175,6 +183,9 @@ class Alternatives:
             that include none of the listed ones.
         """
         check.count("threads", threads)
+        if not self.solutions:
+            nothing = ("no solution is listed",)
+            return Verification(np.inf, -np.inf, np.inf, None, nothing)
         found = [recheck(self.problem, s, threads) for s in self.solutions]
         left = [recheck(self.problem, s, threads) for s in self.branches]
         best = found[0]

@@ -49,10 +49,18 @@ def write_text(path: str | PathLike[str], text: str) -> None:
 @contextmanager
 def _replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     target = Path(path)
+    if target.exists() and not target.is_file():
+        with target.open("wb") as stream:  # a device or a pipe is written to, not over
+            yield stream
+        return
+    target = target.resolve()  # a link stays a link
     partial = target.with_name(target.name + ".part")
-    with partial.open("wb") as stream:
-        yield stream
-    partial.replace(target)
+    try:
+        with partial.open("wb") as stream:
+            yield stream
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def read_arrays(path: str | PathLike[str]) -> dict[str, Any]:

@@ -34,6 +34,9 @@ def written(tmp_path):
 
 BAD = {
     "empty": ("", "must be a table: it is empty"),
+    "a mark and nothing else": ("\ufeff", "must be a table: it is empty"),
+    "an empty cell": ('""\n', "must be a table: it is empty"),
+    "a quotation mark": ('"', "must be a table: it is empty"),
     "one column": ("y\n1\n2\n", "must have two columns or more"),
     "header only": ("a,b,y\n", "must have rows below the header"),
     "text in numbers": (PLAIN + "6,x,7\n", "`b` must hold numbers: row 6 has 'x'"),
@@ -62,6 +65,23 @@ BAD = {
     ),
     "overflow": (PLAIN + "6,1e999,7\n", "`b` must hold numbers"),
     "enormous": (PLAIN + "6,1e200,7\n", "row 6 has 1e+200"),
+    "hundreds of digits": (
+        PLAIN + "9" * 400 + ",6,7\n",
+        "`a` must hold numbers below 1e+100: row 6 has inf",
+    ),
+    "hundreds of digits in text": (
+        PLAIN + "9" * 400 + ",6,7\nx,6,7\n",
+        "`a` must hold numbers: row 7 has 'x'",
+    ),
+    "a target that overflows when squared": (
+        PLAIN + "6,7,1e60\n",
+        "the target `y` must hold numbers below 1e+50",
+    ),
+    "thousands": (
+        PLAIN.replace("\n1,5,", '\n1,"5,000",').replace("\n2,3,", '\n2,"3,000",')
+        + '6,"1,000",3\n7,"2,000",3\n8,"4,000",3\n',
+        "or remove commas that separate thousands",
+    ),
     "constant target": ("a,y\n1,3\n2,3\n", "target `y` must vary"),
     "constant features": ("a,y\n1,3\n1,4\n", "must have features that vary"),
     "identifiers": (
@@ -169,6 +189,64 @@ def test_empty_standard_input(monkeypatch, capsys):
     assert fit("-") == 2
     message = "cardqp: standard input must be a table: it is empty.\n"
     assert capsys.readouterr().err == message
+
+
+def test_closed_standard_input(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert fit("-") == 2
+    assert "standard input must be a table: it is empty" in capsys.readouterr().err
+
+
+def test_the_year_zero(written, capsys):
+    lines = "".join(f"000{a}-01-01,{y}\n" for a, _, y in ROWS)
+    assert fit(written("d,y\n0000-01-01,0\n" + lines), "--json") == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["columns"] == ["d"]
+    assert "days since the first one: `d` (0000-01-01)" in captured.err
+
+
+def test_names_do_not_command_the_terminal(written, capsys):
+    text = PLAIN.replace("a,b", '"a\x1b[31m\nz","b\n\x1b[0m"').replace(
+        "\n1,5,", "\n1,5,"
+    )
+    text = "\n".join([*text.split("\n")[:3], "1,7,2", "2,7,4", "3,7,9", ""])
+    assert fit(written(text)) == 0
+    captured = capsys.readouterr()
+    assert "\x1b" not in captured.out + captured.err
+    assert captured.err.count("\n") == 1
+    assert "a\N{REPLACEMENT CHARACTER}[31m z" in captured.out
+
+
+def test_letters_that_standard_output_cannot_hold(written, capsys, monkeypatch):
+    path = written(PLAIN.replace("a,", "größe,", 1))
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert fit(path) == 2
+    assert capsys.readouterr().err == (
+        r"cardqp: standard output must be able to hold '\xf6': its encoding is ascii; "
+        "set PYTHONIOENCODING=utf-8.\n"
+    )
+    assert stream.buffer.getvalue() == b""
+
+
+def test_the_target_is_no_category(written, capsys):
+    assert fit(written(PLAIN), "--categorical", "y") == 2
+    assert "`--categorical` must not name the target" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "sizes", [("--path", "1:100000000000"), ("-s", 10**11, "--cv")]
+)
+def test_sizes_beyond_all_columns_cost_nothing(written, capsys, sizes):
+    path = written(PLAIN + "6,3,14\n7,8,15\n8,0,17\n9,1,18\n10,1,22\n")
+    assert main(["fit", str(path), "--target", "y", *map(str, sizes), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["sizes"]
+    assert [size["n_nonzero"] for size in found] == [1, 2]
+
+
+def test_columns_that_are_included_twice(written, capsys):
+    assert fit(written(PLAIN), "--always-include", "b,b", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["columns"] == ["b"]
 
 
 def test_many_columns(written, capsys):

@@ -1,6 +1,7 @@
 """The page of ``cardqp fit --report``."""
 
 import re
+import signal
 
 import numpy as np
 import pandas
@@ -60,3 +61,20 @@ def test_folder_is_checked_before_the_work(file, capsys):
     words = ["fit", str(file), "--target", "y", "-s", "3", "--report", "no/where.html"]
     assert main(words) == 2
     assert "`--report` must be in an existing folder" in capsys.readouterr().err
+
+
+def test_after_an_interruption_only_what_is_known_is_written(file, monkeypatch, capsys):
+    def stop(self, progress):  # noqa: ARG001
+        signal.raise_signal(signal.SIGINT)
+
+    def fail(*_, **__):
+        raise AssertionError("nothing new is begun")
+
+    monkeypatch.setattr("cardqp.trace.Trace.__call__", stop)
+    monkeypatch.setattr("cardqp.cli.fit_report.sparsity_path.path", fail)
+    monkeypatch.setattr("cardqp.estimators.SparseRidge.alternatives", fail)
+    page = file.with_name("page.html")
+    words = ["fit", str(file), "--target", "y", "-s", "3", "--alternatives", "5"]
+    assert main([*words, "--gap", "0", "--report", str(page)]) == 3
+    assert "Chosen features" in page.read_text(encoding="utf-8")
+    assert "FEASIBLE" in capsys.readouterr().out

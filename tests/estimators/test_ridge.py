@@ -7,7 +7,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from scipy.optimize import nnls
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import r2_score
@@ -222,6 +224,7 @@ def test_not_fitted():
         ({"eta": "best"}, '`eta` must be "auto" or a positive number'),
         ({"eta": 0.0}, "`eta` must be a positive number"),
         ({"eta": [1.0, 2.0]}, "`eta` must be a positive number"),
+        ({"groups": 3}, "`groups` must have one label for each of the"),
         ({"coef_bounds": 3.0}, "`coef_bounds` must be a pair (lower, upper)"),
         ({"coef_bounds": (2.0, 1.0)}, "`coef_bounds lower` must not exceed"),
         (
@@ -318,3 +321,31 @@ class TestRowsBitByBit:
         model = SparseRidge(3).partial_fit(pd.DataFrame(X, columns=names), y)
         with pytest.raises(ValueError, match="feature names"):
             model.partial_fit(pd.DataFrame(X, columns=names[::-1]), y)
+
+
+def test_bounds_in_one_array():
+    X, y = regression()
+    bounds = np.array([np.full(X.shape[1], -0.5), np.full(X.shape[1], 0.5)])
+    found = SparseRidge(3, coef_bounds=bounds).fit(X, y)
+    np.testing.assert_array_equal(
+        found.coef_, SparseRidge(3, coef_bounds=(-0.5, 0.5)).fit(X, y).coef_
+    )
+
+
+def test_coefficients_that_are_fixed():
+    X, y = regression()
+    model = SparseRidge(3, coef_bounds=(0.5, 0.5), refit=True).fit(X, y)
+    assert set(model.coef_) <= {0.0, 0.5}
+    assert len(model.support_) > 0
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_sparse_columns_far_from_zero(standardize):
+    X, y = regression()
+    X = X + 1e7
+    model = SparseRidge(3, standardize=standardize)
+    dense = clone(model).fit(X, y)
+    model.fit(scipy.sparse.csr_array(X), y)
+    np.testing.assert_array_equal(model.support_, dense.support_)
+    # Means of size 1e7 leave nine digits of what varies.
+    assert model.objective_ == pytest.approx(dense.objective_, rel=1e-8)

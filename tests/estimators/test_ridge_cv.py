@@ -98,9 +98,33 @@ def test_a_gap_in_any_fold_is_said():
     [
         ({"selection": "max"}, "`selection` must be one of min, one-standard-error"),
         ({"cv": ShuffleSplit(3, random_state=0)}, "`cv` must have two folds or more"),
+        ({"cv": []}, "`cv` must have two folds or more"),
         ({"eta": []}, "`eta` must name at least one number"),
     ],
 )
 def test_messages(settings, message):
     with pytest.raises(ParameterError, match=re.escape(message)):
         SparseRidgeCV(**settings).fit(*regression())
+
+
+def test_splits_that_fit_to_fewer_rows_are_refused_in_one_line():
+    X, y = regression()
+    rows, half = np.arange(len(y)), len(y) // 2
+    splits = [(rows[half + 3 :], rows[:half]), (rows[:half], rows[half:])]
+    with pytest.raises(ParameterError, match="fit to all others") as err:
+        SparseRidgeCV(cv=splits).fit(X, y)
+    assert "\n" not in str(err.value)
+    splits[0] = rows[half:], rows[:half]
+    assert SparseRidgeCV(range(1, 3), cv=splits).fit(X, y).status_ == "OPTIMAL"
+
+
+@pytest.mark.parametrize("n", [9, 60])
+def test_every_fold_needs_weight(n):
+    X, y = regression(40, n)
+    weights = np.ones(40)
+    weights[:10] = 0.0
+    with pytest.raises(ParameterError, match="fold 1 of 4 has no weight"):
+        SparseRidgeCV(range(1, 3), cv=4).fit(X, y, weights)
+    weights[9] = 0.5
+    model = SparseRidgeCV(range(1, 3), cv=4).fit(X, y, weights)
+    assert np.isfinite(model.cv_results_["errors"]).all()

@@ -53,6 +53,7 @@ def test_sizes_by_default():
     [
         ({"n_nonzero_coefs": []}, "`n_nonzero_coefs` must be one size or more"),
         ({"n_nonzero_coefs": 3}, "`n_nonzero_coefs` must be one size or more"),
+        ({"ebic_gamma": np.nan}, "`ebic_gamma` must be a number, at least 0"),
         ({"criterion": "cp"}, "`criterion` must be one of aic, bic, ebic"),
     ],
 )

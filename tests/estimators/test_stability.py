@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from cardqp import ParameterError, SparseRidge, stability_selection
 from tests.estimators.data import regression
@@ -77,3 +78,8 @@ def test_too_few_rows():
     X, y = regression(3)
     with pytest.raises(ParameterError, match="`y` must have four rows or more"):
         stability_selection(SparseRidge(1), X, y)
+
+
+def test_estimators_that_do_not_select():
+    with pytest.raises(ParameterError, match="`estimator` must have `get_support`"):
+        stability_selection(LinearRegression(), *regression())

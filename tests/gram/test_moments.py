@@ -115,3 +115,15 @@ def test_error_of_a_model_is_the_one_on_rows(centred, shape):
     expected = np.average((y - X @ coef - intercept) ** 2, weights=w)
     found = mean_squared_error(rows, coef, intercept)
     assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_sparse_columns_far_from_zero_keep_their_digits(weighted):
+    X, y, w = data()
+    X[:, [0, 3]] = np.abs(X[:, [0, 3]]) + 1e8  # full columns among sparse ones
+    w = w if weighted else np.ones(len(y))
+    found = moments(scipy.sparse.csr_array(X), y, w)
+    _, _, gram, cross, _ = by_rows(X, y, w, centred=True)
+    # Means of size 1e8 are known to 1e-8.
+    np.testing.assert_allclose(found.gram, gram, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found.cross, cross, rtol=1e-6, atol=1e-6)

@@ -51,3 +51,24 @@ def test_constant_column_gets_nothing():
     coef = least_squares(moments(X, y), np.array([0, 2]), *FREE)
     assert coef[2] == 0.0
     assert coef[0] != 0.0
+
+
+def test_a_column_that_varies_by_rounding_only_gets_nothing():
+    X, y = data()
+    X[:, 2] = 0.1
+    rows = moments(X, y)
+    assert rows.variance[2] > 0
+    coef = least_squares(rows, np.array([0, 2]), *FREE)
+    assert coef[2] == 0.0
+    np.testing.assert_allclose(coef, least_squares(rows, np.array([0]), *FREE))
+
+
+def test_fixed_coefficients_stay_and_others_answer():
+    X, y = data()
+    lower, upper = FREE[0].copy(), FREE[1].copy()
+    lower[1] = upper[1] = 0.25
+    coef = least_squares(moments(X, y), np.array([0, 1]), lower, upper)
+    Z = np.column_stack([X[:, 0], np.ones(len(y))])
+    expected = np.linalg.lstsq(Z, y - 0.25 * X[:, 1], rcond=None)[0]
+    assert coef[1] == 0.25
+    assert coef[0] == pytest.approx(expected[0], rel=1e-9)

@@ -77,6 +77,8 @@ TAMPERED = [
     ("recipe", None, "`recipe` is missing"),
     ("coefficients", [1], "`coefficients` is missing"),
     ("proof", None, "`proof` is missing"),
+    ("cardqp", None, "`cardqp` is missing"),
+    ("intercept", 10**400, "`intercept` must be a finite number"),
     ("intercept", "0", "`intercept` must be a finite number, it is '0'"),
     ("intercept", True, "`intercept` must be a finite number"),
     ("coefficients", {"größe": None}, "`größe` must be a finite number"),
@@ -123,3 +125,11 @@ def test_what_is_no_file(tmp_path):
     for path in (tmp_path, tmp_path / "missing.json"):
         with pytest.raises(DataError, match="there is no such file"):
             ModelFile.load(path)
+
+
+def test_half_letters(model, tmp_path):
+    path = tmp_path / "model.json"
+    model.save(path)
+    path.write_text(path.read_text().replace('"y"', r'"\ud800"'))
+    with pytest.raises(DataError, match=r"must be a model in JSON: .*surrogates"):
+        ModelFile.load(path)

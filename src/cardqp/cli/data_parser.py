@@ -86,8 +86,16 @@ def _add_predict(commands: Commands) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-o", "--output", metavar="CSV", help="default: standard output"
+        "-o",
+        "--output",
+        type=_output,
+        metavar="CSV",
+        help="default, and -: standard output",
     )
+
+
+def _output(text: str) -> str | None:
+    return None if text == "-" else text
 
 
 def _add_table(parser: argparse.ArgumentParser) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 from cardqp import storage
 from cardqp.alternative_supports import Alternatives
 from cardqp.cli.fit_model import Fit, check_options, fit_table
-from cardqp.cli.outputs import check_folder, print_json, print_notes
+from cardqp.cli.outputs import check_distinct, check_folder, print_json, print_notes
 from cardqp.cli.report import exit_code
 from cardqp.cli.text_table import read_file
+from cardqp.cli.words import one_line
 from cardqp.exceptions import ParameterError
 from cardqp.gap import finite
 from cardqp.tables import ModelFile, Proof
@@ -21,12 +22,14 @@ def fit(options: argparse.Namespace) -> int:
     check_options(options)
     check_folder("--model", options.model)
     check_folder("--report", options.report)
+    outputs = {"--model": options.model, "--report": options.report}
+    check_distinct([options.file], outputs)
     within = options.alternatives
     if within is not None and not 0 <= within < math.inf:
         raise ParameterError(f"`--alternatives` must be at least 0: it is {within}.")
     found = fit_table(read_file(options), options, options.test)
     others = None
-    if within is not None:
+    if within is not None and not found.is_interrupted:
         others = found.model.alternatives(within, time_limit=options.time_limit)
     print_notes(found.notes)
     if options.model is not None:
@@ -122,14 +125,11 @@ def _choice_lines(found: Fit, others: Alternatives | None) -> list[str]:
     if entry is None:
         return []
     proof = "no others" if entry["is_complete"] else "there may be others"
-    return [
-        "",
-        f"choices within {entry['percent']:g} % of the best ({proof}):",
-        *(
-            f"{100 * choice['excess']:+8.3f} %  {', '.join(choice['features'])}"
-            for choice in entry["choices"]
-        ),
-    ]
+    lines = ["", f"choices within {entry['percent']:g} % of the best ({proof}):"]
+    for choice in entry["choices"]:
+        names = ", ".join(map(one_line, choice["features"]))
+        lines.append(f"{100 * choice['excess']:+8.3f} %  {names}")
+    return lines
 
 
 def table(found: Fit) -> str:
@@ -197,5 +197,7 @@ def _r2_words(found: Fit) -> list[str]:
 def _coefficients(found: Fit) -> list[str]:
     values = found.coefficients() | {"(intercept)": found.model.intercept_}
     width = max(len("feature"), *map(len, values))
-    rows = [f"{name:<{width}}  {value:>13.6g}" for name, value in values.items()]
+    rows = [
+        f"{one_line(name):<{width}}  {value:>13.6g}" for name, value in values.items()
+    ]
     return [f"{'feature':<{width}}  {'coefficient':>13}", *rows]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cardqp._iterate import Stop
 from cardqp._typing import IntArray
 from cardqp.cli.groups import feature_groups
 from cardqp.cli.progress import ProgressLine
@@ -57,6 +58,11 @@ class Fit:
         """How many columns, or groups of them, the model may use."""
         chosen = getattr(self.model, "n_nonzero_coefs_", self.model.n_nonzero_coefs)
         return int(chosen)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether somebody wanted an end: other choices are not looked for then."""
+        return self.model.solution_.stop is Stop.INTERRUPTED
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -188,10 +194,17 @@ def _estimator(recipe: Recipe, n_rows: int, options: argparse.Namespace) -> Any:
             )
         folds = _folds(n_rows, options.cv, options.seed)
         sizes = sizes or range(_least(options), options.sparsity + 1)
+        sizes = _within(sizes, len(recipe.names))
         return SparseRidgeCV(sizes, cv=folds, **settings)
     if sizes is not None:
+        sizes = _within(sizes, len(recipe.names))
         return SparseRidgePath(sizes, **settings)
     return SparseRidge(options.sparsity, **settings)
+
+
+def _within(sizes: range, n_features: int) -> range:
+    """Sizes without most of those beyond the number of features, which are alike."""
+    return range(sizes.start, min(sizes.stop, max(sizes.start, n_features) + 1))
 
 
 def _folds(n_rows: int, number: int, seed: int) -> list[tuple[IntArray, IntArray]]:
@@ -209,7 +222,7 @@ def _least(options: argparse.Namespace) -> int:
 def _included(recipe: Recipe, names: Sequence[str]) -> Iterator[int]:
     """The features of some columns."""
     places = {column.name: j for j, column in enumerate(recipe.columns)}
-    for name in names:
+    for name in dict.fromkeys(names):
         if name not in places:
             raise DataError(
                 f"`--always-include` must name columns that are used: {name!r} is not "

@@ -25,7 +25,7 @@ PERCENT, MOST = 5.0, 12
 """Other choices that are listed: how much worse, and how many at most."""
 
 PATIENCE = 10.0
-"""Seconds for other choices, and for each size of the path, if these are only for the
+"""Seconds for other choices, and for all sizes of the path, if these are only for the
 page."""
 
 
@@ -44,7 +44,7 @@ def page_about(
         What the command was asked to do.
     """
     source = "standard input" if options.file == "-" else Path(options.file).name
-    if others is None:
+    if others is None and not found.is_interrupted:
         others = found.model.alternatives(PERCENT, max_count=MOST, time_limit=PATIENCE)
     target = found.recipe.target
     return regression_report(
@@ -67,8 +67,8 @@ def page_about(
             cv=_curve(found),
             trace=_trace(found),
             predictions=_predictions(found),
-            alternatives=_alternatives(others),
-            alternatives_note=others.claim,
+            alternatives=() if others is None else _alternatives(others),
+            alternatives_note="" if others is None else others.claim,
             versions=versions(),
         )
     )
@@ -93,14 +93,17 @@ def _judged(found: Fit) -> float | None:
     return found.r2_folds() if test is None else test
 
 
-def _path(found: Fit) -> sparsity_path.Path:
+def _path(found: Fit) -> sparsity_path.Path | None:
     known = getattr(found.model, "path_", None)
     if isinstance(known, sparsity_path.Path):
         return known
+    if found.is_interrupted:
+        return None
     problem = found.model.solution_.problem
     least = problem.rule.count(problem.forced_in)
     sizes = range(max(least, 1), found.n_allowed + 1)
-    return sparsity_path.path(problem, sizes, gap=found.model.gap, time_limit=PATIENCE)
+    limit = PATIENCE / len(sizes)
+    return sparsity_path.path(problem, sizes, gap=found.model.gap, time_limit=limit)
 
 
 def _curve(found: Fit) -> CVCurve | None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from cardqp.cli.codes import BAD_INPUT, SOLVED, UNKNOWN
 from cardqp.cli.parser import build_parser
 from cardqp.cli.run import run
+from cardqp.cli.words import one_line
 from cardqp.exceptions import CardQPError, NotSolvedError
 
 
@@ -23,9 +24,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SOLVED
     except NotSolvedError as err:
-        return _say(" ".join(str(err).split()), UNKNOWN)
+        return _say(str(err), UNKNOWN)
+    except UnicodeEncodeError as err:
+        return _say(
+            f"standard output must be able to hold {err.object[err.start]!a}: its "
+            f"encoding is {err.encoding}; set PYTHONIOENCODING=utf-8.",
+            BAD_INPUT,
+        )
     except (CardQPError, OSError) as err:
-        return _say(" ".join(str(err).split()), BAD_INPUT)
+        return _say(str(err), BAD_INPUT)
     except MemoryError as err:
         return _say(f"not enough memory: {err}; use fewer rows or columns", BAD_INPUT)
     except KeyboardInterrupt:
@@ -33,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _say(message: str, code: int) -> int:
-    print(f"cardqp: {message}", file=sys.stderr)
+    print(f"cardqp: {one_line(message)}", file=sys.stderr)
     return code
 
 

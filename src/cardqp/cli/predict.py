@@ -5,7 +5,13 @@ import argparse
 import numpy as np
 
 from cardqp.cli.codes import SOLVED
-from cardqp.cli.outputs import check_csv, print_json, print_notes, write_rows
+from cardqp.cli.outputs import (
+    check_csv,
+    check_distinct,
+    print_json,
+    print_notes,
+    write_rows,
+)
 from cardqp.cli.text_table import read_file
 from cardqp.gap import finite
 from cardqp.tables import ModelFile
@@ -15,6 +21,7 @@ from cardqp.tables.words import count
 def predict(options: argparse.Namespace) -> int:
     """``cardqp predict MODEL FILE``."""
     check_csv("--output", options.output)
+    check_distinct([options.file, options.model], {"--output": options.output})
     model = ModelFile.load(options.model)
     if options.missing is not None:
         model = model.with_policy(options.missing)

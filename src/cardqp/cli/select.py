@@ -6,7 +6,7 @@ from typing import Any
 from cardqp import storage
 from cardqp.cli.fit import proof_of
 from cardqp.cli.fit_model import check_options, fit_table
-from cardqp.cli.outputs import check_csv, print_json, print_notes
+from cardqp.cli.outputs import check_csv, check_distinct, print_json, print_notes
 from cardqp.cli.report import exit_code
 from cardqp.cli.text_table import read_file
 
@@ -15,6 +15,7 @@ def select(options: argparse.Namespace) -> int:
     """``cardqp select FILE``."""
     check_options(options)
     check_csv("--output", options.output)
+    check_distinct([options.file], {"--output": options.output})
     frame = read_file(options)
     found = fit_table(frame, options)
     print_notes(found.notes)

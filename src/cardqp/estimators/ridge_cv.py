@@ -182,21 +182,34 @@ solution_
 
     def _folds(self, sample: Sample) -> list[IntArray]:
         """The rows of each fold."""
-        splitter = check_cv(self.cv)
-        folds = [test for _, test in splitter.split(sample.X, sample.y)]
-        rows = np.concatenate(folds)
-        if len(folds) < 2 or not np.array_equal(
-            np.sort(rows), np.arange(len(sample.y))
-        ):
+        splits = list(check_cv(self.cv).split(sample.X, sample.y))
+        folds, rows = [test for _, test in splits], np.arange(len(sample.y))
+        is_good = len(folds) > 1 and np.array_equal(
+            np.sort(np.concatenate(folds)), rows
+        )
+        # Models are fitted to all rows but a fold's, whatever the splits say.
+        if not is_good or any(len(a) + len(b) != len(rows) for a, b in splits):
             raise ParameterError(
-                "`cv` must have two folds or more which hold every row once, as those "
-                f"of KFold do: it is {self.cv!r}."
+                "`cv` must have two folds or more which hold every row once, and fit "
+                f"to all others, as those of KFold do: it is {_short(self.cv)}."
             )
+        for number, fold in enumerate(folds, start=1):
+            if sample.weights is not None and not sample.weights[fold].any():
+                raise ParameterError(
+                    "`sample_weight` must be positive somewhere in each fold: fold "
+                    f"{number} of {len(folds)} has no weight; leave out rows without "
+                    "weight, or pass KFold(shuffle=True) as `cv`."
+                )
         return folds
 
 
 def _run(fit: Fit, start: FloatArray | None, seconds: float | None) -> Solution:
     return fit.run(start, seconds)
+
+
+def _short(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _table(found: CrossValidation) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from cardqp import _validation as check
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
 from cardqp.estimators.linear_model import SparseLinearModel
@@ -117,6 +118,7 @@ eta_, solution_
         callback : callable, optional
             Called with a :class:`cardqp.Progress`; True ends the path, as Ctrl-C does.
         """
+        check.at_least("ebic_gamma", self.ebic_gamma, 0.0)
         sample = self._sample(X, y, sample_weight)
         design, rows = sample.design, sample.moments()
         sizes = read_sparsities(self.n_nonzero_coefs, design)

@@ -92,12 +92,13 @@ def _eta(value: Any) -> float:
 def _bounds(value: Any, positive: bool, n: int) -> tuple[FloatArray, FloatArray]:
     pair: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
     if value is not None:
-        if not isinstance(value, Sequence) or len(value) != 2:
+        given = tuple(value) if np.iterable(value) else ()
+        if len(given) != 2:
             raise ParameterError(
                 "`coef_bounds` must be a pair (lower, upper) of numbers, arrays or "
                 f"None: it is {value!r}."
             )
-        pair = value[0], value[1]
+        pair = given
     lower, upper = check.bounds(*pair, n, prefix="coef_bounds ")
     if positive:
         if (upper <= 0).any():
@@ -152,7 +153,7 @@ def _blocks(value: Any, n: int, names: Names) -> IntArray | None:
                 "is none."
             )
         value = [value.get(name) for name in names]
-    labels = list(value)
+    labels = list(value) if np.iterable(value) else [value]
     if len(labels) != n:
         raise ParameterError(
             f"`groups` must have one label for each of the {n} features: it has "

@@ -115,6 +115,11 @@ def stability_selection(
     array([4, 7])
     """
     _check(n_resamples, threshold)
+    if not hasattr(estimator, "get_support"):
+        raise ParameterError(
+            "`estimator` must have `get_support`: it is a "
+            f"{type(estimator).__name__}; pass the step that selects."
+        )
     n_rows = len(np.asarray(y))
     if n_rows < 4:
         raise ParameterError(f"`y` must have four rows or more: it has {n_rows}.")

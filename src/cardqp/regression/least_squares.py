@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.gram import Moments
+from cardqp.gram import Moments, is_constant
 
 NEGLIGIBLE = 1e-12
 """Directions in which standardised features vary so little are left out."""
@@ -27,7 +27,8 @@ def least_squares(
     Returns
     -------
     (n,) array
-        Of the shortest ones, if columns depend on each other.
+        Of the shortest ones, if columns depend on each other; of features that do not
+        vary, as near to zero as bounds allow.
 
     Examples
     --------
@@ -37,17 +38,21 @@ def least_squares(
     array([3., 0.])
     """
     coef = np.zeros(len(lower))
-    if len(support) == 0:
+    coef[support] = np.clip(0.0, lower[support], upper[support])
+    is_free = ~is_constant(rows) & (lower < upper)
+    free, held = support[is_free[support]], support[~is_free[support]]
+    if len(free) == 0:
         return coef
-    scale = np.sqrt(rows.variance[support])
-    scale[scale == 0] = 1.0
+    both = rows.block(np.concatenate([free, held]))
+    cross = rows.cross[free] - both[: len(free), len(free) :] @ coef[held]
+    scale = np.sqrt(rows.variance[free])
     values, vectors = np.linalg.eigh(
-        rows.block(support) / np.multiply.outer(scale, scale)
+        both[: len(free), : len(free)] / np.multiply.outer(scale, scale)
     )
     kept = values > NEGLIGIBLE * max(values[-1], 0.0)
     roots = np.sqrt(values[kept])
     half = roots[:, None] * vectors[:, kept].T
-    target = (vectors[:, kept].T @ (rows.cross[support] / scale)) / roots
-    bounds = lower[support] * scale, upper[support] * scale
-    coef[support] = lsq_linear(half, target, bounds, method="bvls").x / scale
+    target = (vectors[:, kept].T @ (cross / scale)) / roots
+    bounds = lower[free] * scale, upper[free] * scale
+    coef[free] = lsq_linear(half, target, bounds, method="bvls").x / scale
     return coef

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import BoolArray
+from cardqp._validation import LARGEST
 from cardqp.exceptions import DataError, ParameterError
 from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.kinds import BOOLEAN, NUMBER
@@ -53,8 +54,11 @@ def feature_names(
                     f"`--{option}` must name columns: {name!r} is none of "
                     f"{listed(columns)}."
                 )
-    if target in drop:
-        raise DataError(f"`--drop` must not name the target: it names {target!r}.")
+    for option in ("drop", "categorical"):
+        if target in named[option]:
+            raise DataError(
+                f"`--{option}` must not name the target: it names {target!r}."
+            )
     wanted = set(columns if only is None else only) - {target, *drop}
     if not wanted:
         raise DataError(
@@ -78,6 +82,12 @@ def target_column(frame: Any, target: str, missing: str) -> tuple[str, BoolArray
     if missing == "error":
         complete(cells)
     values = cells.numbers[has_target, 0]
+    most = float(np.abs(values).max())
+    if most > LARGEST**0.5:
+        raise DataError(
+            f"the target `{target}` must hold numbers below {LARGEST**0.5:g}, for they "
+            f"are squared: one is {most:g}; rescale it."
+        )
     if values.min() == values.max():
         raise DataError(
             f"the target `{target}` must vary: all its values are {values[0]:g}."

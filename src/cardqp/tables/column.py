@@ -1,5 +1,6 @@
 """How one column of a table becomes one or more columns of numbers."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -121,4 +122,4 @@ def _are_texts(value: Any) -> bool:
 def is_finite(value: Any) -> bool:
     """Whether something from JSON is a finite number."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and abs(value) < float("inf")
+    return is_number and abs(value) <= sys.float_info.max

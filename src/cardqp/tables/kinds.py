@@ -66,7 +66,7 @@ def _kind_of_objects(series: Any, name: str) -> str:
     if _is_mostly(texts.str.fullmatch(_WITH_COMMA)):
         raise DataError(
             f"column `{name}` must have decimal points: a cell is {texts.iloc[0]!r}; "
-            "pass `--decimal ,`."
+            "pass `--decimal ,`, or remove commas that separate thousands."
         )
     return CATEGORY
 
@@ -152,8 +152,17 @@ def _parsed(series: Any) -> Any:
     """Numbers where cells are numbers, missing elsewhere."""
     if series.dtype.kind in "biuf":
         return series
-    cells = series.astype(object)
-    return require_pandas().to_numeric(cells, errors="coerce").astype(float)
+    cells, pandas = series.astype(object), require_pandas()
+    try:
+        return pandas.to_numeric(cells, errors="coerce").astype(float)
+    except OverflowError:  # an integer beyond all floats: pandas reads no cell at all
+        return pandas.to_numeric(cells.map(_as_float), errors="coerce").astype(float)
+
+
+def _as_float(cell: Any) -> Any:
+    """An integer of many digits as a number, which may be infinite."""
+    is_integer = str(cell).strip().lstrip("+-").isdecimal()
+    return float(str(cell)) if is_integer else cell
 
 
 def _refuse(series: Any, wrong: Any, name: str, what: str) -> NoReturn:

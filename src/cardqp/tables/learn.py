@@ -1,6 +1,5 @@
 """What is learnt about the columns of a table."""
 
-import datetime
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -138,8 +137,8 @@ def _filled(names: Sequence[str]) -> list[str]:
 
 
 def _day(days: float) -> str:
-    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=days)
-    return moment.isoformat(sep=" ").removesuffix(" 00:00:00")
+    moment = np.datetime64(0, "s") + np.timedelta64(round(86400 * days), "s")
+    return str(moment).replace("T", " ").removesuffix(" 00:00:00")
 
 
 def _short(value: Any) -> str:

@@ -172,6 +172,9 @@ class ModelFile:
         """
         try:
             entry = json.loads(Path(path).read_text(encoding="utf-8"))
+            json.dumps(
+                entry, ensure_ascii=False
+            ).encode()  # escapes may be half letters
         except (FileNotFoundError, IsADirectoryError):
             raise DataError(f"{path} must be a model: there is no such file.") from None
         except (OSError, ValueError, RecursionError) as err:
@@ -196,7 +199,7 @@ def _from_dict(entry: Any) -> ModelFile:
         {name: float(value) for name, value in entry["coefficients"].items()},
         float(entry["intercept"]),
         Proof(**proof),
-        str(entry["cardqp"]),
+        entry["cardqp"],
     )
 
 
@@ -205,8 +208,9 @@ def _complaint(entry: Any) -> str:
         return "it is another file"
     if entry.get("version") != VERSION:
         return f"its version is {entry.get('version')!r}, not {VERSION}"
-    for key in ("recipe", "coefficients", "proof"):
-        if not isinstance(entry.get(key), dict):
+    parts = {"cardqp": str, "recipe": dict, "coefficients": dict, "proof": dict}
+    for key, kind in parts.items():
+        if not isinstance(entry.get(key), kind):
             return f"`{key}` is missing"
     numbers = {**entry["coefficients"], "intercept": entry.get("intercept")}
     for name, value in numbers.items():

@@ -75,7 +75,7 @@ def read_table(
 
 def _contents(path: str | PathLike[str], label: str) -> bytes:
     if str(path) == "-":
-        return sys.stdin.buffer.read()
+        return b"" if sys.stdin is None else sys.stdin.buffer.read()
     if Path(path).is_dir():
         raise DataError(f"{label} must be a file: it is a folder.")
     try:

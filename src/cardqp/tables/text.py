@@ -144,9 +144,11 @@ def _records(text: str, mark: str) -> Iterator[Record]:
 
 def _header(text: str, mark: str, label: str, least: int) -> list[str]:
     try:
-        first = next(_records(text, mark))[1]
+        first = next(_records(text, mark), (0, []))[1]
     except csv.Error as err:
         raise _broken(label, err) from err
+    if not first:
+        raise DataError(f"{label} must be a table: it is empty.")
     if len(first) < least:
         raise DataError(
             f"{label} must have two columns or more: its first line, "
