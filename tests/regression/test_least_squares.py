@@ -57,7 +57,6 @@ def test_a_column_that_varies_by_rounding_only_gets_nothing():
     X, y = data()
     X[:, 2] = 0.1
     rows = moments(X, y)
-    assert rows.variance[2] > 0
     coef = least_squares(rows, np.array([0, 2]), *FREE)
     assert coef[2] == 0.0
     np.testing.assert_allclose(coef, least_squares(rows, np.array([0]), *FREE))
