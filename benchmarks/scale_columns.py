@@ -9,14 +9,13 @@ is what the process holds at most besides the mapped file.
 """
 
 import argparse
-import json
 import re
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +30,6 @@ CASES = {
         {"n": n, "seed": seed} for n in (10**4, 10**5, 10**6) for seed in (0, 1, 2)
     ],
     "hard": [{"n": 10**5, "rho": 0.9}, {"n": 10**5, "sparsity": 20}],
-    "curve": [{"n": n} for n in (10**3, 10**4, 10**5, 10**6)],
     "quick": [{"n": 2000}, {"n": 10**4}],
 }
 
@@ -162,27 +160,26 @@ def row(case: Case, record: Record) -> str:
     )
 
 
+def run(names: Sequence[str], time_limit: float) -> Iterator[tuple[Case, Record]]:
+    """Measure some groups of cases."""
+    with tempfile.TemporaryDirectory(prefix="cardqp-columns-") as folder:
+        measure(Case(5000), Path(folder), 60.0)  # compiles
+        for name in names:
+            for settings in CASES[name]:
+                case = Case(**settings)
+                yield case, measure(case, Path(folder), time_limit)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the cases and print them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", default=["sizes", "hard"], metavar="CASES")
-    parser.add_argument("--folder", help="for the data (default: a temporary one)")
-    parser.add_argument("--out", help="where to append rows as JSON lines")
     parser.add_argument("--time-limit", type=float, default=300.0)
     options = parser.parse_args(argv)
     print(HEADER)
     print("|" + "---|" * (HEADER.count("|") - 1))
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        measure(Case(5000), Path(folder), 60.0)  # compiles
-        for name in options.cases:
-            for settings in CASES[name]:
-                case = Case(**settings)
-                record = measure(case, Path(folder), options.time_limit)
-                print(row(case, record), flush=True)
-                if options.out:
-                    with Path(options.out).open("a") as stream:
-                        line = {"kind": "columns", **asdict(case), **asdict(record)}
-                        stream.write(json.dumps(line) + "\n")
+    for case, record in run(options.cases, options.time_limit):
+        print(row(case, record), flush=True)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,9 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -109,24 +110,52 @@ def solve(rows: GramAccumulator) -> tuple[cardqp.Solution, float]:
     return solution, time.perf_counter() - start
 
 
-def from_files(most: int) -> None:
-    """A table of costs against the number of rows."""
-    print("     rows  peak MB  seconds  decoding  products  ratio  solving    gap")
+@dataclass(frozen=True)
+class Record:
+    """What was measured for one number of rows."""
+
+    rows: int
+    megabytes: float
+    seconds: float
+    decoding: float
+    products: float
+    solving: float
+    gap: float
+
+    @property
+    def ratio(self) -> float:
+        """Seconds in units of decoding and products alone."""
+        return self.seconds / (self.decoding + self.products)
+
+
+HEADER = (
+    "|     rows | peak MB | seconds | decoding | products | ratio | solving |     gap |"
+)
+
+
+def line(record: Record) -> str:
+    """One line of the table."""
+    return (
+        f"| {record.rows:8d} | {record.megabytes:7.0f} | {record.seconds:7.2f} | "
+        f"{record.decoding:8.2f} | {record.products:8.2f} | {record.ratio:5.2f} | "
+        f"{record.solving:7.3f} | {record.gap:7.1e} |"
+    )
+
+
+def from_files(most: int) -> Iterator[Record]:
+    """Costs against the number of rows."""
     with tempfile.TemporaryDirectory(prefix="cardqp-rows-") as folder:
         paths: list[Path] = []
         done, n_rows = 0, min(10_000, most)
         while True:
             paths.append(write(Path(folder) / f"{n_rows}.parquet", n_rows - done, done))
             done = n_rows
-            _, reading, _ = alone(decode, paths)
+            _, decoding, _ = alone(decode, paths)
             rows, seconds, megabytes = alone(accumulate, paths)
-            products = multiply(n_rows)
             solution, solving = solve(rows)
-            print(
-                f"{n_rows:9d} {megabytes:8.0f} {seconds:8.2f} {reading:9.2f} "
-                f"{products:9.2f} {seconds / (reading + products):6.2f} {solving:8.3f} "
-                f"{solution.gap:6.0e}",
-                flush=True,
+            products = multiply(n_rows)
+            yield Record(
+                n_rows, megabytes, seconds, decoding, products, solving, solution.gap
             )
             if n_rows >= most:
                 return
@@ -176,7 +205,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     if options.dask:
         on_cluster(options.gigabytes)
     else:
-        from_files(options.rows)
+        print(HEADER)
+        print("|" + "---|" * (HEADER.count("|") - 1))
+        for record in from_files(options.rows):
+            print(line(record), flush=True)
 
 
 if __name__ == "__main__":
