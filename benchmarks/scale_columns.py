@@ -27,7 +27,9 @@ BLOCK = 20_000
 RIGHT_HAND_SIDES = 10
 CASES = {
     "sizes": [
-        {"n": n, "seed": seed} for n in (10**4, 10**5, 10**6) for seed in (0, 1, 2)
+        {"n": n, "seed": seed}
+        for n in (10**3, 10**4, 10**5, 10**6)
+        for seed in (0, 1, 2)
     ],
     "hard": [{"n": 10**5, "rho": 0.9}, {"n": 10**5, "sparsity": 20}],
     "quick": [{"n": 2000}, {"n": 10**4}],

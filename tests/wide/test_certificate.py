@@ -86,6 +86,31 @@ def test_a_larger_cutoff_proves_nothing_more(solution):
         assert forged.lower_bound(solution.problem) <= optimum * (1 + 1e-12)
 
 
+def test_every_leaf_of_a_shared_point_is_checked(solution):
+    """The point of the best leaf does not prove the bound of the others."""
+    honest, problem = solution.certificate, solution.problem
+    optimum, _ = enumerate_optimum(problem)
+    leaves = honest.record >= 0
+    for record in range(len(honest.leaves)):
+        shared = np.where(leaves, record, -1)
+        forged = replace(honest, record=shared).sealed()
+        assert forged.lower_bound(problem) <= optimum * (1 + 1e-12)
+    assert any(
+        replace(honest, record=np.where(leaves, k, -1)).sealed().lower_bound(problem)
+        < solution.lower_bound - 1e-6
+        for k in range(len(honest.leaves))
+    )
+
+
+def test_children_with_two_parents_are_refused(solution):
+    honest = solution.certificate
+    splits = np.flatnonzero(honest.branch >= 0)
+    child = honest.child.copy()
+    child[splits[0]] = child[splits[-1]]
+    forged = replace(honest, child=child).sealed()
+    assert forged.lower_bound(solution.problem) == -np.inf
+
+
 def test_leaf_that_is_left_out(solution):
     """A tree with one leaf less is no partition: its last node has no sibling."""
     honest = solution.certificate

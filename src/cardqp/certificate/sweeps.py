@@ -171,6 +171,8 @@ class SweepCertificate:
             return False
         is_split = self.branch >= 0
         after = self.child > np.arange(size)
+        first = self.child[is_split]
+        children = np.concatenate([first, first + 1])
         return bool(
             self.digest == self.fingerprint()
             and np.isfinite(self.cutoff)
@@ -178,6 +180,7 @@ class SweepCertificate:
             and self.leaves.is_sound(n)
             and (self.branch < n).all()
             and (after & (self.child + 1 < size))[is_split].all()
+            and len(np.unique(children)) == len(children)
             and (self.record < len(self.leaves)).all()
         )
 
@@ -226,15 +229,20 @@ class SweepCertificate:
         self, problem: SparseQP, form: Columns, choice: Choice, leaves: list[Leaf]
     ) -> Iterator[float]:
         """What the dual points of leaves prove."""
-        by_record = {leaf.record: leaf for leaf in leaves if leaf.record >= 0}
+        by_record: dict[int, list[Leaf]] = {}
+        for leaf in leaves:
+            if leaf.record >= 0:
+                by_record.setdefault(leaf.record, []).append(leaf)
         for number, products in self._products(form, self.leaves, list(by_record)):
-            leaf, residual = by_record[number], self.leaves.residual(number, form)
+            residual = self.leaves.residual(number, form)
             scale = float(self.leaves.scale[number])
             bound = residual.bound(problem, form, products, scale)
-            inside, outside = (
-                np.array(some, dtype=np.intp) for some in (leaf.inside, leaf.outside)
-            )
-            yield bound.value(choice.decide(inside, outside))
+            for leaf in by_record[number]:
+                inside, outside = (
+                    np.array(some, dtype=np.intp)
+                    for some in (leaf.inside, leaf.outside)
+                )
+                yield bound.value(choice.decide(inside, outside))
 
     def _products(
         self, form: Columns, points: Points, numbers: Sequence[int]
