@@ -89,6 +89,7 @@ def numeric_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
 def data_matrix(name: str, value: Any) -> Any:
     """A matrix of real numbers of any type, as it is: neither copied nor read."""
     is_array = isinstance(value, np.ndarray) or hasattr(value, "dask")
+    is_array = is_array or scipy.sparse.issparse(value)
     data = value if is_array else np.asarray(value)
     if data.ndim != 2 or data.dtype.kind not in "biuf":
         raise ProblemError(

@@ -196,7 +196,14 @@ class Columns:
         return self.correlate(self.take(support)) / self.n_samples
 
     def dense(self) -> FloatArray:
-        return self.block(np.arange(self.n))
+        gram = np.zeros((self.n, self.n))
+        height = max(BLOCK // self.n, 1)
+        rows = self.X.tocsr() if scipy.sparse.issparse(self.X) else self.X
+        for start in range(0, self.n_samples, height):
+            part = _dense64(rows[start : start + height])
+            square = part.T @ part
+            gram += square.toarray() if scipy.sparse.issparse(square) else square
+        return gram / self.n_samples
 
     def restrict(self, indices: IntArray) -> Factor:
         return Factor(self.take(indices) / np.sqrt(self.n_samples))

@@ -313,8 +313,7 @@ class SparseQP:
             As for :class:`SparseQP`.
         """
         target = check.real_array("y", y, 1)
-        if not scipy.sparse.issparse(X):
-            X = check.data_matrix("X", X)
+        X = check.data_matrix("X", X)
         N = len(target)
         if X.shape[0] != N or 0 in X.shape:
             raise ProblemError(

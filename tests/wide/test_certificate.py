@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from cardqp import ParameterError, ProblemError, SparseQP, Status, solve
 from cardqp.certificate import SweepCertificate
@@ -188,6 +189,39 @@ def test_rounding_of_products_is_paid_for():
     assert (shifted <= true).all()
 
 
+def test_tiny_numbers_prove_nothing_that_is_wrong():
+    """Squares of what is seen here are rounded to nothing."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((20, 30))
+    X, y = 1e-43 * Z, 1e-120 * Z[:, -1]
+    found = solve(SparseQP.from_data(X, y, eta=1e90, sparsity=1))
+    best = np.zeros(30)
+    best[-1] = 1e-77
+    assert found.lower_bound <= found.problem.objective(best)
+
+
+def test_a_forged_scale_at_tiny_numbers():
+    problem = SparseQP.from_data([[1e-30]], [1e-147], eta=1e-90, sparsity=1)
+    nothing = Points.stack([(np.zeros(0, dtype=int), np.zeros(0))], [1e154])
+    arrays = (np.array([value]) for value in (-1, 0, -1))
+    forged = SweepCertificate(nothing, 1e300, *arrays, Points.stack([], [])).sealed()
+    assert forged.lower_bound(problem) <= problem.objective([0.0])
+
+
+def test_blocks_are_not_for_this_certificate(solution):
+    X, y = solution.problem.quadratic.X, solution.problem.quadratic.target
+    blocks = np.repeat(np.arange(6), 2)
+    other = SparseQP.from_data(X, y, eta=10.0, sparsity=3, blocks=blocks)
+    assert solution.certificate.lower_bound(other) == -np.inf
+
+
+def test_children_beyond_all_numbers(solution):
+    child = solution.certificate.child.copy()
+    child[0] = np.iinfo(np.int64).max
+    forged = replace(solution.certificate, child=child).sealed()
+    assert forged.lower_bound(solution.problem) == -np.inf
+
+
 def test_resume_is_refused(solution):
     with pytest.raises(ParameterError, match="`resume` is not for problems that were"):
         solve(solution.problem, resume=solution)
@@ -228,6 +262,7 @@ def test_too_large_for_memory(monkeypatch):
         (np.ones((3, 0)), np.ones(3), "`X` must have columns, and as many rows"),
         (np.ones(3), np.ones(3), "`X` must be a matrix of real numbers"),
         (np.ones((3, 2), dtype=complex), np.ones(3), "`X` must be a matrix of real"),
+        (csr_array(np.ones((3, 2)) * 1j), np.ones(3), "`X` must be a matrix of real"),
         ([[1.0, np.nan]], [1.0], "`X` must hold finite numbers, of moderate size: col"),
         ([[1.0, 1e200]], [1.0], "`X` must hold finite numbers, of moderate size: col"),
         (np.ones((2, 2)), [1.0, np.inf], "`y` must"),

@@ -158,6 +158,32 @@ def test_stopped_search_keeps_its_bound():
     assert calls[0].startswith("sweep ")
 
 
+@pytest.mark.parametrize("gap", [0.0, 1e-15])
+def test_what_rounding_leaves_open_ends_the_search(gap):
+    rng = np.random.default_rng(6)
+    X, y = rng.standard_normal((30, 9)), rng.standard_normal(30)
+    tree, stop = run(SparseQP.from_data(X, y, eta=5.0, sparsity=3), gap=gap)
+    assert stop in (Stop.STALLED, Stop.GAP)
+    assert tree.n_sweeps < 100
+    assert tree.lower_bound == pytest.approx(tree.objective, rel=1e-9)
+
+
+def test_nothing_to_choose_from():
+    X, y = np.eye(5), np.ones(5)
+    problem = SparseQP.from_data(X, y, eta=1.0, sparsity=2, forced_out=range(5))
+    found = solve(problem)
+    assert found.objective == pytest.approx(1.0)
+    assert found.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("make", [np.asarray, scipy.sparse.csr_array])
+def test_matrix_is_formed_by_blocks_of_rows(make):
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((40, 9))
+    problem = SparseQP.from_data(make(X), rng.standard_normal(40), eta=1.0, sparsity=2)
+    np.testing.assert_allclose(problem.Q, X.T @ X / 40, rtol=1e-12, atol=1e-14)
+
+
 def test_a_start_is_used():
     problem = random_problem("free", 4)
     best = solve(problem)

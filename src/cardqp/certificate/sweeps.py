@@ -152,6 +152,8 @@ class SweepCertificate:
         form = problem.quadratic
         if not isinstance(form, Columns) or not self._is_sound(problem.n):
             return -np.inf
+        if len(problem.rows) or not (problem.groups is None and problem.blocks is None):
+            return -np.inf  # the theorem is about single columns
         leaves = list(self._walk())
         if not self._is_partition(leaves):
             return -np.inf
@@ -179,7 +181,7 @@ class SweepCertificate:
             and self.root.is_sound(n)
             and self.leaves.is_sound(n)
             and (self.branch < n).all()
-            and (after & (self.child + 1 < size))[is_split].all()
+            and (after & (self.child < size - 1))[is_split].all()
             and len(np.unique(children)) == len(children)
             and (self.record < len(self.leaves)).all()
         )
@@ -215,8 +217,8 @@ class SweepCertificate:
         """The bound at the root, and what Theorem 2 leaves to be decided."""
         floor, root = -np.inf, problem.root
         status = root.status.copy()
-        for number, products in self._products(form, self.root, range(len(self.root))):
-            residual = self.root.residual(number, form)
+        numbers = range(len(self.root))
+        for number, residual, products in self._products(form, self.root, numbers):
             scale = float(self.root.scale[number])
             bound = residual.bound(problem, form, products, scale)
             floor = max(floor, bound.value(root))
@@ -233,8 +235,8 @@ class SweepCertificate:
         for leaf in leaves:
             if leaf.record >= 0:
                 by_record.setdefault(leaf.record, []).append(leaf)
-        for number, products in self._products(form, self.leaves, list(by_record)):
-            residual = self.leaves.residual(number, form)
+        numbers = list(by_record)
+        for number, residual, products in self._products(form, self.leaves, numbers):
             scale = float(self.leaves.scale[number])
             bound = residual.bound(problem, form, products, scale)
             for leaf in by_record[number]:
@@ -246,12 +248,15 @@ class SweepCertificate:
 
     def _products(
         self, form: Columns, points: Points, numbers: Sequence[int]
-    ) -> Iterator[tuple[int, FloatArray]]:
-        """``X'r`` for some points, as many in one sweep as memory allows."""
+    ) -> Iterator[tuple[int, Residual, FloatArray]]:
+        """Residuals of points and ``X'r``, as many in one sweep as memory allows."""
         batch = max(MOST_ENTRIES // form.n, 1)
         for first in range(0, len(numbers), batch):
             some = numbers[first : first + batch]
-            R = np.column_stack([points.residual(k, form).vector for k in some])
+            residuals = [points.residual(number, form) for number in some]
+            R = np.column_stack([residual.vector for residual in residuals])
             products = form.correlate(R)
-            for column, number in enumerate(some):
-                yield number, products[:, column]
+            for column, (number, residual) in enumerate(
+                zip(some, residuals, strict=True)
+            ):
+                yield number, residual, products[:, column]

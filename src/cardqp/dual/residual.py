@@ -20,6 +20,9 @@ from cardqp.problem import SparseQP
 
 _ALL = slice(None)
 
+SMALLEST = float(np.finfo(float).tiny)
+"""What a product that is rounded to nothing can have been, at most."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Residual:
@@ -49,25 +52,17 @@ class Residual:
         unit = (N + 4) * UNIT_ROUNDOFF
         unit /= 1.0 - unit
         size = float(np.abs(y) @ np.abs(vector)) * (1.0 + 2.0 * unit)
-        square = float(vector @ vector) * (1.0 + 2.0 * unit)
-        along = float(y @ vector) - unit * size
+        square = float(vector @ vector) * (1.0 + 2.0 * unit) + N * SMALLEST
+        along = float(y @ vector) - unit * size - N * SMALLEST
         return cls(vector, along / N, square / N, 1.01 * unit * float(np.sqrt(square)))
 
-    def base(self, problem: SparseQP, power: float, scale: float) -> float:
+    def base(self, scale: float) -> float:
         """The part of the bound that no variable has a say in, rounded down.
 
-        Parameters
-        ----------
-        problem : SparseQP
-            The problem.
-        power : float
-            ``|y|^2 / N``, which is part of the problem's constant.
-        scale : float
-            The number ``t``.
+        The constant of the problem is ``|y|^2 / N``, which the residual stands for.
         """
-        gain, paid = 2.0 * scale * self.along, scale * scale * self.square
-        rounding = 8.0 * UNIT_ROUNDOFF * (abs(gain) + paid + abs(problem.constant))
-        return problem.constant - power + gain - paid - rounding
+        gain, paid = 2.0 * scale * self.along, scale * (scale * self.square)
+        return gain - paid - 8.0 * UNIT_ROUNDOFF * (abs(gain) + paid)
 
     def costs(
         self,
@@ -92,10 +87,12 @@ class Residual:
         """
         step = 2.0 * scale / form.n_samples
         ridge = problem.ridge[where]
-        error = self.reach * np.sqrt(form.squares[where])
+        lost = form.n_samples * SMALLEST
+        error = self.reach * (np.sqrt(form.squares[where]) + np.sqrt(lost)) + lost
         if problem.is_free:
             steepest = step * (np.abs(products) + error)
-            costs = steepest * steepest / (-4.0 * ridge) * (1.0 + 16 * UNIT_ROUNDOFF)
+            # In this order nothing is lost where numbers are tiny.
+            costs = steepest * (steepest / (-4.0 * ridge)) * (1.0 + 16 * UNIT_ROUNDOFF)
         else:
             bounds = problem.lower[where], problem.upper[where]
             ends = [-step * (products - error), -step * (products + error)]
@@ -104,21 +101,22 @@ class Residual:
                 cost_down(ridge, ends[0] * (1.0 + margin), *bounds),
                 cost_down(ridge, ends[1] * (1.0 + margin), *bounds),
             )
-        return costs + problem.rule.penalty
+        costs = costs + problem.rule.penalty
+        return np.where(np.isnan(costs), -np.inf, costs)
 
     def bound(
         self, problem: SparseQP, form: Columns, products: FloatArray, scale: float
     ) -> SeparableBound:
         """Theorem 1 for all variables at once."""
-        power = float(form.target @ form.target) / form.n_samples
-        base = self.base(problem, power, scale)
-        return SeparableBound(base, self.costs(problem, form, products, scale))
+        costs = self.costs(problem, form, products, scale)
+        return SeparableBound(self.base(scale), costs)
 
     def best_scale(self, total: float) -> float:
         """The best ``t`` where the least sum of costs is ``total`` at ``t = 1``.
 
         For problems whose costs grow with the square of ``t``.
         """
-        if self.along <= 0:
+        if not 0 < self.along < np.inf or not total > -np.inf:
             return 0.0
-        return self.along / (self.square - total)
+        scale = self.along / (self.square - total)
+        return scale if np.isfinite(scale) else 0.0

@@ -5,13 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray, IntArray
 from cardqp.columns import Columns
 from cardqp.dual.residual import Residual
 from cardqp.problem import SparseQP
 
 KEPT = 64
 """The cheapest columns of a branch that are remembered."""
+
+ROUNDING = 64 * UNIT_ROUNDOFF
+"""What the order of sums may cost, relatively."""
 
 SCALES = (1.0, 0.98, 0.95, 0.9)
 """Scales that are tried where costs do not grow with their square."""
@@ -93,7 +96,6 @@ def bound_branches(
 
     R = np.column_stack([branch.residual for branch in branches])
     blocks = form.sweep(R, cheapest)
-    power = float(form.target @ form.target) / form.n_samples
     results = []
     for k, (residual, branch) in enumerate(zip(residuals, branches, strict=True)):
         slots = slots_of(problem, branch)
@@ -101,7 +103,7 @@ def bound_branches(
             _Cheapest.merge([block[k][i] for block in blocks], max(KEPT, slots))
             for i in range(len(scales))
         ]
-        results.append(_best(problem, power, residual, scales, tried, slots))
+        results.append(_best(residual, scales, tried, slots))
     return results
 
 
@@ -156,8 +158,6 @@ def _smallest(
 
 
 def _best(
-    problem: SparseQP,
-    power: float,
     residual: Residual,
     scales: Sequence[float],
     tried: Sequence[_Cheapest],
@@ -171,6 +171,8 @@ def _best(
         if len(scales) == 1:
             scale = residual.best_scale(total)
             factor = scale * scale
-        bound = residual.base(problem, power, scale) + factor * total
+        base = residual.base(scale)
+        bound = base + factor * total
+        bound -= ROUNDING * (abs(base) + factor * abs(total))
         found.append(Bounded(bound, scale, cheapest.columns, factor * cheapest.costs))
     return max(found, key=lambda each: each.bound)

@@ -14,6 +14,7 @@ from cardqp.dual.residual import Residual
 from cardqp.exact.branch_and_bound import CLOSING_SHARE, RELAXATION_SHARE
 from cardqp.exact.incumbent import improve, round_switches
 from cardqp.exact.relaxation import Effort, Relaxed
+from cardqp.exact.visit import NODE_SLACK
 from cardqp.sparsity import Choice
 from cardqp.wide.incumbent import first_columns, look_around
 from cardqp.wide.leaves import Bounded, Branch, bound_branches, is_homogeneous
@@ -47,6 +48,9 @@ of the last one that counts."""
 
 MOST_SETTLED = 640
 """Open branches that are swept once more when time is up."""
+
+MOST_FAILURES = 5
+"""A branch that no split and no column helps is relaxed so often before it is left."""
 
 SMALL = 1e-6
 """A relaxed switch below this is off."""
@@ -241,15 +245,17 @@ class SweepSearch:
         choice, reduced = tree.choice(node), tree.working.reduced
         if choice.slots <= 0:
             fit = fit_support(reduced, np.flatnonzero(choice.inside))
-            tree.offer(fit)
+            if choice.slots == 0:
+                tree.offer(fit)
             x = np.zeros(len(tree.working.ids)) if fit.x is None else fit.x
             tree.waiting.append(node._replace(x=x))
             return
-        relaxed, reached = self._relax(tree, choice, node.x, 0.1)
+        slack = 0.0 if node.failures else NODE_SLACK
+        relaxed, reached = self._relax(tree, choice, node.x, slack)
         self._offer_rounded(tree, choice, relaxed)
         node = node._replace(promise=max(reached, node.promise), x=relaxed.anchor)
         candidates = np.flatnonzero(choice.free & (relaxed.switches > SMALL))
-        is_closed = reached >= self.cutoff(tree) and not node.must_split
+        is_closed = reached >= self.cutoff(tree) and node.failures == 0
         if is_closed or len(candidates) == 0:
             tree.waiting.append(node)
             return
@@ -261,14 +267,12 @@ class SweepSearch:
         first = tree.log.split(node.position, column)
         without = node.x.copy()
         without[place] = 0.0
-        on = node._replace(
-            position=first, inside=(*node.inside, column), must_split=False
-        )
+        on = node._replace(position=first, inside=(*node.inside, column), failures=0)
         off = node._replace(
             position=first + 1,
             outside=(*node.outside, column),
             x=without,
-            must_split=False,
+            failures=0,
         )
         heapq.heappush(tree.heap, on)
         heapq.heappush(tree.heap, off)
@@ -300,14 +304,20 @@ class SweepSearch:
                 continue
             slots = tree.problem.rule.limit - len(node.inside) - len(tree.inside)
             new = self._worth_adding(tree, found, slots)
+            failures = 0 if len(new) else node.failures + 1
+            if failures > MOST_FAILURES:
+                self._close(tree, node, found)  # no more can be proved about it
+                continue
             wanted.append(new)
-            heapq.heappush(tree.heap, node._replace(must_split=len(new) == 0))
+            heapq.heappush(tree.heap, node._replace(failures=failures))
         tree.working = tree.working.with_more(np.unique(np.concatenate(wanted)))
 
     def _worth_adding(self, tree: SweepTree, found: Bounded, slots: int) -> IntArray:
         """Columns that a leaf has overlooked."""
+        if slots <= 0:
+            return np.zeros(0, dtype=np.intp)
         least = 0.0
-        if tree.problem.rule.penalty == 0 and 0 < slots <= len(found.costs):
+        if tree.problem.rule.penalty == 0 and slots <= len(found.costs):
             least = NEARLY * float(found.costs[slots - 1])
         columns = found.columns[found.costs < least]
         is_new = ~np.isin(columns, tree.working.ids)

@@ -6,7 +6,6 @@ from cardqp._validation import quadratic_matrix
 from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
-from cardqp.quadratic import QuadraticForm
 
 FEWEST = 4000
 """With fewer columns a problem is solved in memory."""
@@ -19,6 +18,7 @@ def is_for_sweeps(problem: SparseQP) -> bool:
     """Whether a problem is solved by sweeps over its columns."""
     is_plain = problem.groups is None and problem.blocks is None
     is_plain = is_plain and len(problem.rows) == 0
+    is_plain = is_plain and len(problem.forced_out) < problem.n
     is_wide = isinstance(problem.quadratic, Columns) and problem.n > FEWEST
     return is_wide and is_plain and not problem.is_semicontinuous.any()
 
@@ -41,7 +41,6 @@ def in_memory(problem: SparseQP) -> SparseQP:
             "blocks, thresholds, other methods and other solvers need a dense copy; "
             'use bounds and prices only, with method="exact".'
         )
-    dense: QuadraticForm = form.restrict(np.arange(form.n))
     if form.n <= form.n_samples:
-        dense = quadratic_matrix(form.dense())
-    return problem.with_quadratic(dense)
+        return problem.with_quadratic(quadratic_matrix(form.dense()))
+    return problem.with_quadratic(form.restrict(np.arange(form.n)))

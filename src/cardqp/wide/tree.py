@@ -39,8 +39,8 @@ class Node(NamedTuple):
         Columns that splits have switched on and off.
     x : (m,) array
         Where its relaxation starts, on the working set of that time.
-    must_split : bool
-        Whether a sweep has shown that relaxing it again leads nowhere.
+    failures : int
+        How often a sweep has reopened it without a column to add.
     """
 
     promise: float
@@ -48,7 +48,7 @@ class Node(NamedTuple):
     inside: tuple[int, ...]
     outside: tuple[int, ...]
     x: FloatArray
-    must_split: bool = False
+    failures: int = 0
 
 
 @dataclass(slots=True)
