@@ -64,7 +64,7 @@ def test_folder_is_checked_before_the_work(file, capsys):
 
 
 def test_after_an_interruption_only_what_is_known_is_written(file, monkeypatch, capsys):
-    def stop(self, progress):  # noqa: ARG001
+    def stop(*_):
         signal.raise_signal(signal.SIGINT)
 
     def fail(*_, **__):

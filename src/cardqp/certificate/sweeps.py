@@ -143,6 +143,7 @@ class SweepCertificate:
     def __len__(self) -> int:
         return len(self.branch)
 
+    # Other certificates are replayed in threads; sweeps have their own.
     def lower_bound(self, problem: SparseQP, threads: int = 1) -> float:  # noqa: ARG002
         """What is proved about a problem, from its data alone.
 

@@ -169,6 +169,7 @@ def cross_validate(
     ]
     budget = Budget(time_limit, len(etas) * len(sparsities) * len(scaled))
     for i, j in np.ndindex(shape[:2]):
+        start = solutions[i][-1].x if solutions[i] else None
         fits = [
             Fit(
                 each.with_eta(etas[i]).problem.with_limits(sparsity=sparsities[j]),
@@ -177,16 +178,11 @@ def cross_validate(
             )
             for each in scaled
         ]
-        start = solutions[i][-1].x if solutions[i] else None
-        whole = fits[0].run(start, budget.share(), callback)
-        answers = [whole]
-        if not _is_stopped(whole):  # folds differ little from all rows
-            shares = [(fit, whole.x, budget.share()) for fit in fits[1:]]
-            answers += share(shares) if share else _in_turn(shares, callback)
+        answers = _answers(fits, start, budget, callback, share)
         if _is_stopped(answers[-1]):
             _stop_early(answers[-1], is_empty=not solutions[0])
             break
-        solutions[i].append(whole)
+        solutions[i].append(answers[0])
         errors[i, j] = [
             _error(design, *each, refit=refit)
             for each in zip(scaled[1:], answers[1:], parts, strict=True)
@@ -194,6 +190,22 @@ def cross_validate(
         gaps[i, j] = [answer.gap for answer in answers[1:]]
     kept = tuple(tuple(found) for found in solutions)
     return CrossValidation(tuple(etas), tuple(sparsities), errors, gaps, kept)
+
+
+def _answers(
+    fits: Sequence[Fit],
+    start: FloatArray | None,
+    budget: Budget,
+    callback: Callback | None,
+    share: Callable[[Sequence[Share]], Iterable[Solution]] | None,
+) -> list[Solution]:
+    """The model of all rows, then those of the folds, until somebody stops them."""
+    whole = fits[0].run(start, budget.share(), callback)
+    if _is_stopped(whole):
+        return [whole]
+    # Folds differ little from all rows.
+    shares = [(fit, whole.x, budget.share()) for fit in fits[1:]]
+    return [whole, *(share(shares) if share else _in_turn(shares, callback))]
 
 
 def _in_turn(shares: Sequence[Share], callback: Callback | None) -> list[Solution]:
