@@ -155,14 +155,14 @@ def test_the_wrong_delimiter(written, capsys):
 def test_decimal_commas(written, capsys):
     text = "a;b;y\n" + "".join(f"{a},5;{b},25;{y},0\n" for a, b, y in ROWS)
     assert fit(written(text)) == 2
-    assert "pass `--decimal ,`" in capsys.readouterr().err
+    assert "use `--decimal ,`" in capsys.readouterr().err
     assert fit(written(text), "--decimal", ",") == 0
 
 
 def test_other_missing_values(written, capsys):
     path = written(PLAIN + "6,-,13\n")
     assert fit(path) == 2
-    assert "pass `--missing-values '-'`" in capsys.readouterr().err
+    assert "use `--missing-values -`" in capsys.readouterr().err
     assert fit(path, "--missing-values=-", "--missing", "mean", "--json") == 0
     assert json.loads(capsys.readouterr().out)["n_rows"] == 6
     assert fit(path, "--missing-values=-", "--missing", "drop", "--json") == 0

@@ -111,11 +111,14 @@ BAD = [
     (["solve", "data.txt"], "`file` must end in .npz or .csv"),
     (["solve", "{table}", "--sparsity", 1], "`--target` is missing"),
     (["solve", "{table}", "--target", "z", "--sparsity", 1], "'z' is not in"),
-    (["solve", "{table}", "--target", "y"], "`sparsity` or `penalty` is missing"),
-    (["solve", "{table}", "--target", "y", "--sparsity", 9], "`sparsity` must lie"),
-    (["solve", "{table}", "--target", "y", "--sparsity", 1, "--eta", 0], "`eta`"),
-    (["solve", "{table}", "--target", "y", "--sparsity", 1, "--gap", -1], "`gap`"),
-    (["solve", "{table}", "--target", "y", "--sparsity", 1, "--level", 99], "`level`"),
+    (["solve", "{table}", "--target", "y"], "`--sparsity` or `--penalty` is missing"),
+    (["solve", "{table}", "--target", "y", "--sparsity", 9], "`--sparsity` must lie"),
+    (["solve", "{table}", "--target", "y", "--sparsity", 1, "--eta", 0], "`--eta`"),
+    (["solve", "{table}", "--target", "y", "--sparsity", 1, "--gap", -1], "`--gap`"),
+    (
+        ["solve", "{table}", "--target", "y", "--sparsity", 1, "--level", 99],
+        "`--level`",
+    ),
 ]
 
 

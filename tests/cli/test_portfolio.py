@@ -148,7 +148,7 @@ BAD = [
     ),
     (lambda f: with_cell(f, 4, "date", "2024-01-04"), "dates in `date` must .* row 5"),
     (lambda f: f[:2], "at least 3 rows, .* it has 2"),
-    (lambda f: f.drop(columns=NAMES[1:]), "`max_assets` must be"),
+    (lambda f: f.drop(columns=NAMES[1:]), "`--max-assets` must be"),
 ]
 
 

@@ -130,7 +130,7 @@ BAD = [
     (b" \n\n", "must be a table: it is empty"),
     ("a,b\n", "must have rows below the header: it has none"),
     ("a\n1\n", "two columns or more: its first line, 'a', has one; a table needs"),
-    ("a:b\n1:2\n", "has one; the delimiter may be another, try `--delimiter ':'`"),
+    ("a:b\n1:2\n", "has one; the delimiter may be another, try `delimiter=':'`"),
     ("a,a\n1,2\n", "distinct names of columns: 'a' is the name of columns 1 and 2"),
     (",a\n1,2\n", "must name every column: column 1 of 2 has no name"),
     ("a,b\n1,2\n3\n", "must have 2 cells in each line.*: line 3 has 1"),
@@ -162,9 +162,9 @@ def test_an_unclosed_quotation_mark_in_the_last_cell(written):
 
 
 def test_the_wrong_delimiter(written):
-    with pytest.raises(DataError, match="try `--delimiter ';'`"):
+    with pytest.raises(DataError, match="try `delimiter=';'`"):
         read_table(written(GOOD["semicolon"]), delimiter=",")
-    with pytest.raises(DataError, match="try `--delimiter tab`"):
+    with pytest.raises(DataError, match="try `delimiter='tab'`"):
         read_table(written(GOOD["tab"]), delimiter=";")
 
 
@@ -203,11 +203,11 @@ def test_what_is_no_file(tmp_path):
     [
         (
             {"delimiter": "::"},
-            "`--delimiter` must be one character, or tab: it is '::'",
+            "`delimiter` must be one character, or tab: it is '::'",
         ),
-        ({"delimiter": "x"}, "`--delimiter` must be one character"),
-        ({"delimiter": ",", "decimal": ","}, "must differ from `--decimal`"),
-        ({"decimal": "'"}, "`--decimal` must be . or ,"),
+        ({"delimiter": "x"}, "`delimiter` must be one character"),
+        ({"delimiter": ",", "decimal": ","}, "must differ from `decimal`"),
+        ({"decimal": "'"}, "`decimal` must be . or ,"),
     ],
 )
 def test_settings(written, settings, message):

@@ -191,7 +191,7 @@ def test_missing_cells_are_refused():
     frame = frame_of(a=[1, 2, np.nan, np.nan], b=[1, np.nan, 3, 4], t=list("xyxy"))
     message = (
         r"column `a` must not miss values: 2 of 4 are missing, the first in row 3, and "
-        r"1 other column; pass `--missing drop` .*`--missing mean` .*`--drop a`"
+        r"1 other column; use `missing=.drop.` .*`missing=.mean.` .*`drop=\['a'\]`"
     )
     with pytest.raises(DataError, match=message):
         learnt(frame)
@@ -237,7 +237,10 @@ def test_missing_cells_are_filled_in():
 
 def test_rows_without_a_target():
     frame = frame_of(a=[1, 2, 3, 5]).assign(y=[1, np.nan, 2, 3])
-    with pytest.raises(DataError, match="column `y` must not miss values: 1 of 4"):
+    with pytest.raises(
+        DataError,
+        match=r"target `y` must not miss .*: 1 of 4.*row 2; use `missing=.drop.` to",
+    ):
         learnt(frame)
     for missing in ("drop", "mean"):
         recipe, encoded = learnt(frame, missing=missing)
@@ -249,18 +252,18 @@ def test_rows_without_a_target():
 BAD = [
     (
         {"a": ["1", "2", "x", "4"]},
-        r"column `a` must hold numbers: row 3 has 'x'; correct it, or pass "
-        r"`--missing-values 'x'`, `--categorical a` or `--drop a`",
+        r"column `a` must hold numbers: row 3 has 'x'; correct it, or use "
+        r"`missing_values=\['x'\]`, `categorical=\['a'\]` or `drop=\['a'\]`",
     ),
     ({"a": [1, 2, "x", "x", 5, 6]}, r"has 'x' \(and 1 more such cells\)"),
-    ({"a": ["1,5", "2,5", "3", "1,2"]}, "decimal points: .*'1,5'; pass `--decimal ,`"),
+    ({"a": ["1,5", "2,5", "3", "1,2"]}, "decimal points: .*'1,5'; use `decimal="),
     (
         {"a": ["2020-01-01", "2020-01-02", "soon", "2020-13-01"]},
         "column `a` must hold dates such as 2024-12-31: row 3 has 'soon'",
     ),
     ({"a": [1, 2, np.inf, 4]}, "`a` must hold numbers below 1e.100: row 3 has inf"),
     ({"a": [1, 2, 3, -1e150]}, "`a` must hold numbers below 1e.100: row 4 has -1e.150"),
-    ({"a": [[1], [2], [3], [4]]}, "numbers, texts or dates: it holds list; .*--drop a"),
+    ({"a": [[1], [2], [3], [4]]}, "numbers, texts or dates: it holds list; .*drop="),
     (
         {"a": pandas.to_timedelta([1, 2, 3, 4], unit="D")},
         "numbers, texts or dates: it holds timedelta64",
@@ -321,9 +324,9 @@ def test_choice_of_columns():
             DataError, match=r"must name columns: 'z' is none of `a`, .* 4"
         ):
             learnt(frame, **settings)
-    with pytest.raises(DataError, match="`--drop` must not name the target"):
+    with pytest.raises(DataError, match="`drop` must not name the target"):
         learnt(frame, drop=["y"])
-    with pytest.raises(DataError, match="`--target` must name columns: 'q'"):
+    with pytest.raises(DataError, match="`target` must name columns: 'q'"):
         Recipe.learn(frame, "q")
     with pytest.raises(DataError, match="besides the target"):
         learnt(frame, only=["y"])
@@ -339,7 +342,7 @@ def test_names_that_are_no_texts():
 
 def test_settings():
     frame = frame_of(a=[1, 2, 3, 4])
-    with pytest.raises(ParameterError, match="`--missing` must be one of error, drop"):
+    with pytest.raises(ParameterError, match="`missing` must be one of error, drop"):
         learnt(frame, missing="guess")
     with pytest.raises(ParameterError, match="`max_levels` must be an integer"):
         learnt(frame, max_levels=0)
@@ -379,7 +382,7 @@ def test_another_policy_for_missing_cells():
     assert recipe.with_policy("drop").apply_features(new).rows.tolist() == [0]
     filled = recipe.with_policy("mean").apply_features(new)
     assert filled.X.tolist() == [[5, 1, 0], [3, 0, 1]]
-    with pytest.raises(ParameterError, match="`--missing` must be one of"):
+    with pytest.raises(ParameterError, match="`missing` must be one of"):
         recipe.with_policy("guess")
 
 

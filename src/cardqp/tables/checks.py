@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from cardqp._typing import BoolArray
 from cardqp._validation import LARGEST
 from cardqp.exceptions import DataError, ParameterError
-from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.kinds import BOOLEAN, NUMBER
+from cardqp.tables.place import Gap
+from cardqp.tables.tally import Tally
 from cardqp.tables.words import count, listed
 
 POLICIES = ("error", "drop", "mean")
@@ -19,19 +17,18 @@ def policy(missing: Any) -> None:
     """What to do about missing cells."""
     if missing not in POLICIES:
         raise ParameterError(
-            f"`--missing` must be one of {', '.join(POLICIES)}: it is {missing!r}."
+            f"`missing` must be one of {', '.join(POLICIES)}: it is {missing!r}."
         )
 
 
 def feature_names(
-    frame: Any,
+    columns: Sequence[str],
     target: str,
     drop: Sequence[str],
     only: Sequence[str] | None,
     categorical: Sequence[str],
 ) -> list[str]:
     """The columns to learn from, in their order."""
-    columns = list(frame.columns)
     known = set(columns)
     wrong = next((name for name in columns if not isinstance(name, str)), None)
     if wrong is not None:
@@ -51,13 +48,13 @@ def feature_names(
         for name in given:
             if name not in known:
                 raise DataError(
-                    f"`--{option}` must name columns: {name!r} is none of "
+                    f"`{option}` must name columns: {name!r} is none of "
                     f"{listed(columns)}."
                 )
     for option in ("drop", "categorical"):
         if target in named[option]:
             raise DataError(
-                f"`--{option}` must not name the target: it names {target!r}."
+                f"`{option}` must not name the target: it names {target!r}."
             )
     wanted = set(columns if only is None else only) - {target, *drop}
     if not wanted:
@@ -67,32 +64,42 @@ def feature_names(
     return [name for name in columns if name in wanted]
 
 
-def target_column(frame: Any, target: str, missing: str) -> tuple[str, BoolArray]:
-    """What the target holds, and which rows have it."""
-    cells = read_cells(frame, [target])
-    kind = cells.kinds[target]
-    has_target = ~cells.missing(target)
-    if not has_target.any():
-        raise DataError(f"the target `{target}` must have values: all are missing.")
+def target_kind(tally: Tally, missing: str) -> str:
+    """What the target holds."""
+    name = tally.name
+    if tally.is_empty:
+        raise DataError(f"the target `{name}` must have values: all are missing.")
+    kind = tally.kind()
     if kind not in (NUMBER, BOOLEAN):
         raise DataError(
-            f"the target `{target}` must hold numbers: it is a {kind}; name another "
+            f"the target `{name}` must hold numbers: it is a {kind}; name another "
             "column, or encode it."
         )
     if missing == "error":
-        complete(cells)
-    values = cells.numbers[has_target, 0]
-    most = float(np.abs(values).max())
+        target_complete(tally.gap)
+    return kind
+
+
+def target_complete(gap: Gap | None) -> None:
+    """No row may be without a target."""
+    if gap is not None:
+        raise DataError(
+            f"the target `{gap.name}` must not miss values: {gap.number} of "
+            f"{gap.n_rows} are missing, the first in {gap.where}; use "
+            '`missing="drop"` to leave out such rows.'
+        )
+
+
+def target_range(name: str, low: float, high: float) -> None:
+    """The target must vary, and not be too large."""
+    most = max(abs(low), abs(high))
     if most > LARGEST**0.5:
         raise DataError(
-            f"the target `{target}` must hold numbers below {LARGEST**0.5:g}, for they "
+            f"the target `{name}` must hold numbers below {LARGEST**0.5:g}, for they "
             f"are squared: one is {most:g}; rescale it."
         )
-    if values.min() == values.max():
-        raise DataError(
-            f"the target `{target}` must vary: all its values are {values[0]:g}."
-        )
-    return kind, has_target
+    if low == high:
+        raise DataError(f"the target `{name}` must vary: all its values are {low:g}.")
 
 
 def has_columns(frame: Any, wanted: Sequence[str]) -> None:
@@ -106,20 +113,17 @@ def has_columns(frame: Any, wanted: Sequence[str]) -> None:
         )
 
 
-def complete(cells: Cells) -> None:
-    """No cell may be missing."""
-    counts = cells.count_missing()
-    if not counts:
+def complete(gaps: Sequence[Gap]) -> None:
+    """No cell of a feature may be missing."""
+    if not gaps:
         return
-    name, number = next(iter(counts.items()))
-    first = int(np.argmax(cells.missing(name))) + 1
-    others = (
-        f", and {count(len(counts) - 1, 'other column')}" if len(counts) > 1 else ""
-    )
+    first = gaps[0]
+    others = f", and {count(len(gaps) - 1, 'other column')}" * (len(gaps) > 1)
     raise DataError(
-        f"column `{name}` must not miss values: {number} of {cells.n_rows} are missing"
-        f", the first in row {first}{others}; pass `--missing drop` to leave out such "
-        f"rows, `--missing mean` to fill in, or `--drop {name}`."
+        f"column `{first.name}` must not miss values: {first.number} of {first.n_rows} "
+        f'are missing, the first in {first.where}{others}; use `missing="drop"` to '
+        f'leave out such rows, `missing="mean"` to fill in, or '
+        f"`drop=[{first.name!r}]`."
     )
 
 

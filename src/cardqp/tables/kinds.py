@@ -1,139 +1,141 @@
-"""What a column of a table holds, and how its cells become numbers or labels.
+"""What columns of a table can hold, and how their cells become numbers or labels.
 
-Missing cells are NaN among numbers and None among labels.  Dates become days since
-1970.
+Missing cells are NaN among numbers and -1 among labels.  Dates become days since 1970.
 """
 
-import datetime
 from collections.abc import Callable
-from decimal import Decimal
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
-from cardqp._typing import BoolArray, FloatArray
+from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.datasets.frames import require_pandas
 from cardqp.exceptions import DataError
+from cardqp.tables.place import Place
 
 KINDS = ("number", "boolean", "date", "category")
 NUMBER, BOOLEAN, DATE, CATEGORY = KINDS
 
-MOST = 0.5
-"""A column of text with a larger share of numbers, or of dates, is meant to be one."""
+ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
 
-_ISO = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
-_WITH_COMMA = r"[+-]?\d*,\d+"
+EXPECTED = {
+    NUMBER: "numbers",
+    BOOLEAN: "true or false",
+    DATE: "dates such as 2024-12-31",
+}
+"""What messages call the cells of a kind."""
+
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
-_CELLS = (str, bool, int, float, np.bool_, np.number, Decimal, datetime.date)
 
 
-def kind_of(series: Any, name: str) -> str:
-    """What a column seems to hold: one of ``KINDS``.
+@dataclass(frozen=True, eq=False, slots=True)
+class Distinct:
+    """The cells of a column, each different one once.
 
-    Parameters
+    Attributes
     ----------
-    series : pandas.Series
-        The column.
-    name : str
-        How messages call it.
-
-    Raises
-    ------
-    DataError
-        When most cells are numbers, or dates, but not all; or when cells are neither
-        numbers nor text nor dates.
+    cells : pandas.Series of objects
+        The different cells; those of mixed types may occur more than once.
+    codes : (n_rows,) int array
+        Which of them each row has; -1 where there is none.
     """
-    kinds = {"b": BOOLEAN, "i": NUMBER, "u": NUMBER, "f": NUMBER, "M": DATE}
-    if isinstance(series.dtype, require_pandas().CategoricalDtype):
-        return CATEGORY
-    return kinds.get(series.dtype.kind) or _kind_of_objects(series, name)
 
+    cells: Any
+    codes: IntArray
 
-def _kind_of_objects(series: Any, name: str) -> str:
-    present = series.dropna().astype(object)
-    _check_types(present, series, name)
-    if present.map(lambda cell: isinstance(cell, datetime.date)).all():
-        return DATE
-    texts = present.astype(str).str.strip()
-    if texts.str.lower().isin(["true", "false"]).all():
-        return BOOLEAN
-    if _is_mostly(_parsed(present).notna()):
-        as_numbers(series, name)
-        return NUMBER
-    if _is_mostly(texts.str.fullmatch(_ISO)):
-        as_days(series, name)
-        return DATE
-    if _is_mostly(texts.str.fullmatch(_WITH_COMMA)):
-        raise DataError(
-            f"column `{name}` must have decimal points: a cell is {texts.iloc[0]!r}; "
-            "pass `--decimal ,`, or remove commas that separate thousands."
+    @classmethod
+    def of(cls, series: Any) -> "Distinct":
+        """The different cells of a column.
+
+        Parameters
+        ----------
+        series : pandas.Series
+            The column.
+        """
+        pandas = require_pandas()
+        cells = series if series.dtype.kind in "biuf" else series.astype(object)
+        is_uniform = cells.dtype.kind in "biuf" or (
+            pandas.api.types.infer_dtype(cells, skipna=True) in ("string", "empty")
         )
-    return CATEGORY
+        if is_uniform:
+            codes, found = pandas.factorize(cells)
+            return cls(pandas.Series(found).astype(object), np.asarray(codes))
+        present = cells.notna().to_numpy()  # 1, 1.0 and True would be one
+        codes = np.where(present, np.cumsum(present) - 1, -1)
+        return cls(cells[present].reset_index(drop=True), codes)
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """The value of each row's cell; NaN where there is none."""
+        return np.append(values, np.nan)[self.codes]  # -1 is the last
+
+    def counts(self) -> IntArray:
+        """How often each cell occurs."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.cells))
 
 
-def _is_mostly(wanted: Any) -> bool:
-    return bool(wanted.mean() > MOST)
+@dataclass(frozen=True, eq=False, slots=True)
+class Labels:
+    """A column of labels.
+
+    Attributes
+    ----------
+    levels : tuple of str
+        The different labels.
+    codes : (n_rows,) int array
+        Which label each row has; -1 where there is none.
+    """
+
+    levels: tuple[str, ...]
+    codes: IntArray
+
+    @property
+    def missing(self) -> BoolArray:
+        """Where there is none."""
+        return np.asarray(self.codes < 0)
+
+    def counts(self) -> dict[str, int]:
+        """How often each label occurs, of those that do."""
+        found = np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
+        return {
+            level: int(number)
+            for level, number in zip(self.levels, found, strict=True)
+            if number
+        }
 
 
-def _check_types(present: Any, series: Any, name: str) -> None:
-    is_usable = present.map(lambda cell: isinstance(cell, _CELLS))
-    if series.dtype.kind not in "OU" or not is_usable.all():
-        kind = series.dtype
-        if series.dtype.kind == "O":
-            kind = type(present[~is_usable.astype(bool)].iloc[0]).__name__
-        raise DataError(
-            f"column `{name}` must hold numbers, texts or dates: it holds {kind}; pass "
-            f"`--drop {name}`."
-        )
-
-
-def as_numbers(series: Any, name: str) -> FloatArray:
+def as_numbers(series: Any, name: str, place: Place) -> FloatArray:
     """Numbers, or an error that names the first cell that is none."""
-    values = _parsed(series)
-    wrong = series.notna() & values.isna()
-    if wrong.any():
-        _refuse(series, wrong, name, "numbers")
-    return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
+    if series.dtype.kind in "biuf":
+        return np.asarray(series.to_numpy(dtype=float, na_value=np.nan))
+    return _converted(series, name, place, NUMBER, parsed)
 
 
-def as_truth(series: Any, name: str) -> FloatArray:
+def as_truth(series: Any, name: str, place: Place) -> FloatArray:
     """0 for false, 1 for true."""
-    values = series.map(
-        lambda cell: _TRUTH.get(label(cell).lower()), na_action="ignore"
+    return _converted(
+        series,
+        name,
+        place,
+        BOOLEAN,
+        lambda cells: cells.map(lambda cell: _TRUTH.get(label(cell).lower(), np.nan)),
     )
-    wrong = series.notna() & values.isna()
-    if wrong.any():
-        _refuse(series, wrong, name, "true or false")
-    return np.asarray(values.to_numpy(dtype=float, na_value=np.nan))
 
 
-def as_days(series: Any, name: str) -> FloatArray:
+def as_days(series: Any, name: str, place: Place) -> FloatArray:
     """Days since 1970, in UTC where there are time zones."""
-    pandas = require_pandas()
-    if series.dtype.kind != "M":
-        texts = series.astype(object).astype(str).str.strip().where(series.notna())
-        valid = texts.str.fullmatch(_ISO, na=False).astype(bool)
-        parsed = pandas.to_datetime(
-            texts.where(valid), errors="coerce", format="ISO8601", utc=True
-        )
-        wrong = series.notna() & parsed.isna()
-        if wrong.any():
-            _refuse(series, wrong, name, "dates such as 2024-12-31")
-        series = parsed
-    if getattr(series.dtype, "tz", None) is not None:
-        series = series.dt.tz_convert(None)
-    since = series.to_numpy().astype("datetime64[us]") - np.datetime64(0, "us")
-    return np.asarray(since / np.timedelta64(1, "D"))
+    if series.dtype.kind == "M":
+        return _days(series)
+    return _converted(series, name, place, DATE, lambda cells: _days(_moments(cells)))
 
 
-def as_labels(series: Any) -> Any:
-    """Texts, the same for 1 and 1.0, in an array of objects."""
-    cells = series.astype(object)
-    texts = [
-        None if absent else label(cell)
-        for cell, absent in zip(cells, cells.isna(), strict=True)
-    ]
-    return np.array(texts, dtype=object)
+def as_labels(series: Any) -> Labels:
+    """Labels, the same for 1 and 1.0."""
+    found = Distinct.of(series)
+    number: dict[str, int] = {}
+    texts = (label(cell) for cell in found.cells)
+    places = [number.setdefault(text, len(number)) for text in texts]
+    return Labels(tuple(number), np.array([*places, -1])[found.codes])
 
 
 def label(cell: Any) -> str:
@@ -143,20 +145,69 @@ def label(cell: Any) -> str:
     return str(cell).strip()
 
 
-def absent(labels: Any) -> BoolArray:
-    """Where labels are missing."""
-    return np.array([cell is None for cell in labels], dtype=bool)
-
-
-def _parsed(series: Any) -> Any:
-    """Numbers where cells are numbers, missing elsewhere."""
-    if series.dtype.kind in "biuf":
-        return series
-    cells, pandas = series.astype(object), require_pandas()
+def parsed(cells: Any) -> FloatArray:
+    """Numbers where objects are numbers, NaN elsewhere."""
+    pandas = require_pandas()
     try:
-        return pandas.to_numeric(cells, errors="coerce").astype(float)
+        values = pandas.to_numeric(cells, errors="coerce")
     except OverflowError:  # an integer beyond all floats: pandas reads no cell at all
-        return pandas.to_numeric(cells.map(_as_float), errors="coerce").astype(float)
+        values = pandas.to_numeric(cells.map(_as_float), errors="coerce")
+    return np.asarray(values.astype(float).to_numpy(dtype=float, na_value=np.nan))
+
+
+def refuse(cell: Any, where: str, number: int, name: str, kind: str) -> NoReturn:
+    """Complain of cells that are not what their column must hold.
+
+    Parameters
+    ----------
+    cell : object
+        The first of them; ``where`` is its row.
+    number : int
+        How many there are.
+    name, kind : str
+        The column and what it must hold.
+    """
+    text = str(cell)[:40]
+    more = f" (and {number - 1} more such cells)" if number > 1 else ""
+    raise DataError(
+        f"column `{name}` must hold {EXPECTED[kind]}: {where} has {text!r}{more}; "
+        f"correct it, or use `missing_values=[{text!r}]`, `categorical=[{name!r}]` or "
+        f"`drop=[{name!r}]`."
+    )
+
+
+def _converted(
+    series: Any,
+    name: str,
+    place: Place,
+    kind: str,
+    convert: Callable[[Any], Any],
+) -> FloatArray:
+    """Cells through a function that gives NaN for those that it does not know."""
+    found = Distinct.of(series)
+    values = np.asarray(convert(found.cells), dtype=float)
+    wrong = np.isnan(values)
+    if wrong.any():
+        rows = np.flatnonzero(np.append(wrong, False)[found.codes])
+        cell = series.iloc[int(rows[0])]
+        refuse(cell, place.row(int(rows[0])), len(rows), name, kind)
+    return found.spread(values)
+
+
+def _moments(cells: Any) -> Any:
+    """Texts as moments; missing where they are no dates."""
+    texts = cells.astype(str).str.strip()
+    valid = texts.str.fullmatch(ISO_DATE, na=False).astype(bool)
+    return require_pandas().to_datetime(
+        texts.where(valid), errors="coerce", format="ISO8601", utc=True
+    )
+
+
+def _days(moments: Any) -> FloatArray:
+    if getattr(moments.dtype, "tz", None) is not None:
+        moments = moments.dt.tz_convert(None)
+    since = moments.to_numpy().astype("datetime64[us]") - np.datetime64(0, "us")
+    return np.asarray(since / np.timedelta64(1, "D"))
 
 
 def _as_float(cell: Any) -> Any:
@@ -165,19 +216,7 @@ def _as_float(cell: Any) -> Any:
     return float(str(cell)) if is_integer else cell
 
 
-def _refuse(series: Any, wrong: Any, name: str, what: str) -> NoReturn:
-    row = int(np.flatnonzero(wrong.to_numpy(dtype=bool))[0])
-    cell = str(series.iloc[row])[:40]
-    count = int(wrong.sum())
-    more = f" (and {count - 1} more such cells)" if count > 1 else ""
-    raise DataError(
-        f"column `{name}` must hold {what}: row {row + 1} has {cell!r}{more}; correct "
-        f"it, or pass `--missing-values '{cell}'`, `--categorical {name}` or `--drop "
-        f"{name}`."
-    )
-
-
-CONVERT: dict[str, Callable[[Any, str], FloatArray]] = {
+CONVERT: dict[str, Callable[[Any, str, Place], FloatArray]] = {
     NUMBER: as_numbers,
     BOOLEAN: as_truth,
     DATE: as_days,

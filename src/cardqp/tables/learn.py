@@ -1,106 +1,218 @@
-"""What is learnt about the columns of a table."""
+"""What is learnt about the columns of a table, in memory or read bit by bit."""
 
-from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from cardqp import _validation as check
+from cardqp import _validation as numbers
 from cardqp.exceptions import DataError
-from cardqp.tables.cells import Cells
-from cardqp.tables.checks import complete
+from cardqp.tables import checks as check
+from cardqp.tables.cells import read_cells
 from cardqp.tables.column import Column
 from cardqp.tables.kinds import CATEGORY, DATE
+from cardqp.tables.place import Place
+from cardqp.tables.summary import Summary, refuse_labels
+from cardqp.tables.tally import Tally
 from cardqp.tables.words import count, listed
 
-Learnt = tuple[tuple[Column, ...], tuple[str, ...]]
+Sum = TypeVar("Sum")
 
 
-def learn_columns(cells: Cells, *, missing: str, max_levels: int) -> Learnt:
-    """The columns to use, and sentences on what was found.
+class Table(Protocol):
+    """A table whose rows can be gone through more than once."""
 
-    Parameters
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of its columns."""
+
+    def fold(self, measure: Callable[[Any, Place], Sum], text: frozenset[str]) -> Sum:
+        """Add up what is measured on all parts of the table.
+
+        Parameters
+        ----------
+        measure : callable
+            Called with a pandas.DataFrame and the place of its rows.
+        text : set of str
+            Columns whose cells must come as text, for some of them are.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A table in memory."""
+
+    frame: Any
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of its columns."""
+        return list(self.frame.columns)
+
+    def fold(
+        self,
+        measure: Callable[[Any, Place], Sum],
+        text: frozenset[str],  # noqa: ARG002 - cells of a frame are what they are
+    ) -> Sum:
+        """What is measured on the whole."""
+        return measure(self.frame, Place())
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is wanted of a table; see :meth:`cardqp.tables.Recipe.learn`."""
+
+    target: str
+    drop: Sequence[str] = ()
+    only: Sequence[str] | None = None
+    categorical: Sequence[str] = ()
+    missing: str = "error"
+    max_levels: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What a table has taught.
+
+    Attributes
     ----------
-    cells : Cells
-        All columns but the target.
-    missing : {"error", "drop", "mean"}
-        What to do about missing cells.
-    max_levels : int
-        The most levels of a category.
+    target_kind : str
+        What the target holds.
+    columns : tuple of Column
+        The features.
+    notes : tuple of str
+        Sentences on what was found.
+    text : set of str
+        Columns whose cells must be read as text, for some of them are.
+    """
+
+    target_kind: str
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...]
+    text: frozenset[str]
+
+
+def learn(table: Table, request: Request) -> Learnt:
+    """Go through a table twice: for what columns hold, then for their values.
 
     Raises
     ------
     DataError
-        When cells are missing and must not be, when a category has too many levels, or
-        when nothing is left.
+        When the table cannot be made into numbers.
+    ParameterError
+        When a setting is outside its range.
     """
-    check.count("max_levels", max_levels)
-    counts = cells.count_missing()
-    empty = [name for name, number in counts.items() if number == cells.n_rows]
-    present = _complete(cells.without(empty), missing)
-    found = _numbers(present) | _categories(present, max_levels)
-    constant = [name for name in present.kinds if name not in found]
-    if not found:
-        raise DataError("the table must have features that vary: it has none.")
-    columns = tuple(found[name] for name in present.kinds if name in found)
+    check.policy(request.missing)
+    numbers.count("max_levels", request.max_levels)
+    target, missing = request.target, request.missing
+    names = check.feature_names(
+        table.columns, target, request.drop, request.only, request.categorical
+    )
+    tallies = table.fold(Look(target, tuple(names)), frozenset()).each
+    target_kind = check.target_kind(tallies[target], missing)
+    kinds = {target: target_kind}
+    empty = [name for name in names if tallies[name].is_empty]
+    for name in names:
+        if name not in empty:
+            is_label = name in request.categorical
+            kinds[name] = CATEGORY if is_label else tallies[name].kind()
+    if missing == "error":
+        gaps = (tallies[name].gap for name in kinds)
+        check.complete([gap for gap in gaps if gap is not None])
+    text = frozenset(name for name in kinds if tallies[name].is_text)
+    summary = table.fold(Measure(target, kinds, missing), text)
+    if summary.n_rows == 0:
+        raise DataError(
+            "the table must have complete rows: every row misses a value; use "
+            '`missing="mean"`, or `drop` the columns that miss most.'
+        )
+    check.target_range(target, *summary.range_of(target))
+    del kinds[target]
+    columns = _columns(summary, kinds, request.max_levels)
+    constant = sorted(set(kinds) - {column.name for column in columns}, key=names.index)
+    filled = [column.name for column in columns if tallies[column.name].gap]
     notes = [
         *_left_out(empty, "without any value"),
         *_left_out(constant, "without variation"),
         *_about(columns),
-        *_filled(
-            [name for name in counts if name in found] if missing == "mean" else []
-        ),
+        *_filled(filled if missing == "mean" else []),
     ]
-    return columns, tuple(notes)
+    return Learnt(target_kind, columns, tuple(notes), text)
 
 
-def _complete(cells: Cells, missing: str) -> Cells:
-    """What is left to learn from: complete rows, or all."""
-    if missing == "error":
-        complete(cells)
-    if missing != "drop":
-        return cells
-    rows = np.flatnonzero(~cells.incomplete())
-    if len(rows) == 0:
-        raise DataError(
-            "the table must have complete rows: every row misses a value; pass "
-            "`--missing mean`, or `--drop` the columns that miss most."
-        )
-    return cells if len(rows) == cells.n_rows else cells.take(rows)
+@dataclass(frozen=True, slots=True, eq=False)
+class Tallies:
+    """Counts for all columns."""
+
+    each: Mapping[str, Tally]
+
+    def __add__(self, other: "Tallies") -> "Tallies":
+        """The counts of both."""
+        return Tallies({n: tally + other.each[n] for n, tally in self.each.items()})
 
 
-def _numbers(cells: Cells) -> dict[str, Column]:
-    """Columns of numbers that vary."""
-    low = np.fmin.reduce(cells.numbers, axis=0)
-    high = np.fmax.reduce(cells.numbers, axis=0)
-    means = np.nanmean(cells.numbers, axis=0)
-    columns = {}
-    for j in np.flatnonzero(low < high):
-        name = cells.numeric[j]
-        kind = cells.kinds[name]
-        origin = float(low[j]) if kind == DATE else 0.0
-        columns[name] = Column(name, kind, origin, float(means[j]) - origin)
-    return columns
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Counts what columns hold, features only in rows that have a target."""
+
+    target: str
+    names: tuple[str, ...]
+
+    def __call__(self, frame: Any, place: Place) -> Tallies:
+        target = frame[self.target]
+        found = {self.target: Tally.of(target, self.target, place)}
+        if found[self.target].n_missing:
+            rows = np.flatnonzero(target.notna())
+            frame, place = frame.iloc[rows], place.only(rows)
+        found |= {name: Tally.of(frame[name], name, place) for name in self.names}
+        return Tallies(found)
 
 
-def _categories(cells: Cells, max_levels: int) -> dict[str, Column]:
-    """Categories with two levels or more, the most frequent first, then by name."""
-    columns = {}
-    for name, labels in cells.labels.items():
-        counts = Counter(cell for cell in labels if cell is not None)
-        levels = sorted(counts)
-        if len(levels) > max_levels:
-            raise DataError(
-                f"column `{name}` must have at most {max_levels} different labels: it "
-                f"has {len(levels)}, such as {_short(levels[0])}; pass `--drop {name}`"
-                ", or raise `--max-levels`."
-            )
-        if len(levels) > 1:
-            first = max(levels, key=lambda level: counts[level])
-            others = (level for level in levels if level != first)
-            columns[name] = Column(name, CATEGORY, levels=(first, *others))
-    return columns
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Summarises the rows that are used, target included."""
+
+    target: str
+    kinds: Mapping[str, str]
+    missing: str
+
+    def __call__(self, frame: Any, place: Place) -> Summary:
+        cells = read_cells(frame, self.kinds, place)
+        gone = cells.missing(self.target)
+        if self.missing == "drop":
+            gone = cells.incomplete()
+        return Summary.of(cells.take(np.flatnonzero(~gone)) if gone.any() else cells)
+
+
+def _columns(
+    summary: Summary, kinds: Mapping[str, str], max_levels: int
+) -> tuple[Column, ...]:
+    """Columns that vary."""
+    found = []
+    for name, kind in kinds.items():
+        if kind == CATEGORY:
+            levels = _levels(name, summary, max_levels)
+            if len(levels) > 1:
+                found.append(Column(name, CATEGORY, levels=levels))
+            continue
+        low, high = summary.range_of(name)
+        if low < high:
+            origin = low if kind == DATE else 0.0
+            found.append(Column(name, kind, origin, summary.mean_of(name) - origin))
+    if not found:
+        raise DataError("the table must have features that vary: it has none.")
+    return tuple(found)
+
+
+def _levels(name: str, summary: Summary, most: int) -> tuple[str, ...]:
+    """Labels of a category, the most frequent first, then by name."""
+    counts = summary.labels[name]
+    if len(counts) > most:
+        refuse_labels(name, counts, most)
+    levels = sorted(counts)
+    first = max(levels, key=lambda level: counts[level], default="")
+    return (first, *(level for level in levels if level != first))
 
 
 def _left_out(names: Sequence[str], reason: str) -> list[str]:
@@ -139,7 +251,3 @@ def _filled(names: Sequence[str]) -> list[str]:
 def _day(days: float) -> str:
     moment = np.datetime64(0, "s") + np.timedelta64(round(86400 * days), "s")
     return str(moment).replace("T", " ").removesuffix(" 00:00:00")
-
-
-def _short(value: Any) -> str:
-    return repr(str(value)[:40])

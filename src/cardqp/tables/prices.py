@@ -8,7 +8,8 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.exceptions import DataError
 from cardqp.tables.cells import Cells, read_cells
-from cardqp.tables.kinds import DATE, NUMBER, kind_of
+from cardqp.tables.kinds import DATE, NUMBER
+from cardqp.tables.tally import kind_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -40,12 +41,12 @@ def read_returns(frame: Any, *, are_returns: bool = False) -> Returns:
     first = names[0]
     kind = kind_of(frame[first], first)
     if kind == DATE:
-        _check_order(read_cells(frame, [first]), first)
+        _check_order(read_cells(frame, {first: DATE}), first)
     if kind != NUMBER:
         names = names[1:]
     if not names:
         raise DataError("the table must have a column of prices: it has none.")
-    cells = read_cells(frame, names, dict.fromkeys(names, NUMBER))
+    cells = read_cells(frame, dict.fromkeys(names, NUMBER))
     _check_complete(cells)
     table = cells.numbers
     if not are_returns:
@@ -71,12 +72,11 @@ def _check_order(dates: Cells, name: str) -> None:
 
 
 def _check_complete(cells: Cells) -> None:
-    for name, number in cells.count_missing().items():
-        row = int(np.argmax(cells.missing(name))) + 1
+    for gap in cells.gaps():
         raise DataError(
-            f"column `{name}` must not miss values: {number} of {cells.n_rows} are "
-            f"missing, the first in row {row}; fill it in, or remove the asset or the "
-            "row."
+            f"column `{gap.name}` must not miss values: {gap.number} of {gap.n_rows} "
+            f"are missing, the first in {gap.where}; fill it in, or remove the asset "
+            "or the row."
         )
 
 
@@ -86,6 +86,6 @@ def _check_positive(cells: Cells) -> None:
         row, j = (int(i) for i in np.argwhere(wrong)[0])
         raise DataError(
             f"column `{cells.numeric[j]}` must hold positive prices: row {row + 1} has "
-            f"{cells.numbers[row, j]:g}; correct it, or pass `--returns` if these are "
-            "returns."
+            f"{cells.numbers[row, j]:g}; correct it, or use `are_returns=True` if "
+            "these are returns."
         )

@@ -11,8 +11,8 @@ from cardqp.exceptions import DataError
 from cardqp.tables import checks as check
 from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.column import Column
-from cardqp.tables.kinds import CATEGORY
-from cardqp.tables.learn import learn_columns
+from cardqp.tables.learn import Frame, Learnt, Request, learn
+from cardqp.tables.place import Place
 from cardqp.tables.words import count
 
 
@@ -125,13 +125,20 @@ class Recipe:
         ParameterError
             When a setting is outside its range.
         """
-        check.policy(missing)
-        names = check.feature_names(frame, target, drop, only, categorical)
-        kind, has_target = check.target_column(frame, target, missing)
-        used = frame if has_target.all() else frame[has_target]
-        cells = read_cells(used, names, dict.fromkeys(categorical, CATEGORY))
-        columns, notes = learn_columns(cells, missing=missing, max_levels=max_levels)
-        return cls(target, kind, columns, missing, notes)._with_distinct_names()
+        request = Request(target, drop, only, categorical, missing, max_levels)
+        return cls.of_learnt(request, learn(Frame(frame), request))
+
+    @classmethod
+    def of_learnt(cls, request: Request, learnt: Learnt) -> "Recipe":
+        """The recipe that follows from what a table has taught."""
+        made = cls(
+            request.target,
+            learnt.target_kind,
+            learnt.columns,
+            request.missing,
+            learnt.notes,
+        )
+        return made._with_distinct_names()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -158,9 +165,9 @@ class Recipe:
             When a column is not there, or its cells are not of its kind.
         """
         check.has_columns(frame, [self.target])
-        y = read_cells(frame, [self.target], {self.target: self.target_kind})
+        y = read_cells(frame, {self.target: self.target_kind})
         if self.missing == "error":
-            check.complete(y)
+            check.target_complete(next(iter(y.gaps()), None))
         encoded = self._encode(frame, y.numbers[:, 0])
         gone = len(frame) - len(encoded.rows)
         if not gone:
@@ -182,6 +189,27 @@ class Recipe:
             When a column is not there, or its cells are not of its kind.
         """
         return self._encode(frame, None)
+
+    def apply_rows(self, frame: Any, place: Place) -> FloatArray:
+        """Features and target side by side, row by row; NaN where cells are missing.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Some rows of the table that the recipe was learnt from.
+        place : Place
+            Where they are.
+        """
+        y = read_cells(frame, {self.target: self.target_kind}, place).numbers
+        cells = read_cells(frame, self._kinds, place)
+        X, _ = self._matrix(cells)
+        if self.missing != "mean":
+            X[cells.incomplete()] = np.nan
+        return np.column_stack([X, y])
+
+    @property
+    def _kinds(self) -> dict[str, str]:
+        return {column.name: column.kind for column in self.columns}
 
     def with_policy(self, missing: str) -> "Recipe":
         """The same recipe with another way to treat missing cells.
@@ -207,8 +235,7 @@ class Recipe:
 
     def _encode(self, frame: Any, y: FloatArray | None) -> Encoded:
         check.has_columns(frame, [column.name for column in self.columns])
-        kinds = {column.name: column.kind for column in self.columns}
-        cells = read_cells(frame, tuple(kinds), kinds)
+        cells = read_cells(frame, self._kinds)
         rows = self._kept_rows(cells, y)
         X, unknown = self._matrix(
             cells if len(rows) == len(frame) else cells.take(rows)
@@ -224,7 +251,7 @@ class Recipe:
     def _kept_rows(self, cells: Cells, y: FloatArray | None) -> IntArray:
         kept = np.ones(cells.n_rows, dtype=bool) if y is None else ~np.isnan(y)
         if self.missing == "error":
-            check.complete(cells)
+            check.complete(cells.gaps())
         elif self.missing == "drop":
             kept &= ~cells.incomplete()
         if not kept.any():

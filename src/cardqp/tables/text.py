@@ -46,7 +46,7 @@ def parse_text(data: bytes, label: str, layout: Layout) -> Any:
     """
     text, decimal = _decoded(data, label), layout.decimal
     if decimal not in (".", ","):
-        raise ParameterError(f"`--decimal` must be . or ,: it is {decimal!r}.")
+        raise ParameterError(f"`decimal` must be . or ,: it is {decimal!r}.")
     mark = _checked_delimiter(layout.delimiter, decimal) or _guess(text, decimal)
     names = _header(text, mark, label, layout.least_columns)
     _check_widths(text, mark, len(names), label)
@@ -104,11 +104,11 @@ def _checked_delimiter(delimiter: str | None, decimal: str) -> str | None:
     mark = "\t" if delimiter in ("tab", "\\t") else delimiter
     if len(mark) != 1 or mark in '"\r\n' or mark.isalnum():
         raise ParameterError(
-            f"`--delimiter` must be one character, or tab: it is {delimiter!r}."
+            f"`delimiter` must be one character, or tab: it is {delimiter!r}."
         )
     if mark == decimal:
         raise ParameterError(
-            f"`--delimiter` must differ from `--decimal`: both are {mark!r}."
+            f"`delimiter` must differ from `decimal`: both are {mark!r}."
         )
     return mark
 
@@ -166,8 +166,8 @@ def _header(text: str, mark: str, label: str, least: int) -> list[str]:
 def _suggestion(line: str, mark: str) -> str:
     for other in (*DELIMITERS, *UNUSUAL):
         if other != mark and other in line:
-            shown = "tab" if other == "\t" else f"'{other}'"
-            return f"the delimiter may be another, try `--delimiter {shown}`"
+            shown = "tab" if other == "\t" else other
+            return f"the delimiter may be another, try `delimiter={shown!r}`"
     return "a table needs a target and a feature"
 
 

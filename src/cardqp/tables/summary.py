@@ -1,0 +1,92 @@
+"""What is known of the values of all columns: it can be added up."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from cardqp._typing import FloatArray, IntArray
+from cardqp.exceptions import DataError
+from cardqp.tables.cells import Cells
+
+MANY = 10_000
+"""More labels than this are not counted to the end."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """Ranges and means of numbers, and how often each label occurs.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    numeric : tuple of str
+        Columns that are no categories.
+    low, high, total : (n_numeric,) arrays
+        Their least and largest cells, and the sum of all.
+    present : (n_numeric,) int array
+        How many cells they have.
+    labels : dict
+        From the names of categories to counts of their labels.
+    """
+
+    n_rows: int
+    numeric: tuple[str, ...]
+    low: FloatArray
+    high: FloatArray
+    total: FloatArray
+    present: IntArray
+    labels: Mapping[str, Counter[str]]
+
+    @classmethod
+    def of(cls, cells: Cells) -> "Summary":
+        """The summary of some rows."""
+        numbers = cells.numbers
+        gone = np.isnan(numbers)
+        return cls(
+            cells.n_rows,
+            cells.numeric,
+            np.where(gone, np.inf, numbers).min(axis=0, initial=np.inf),
+            np.where(gone, -np.inf, numbers).max(axis=0, initial=-np.inf),
+            np.where(gone, 0.0, numbers).sum(axis=0),
+            len(numbers) - gone.sum(axis=0),
+            {name: Counter(found.counts()) for name, found in cells.labels.items()},
+        )
+
+    def __add__(self, other: "Summary") -> "Summary":
+        """The summary of both."""
+        labels = {name: self.labels[name] + other.labels[name] for name in self.labels}
+        for name, counts in labels.items():
+            if len(counts) > MANY:
+                refuse_labels(name, counts, MANY)
+        return Summary(
+            self.n_rows + other.n_rows,
+            self.numeric,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.total + other.total,
+            self.present + other.present,
+            labels,
+        )
+
+    def range_of(self, name: str) -> tuple[float, float]:
+        """The least and the largest cell of a column of numbers."""
+        j = self.numeric.index(name)
+        return float(self.low[j]), float(self.high[j])
+
+    def mean_of(self, name: str) -> float:
+        """The mean of a column of numbers."""
+        j = self.numeric.index(name)
+        return float(self.total[j] / self.present[j])
+
+
+def refuse_labels(name: str, counts: Counter[str], most: int) -> None:
+    """Complain of a category with too many labels."""
+    example = min(counts)[:40]
+    raise DataError(
+        f"column `{name}` must have at most {most} different labels: it has "
+        f"{len(counts)}, such as {example!r}; use `drop=[{name!r}]`, or raise "
+        "`max_levels`."
+    )

@@ -1,0 +1,190 @@
+"""What a column seems to hold: counts of its cells, which can be added up."""
+
+import datetime
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from cardqp._typing import BoolArray
+from cardqp.datasets.frames import require_pandas
+from cardqp.exceptions import DataError
+from cardqp.tables.kinds import (
+    BOOLEAN,
+    CATEGORY,
+    DATE,
+    ISO_DATE,
+    NUMBER,
+    Distinct,
+    parsed,
+    refuse,
+)
+from cardqp.tables.place import Gap, Place
+
+MOST = 0.5
+"""A column of text with a larger share of numbers, or of dates, is meant to be one."""
+
+_PLAIN = {"b": BOOLEAN, "i": NUMBER, "u": NUMBER, "f": NUMBER}
+_MOMENT, _COMMA, _MISSING = "moment", "comma", "missing"
+_WITH_COMMA = r"[+-]?\d*,\d+"
+_CELLS = (str, bool, int, float, np.bool_, np.number, Decimal, datetime.date)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Counts of the cells of a column.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    n_rows, n_missing : int
+        Number of rows, and of rows without a cell.
+    counts : Counter
+        How many cells could be of each kind; a cell may be of several.
+    first : dict
+        The first cell that is not of a kind, with its row; the first missing one.
+    is_text : bool
+        Whether it came as text, at least in part.
+    is_label : bool
+        Whether it was declared to hold labels.
+    """
+
+    name: str
+    n_rows: int = 0
+    n_missing: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    first: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
+    is_text: bool = False
+    is_label: bool = False
+
+    @classmethod
+    def of(cls, series: Any, name: str, place: Place) -> "Tally":
+        """Count the cells of a column.
+
+        Parameters
+        ----------
+        series : pandas.Series
+            The column.
+        name : str
+            Its name.
+        place : Place
+            Where its rows are.
+
+        Raises
+        ------
+        DataError
+            When cells are neither numbers nor texts nor dates.
+        """
+        gone = series.isna().to_numpy(dtype=bool)
+        present = len(gone) - int(gone.sum())
+        first: dict[str, tuple[str, Any]] = {}
+        if present < len(gone):
+            first[_MISSING] = (place.row(int(np.argmax(gone))), None)
+        size = len(gone), len(gone) - present
+        if isinstance(series.dtype, require_pandas().CategoricalDtype):
+            return cls(name, *size, first=first, is_label=True)
+        kind = _PLAIN.get(series.dtype.kind)
+        if kind is not None:
+            return cls(name, *size, Counter({kind: present}), first)
+        if series.dtype.kind == "M":
+            return cls(name, *size, Counter({_MOMENT: present, DATE: present}), first)
+        found = Distinct.of(series)
+        _check_types(found.cells, series, name)
+        number, counts = found.counts(), Counter[str]()
+        for kind, is_one in _kinds(found.cells).items():
+            counts[kind] = int(number[is_one].sum())
+            wrong = np.flatnonzero(np.append(~is_one, False)[found.codes])
+            if len(wrong):
+                row = int(wrong[0])
+                first[kind] = (place.row(row), series.iloc[row])
+        return cls(name, *size, counts, first, is_text=True)
+
+    def __add__(self, other: "Tally") -> "Tally":
+        """The counts of both; the first cells of this one come first."""
+        return Tally(
+            self.name,
+            self.n_rows + other.n_rows,
+            self.n_missing + other.n_missing,
+            self.counts + other.counts,
+            {**other.first, **self.first},
+            self.is_text or other.is_text,
+            self.is_label or other.is_label,
+        )
+
+    @property
+    def gap(self) -> Gap | None:
+        """What is missing, if something is."""
+        if not self.n_missing:
+            return None
+        where, _ = self.first[_MISSING]
+        return Gap(self.name, self.n_missing, self.n_rows, where)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row has a cell."""
+        return self.n_missing == self.n_rows
+
+    def kind(self) -> str:
+        """What the column seems to hold: one of ``KINDS``.
+
+        Raises
+        ------
+        DataError
+            When most cells are numbers, or dates, but not all.
+        """
+        present = self.n_rows - self.n_missing
+        if self.is_label:
+            return CATEGORY
+        for kind, name in ((DATE, _MOMENT), (BOOLEAN, BOOLEAN)):
+            if self.counts[name] == present:
+                return kind
+        for kind in (NUMBER, DATE):
+            found = self.counts[kind]
+            if found > MOST * present and found < present and kind in self.first:
+                where, cell = self.first[kind]
+                refuse(cell, where, present - found, self.name, kind)
+            if found > MOST * present:
+                return kind
+        if self.counts[_COMMA] > MOST * present:
+            where, _ = self.first[NUMBER]
+            raise DataError(
+                f"column `{self.name}` must have decimal points: {where} has "
+                f'{self.first[NUMBER][1]!r}; use `decimal=","`, or remove commas that '
+                "separate thousands."
+            )
+        return CATEGORY
+
+
+def kind_of(series: Any, name: str) -> str:
+    """What one column seems to hold; see :meth:`Tally.kind`."""
+    return Tally.of(series, name, Place()).kind()
+
+
+def _kinds(cells: Any) -> dict[str, BoolArray]:
+    """Which of some different cells could be of each kind."""
+    texts = cells.astype(str).str.strip()
+    found = {
+        _MOMENT: cells.map(lambda cell: isinstance(cell, datetime.date)),
+        BOOLEAN: texts.str.lower().isin(["true", "false"]),
+        NUMBER: ~np.isnan(parsed(cells)),
+        DATE: texts.str.fullmatch(ISO_DATE),
+        _COMMA: texts.str.fullmatch(_WITH_COMMA),
+    }
+    return {kind: np.asarray(is_one, dtype=bool) for kind, is_one in found.items()}
+
+
+def _check_types(cells: Any, series: Any, name: str) -> None:
+    is_usable = np.array([isinstance(cell, _CELLS) for cell in cells], dtype=bool)
+    if series.dtype.kind in "OU" and is_usable.all():
+        return
+    kind = series.dtype
+    if series.dtype.kind == "O":
+        kind = type(cells.iloc[int(np.argmin(is_usable))]).__name__
+    raise DataError(
+        f"column `{name}` must hold numbers, texts or dates: it holds {kind}; use "
+        f"`drop=[{name!r}]`."
+    )
