@@ -49,11 +49,11 @@ BAD = {
     ),
     "not UTF-8": (
         PLAIN.encode() + b"6,\xe9,7\n",
-        "must be UTF-8 text: byte 39 (line 7)",
+        "must be UTF-8 text: line 7 has the byte 0xe9",
     ),
     "UTF-16": (PLAIN.encode("utf-16"), "it is UTF-16"),
     "ragged": (PLAIN + "6,7\n", "line 7 has 2"),
-    "binary": (bytes(range(256)) * 20, "must be UTF-8 text: byte 128"),
+    "binary": (bytes(range(256)) * 20, "must be UTF-8 text: line 2 has the byte 0x80"),
     "zeros": (b"\0" * 100, "must be text: line 1 has a zero byte"),
     "truncated Parquet": (PARQUET[:-30], "is not a readable parquet file"),
     "spreadsheet": (b"PK\x03\x04" + b"\0" * 50, "a spreadsheet or an archive"),

@@ -140,7 +140,7 @@ BAD = [
     ('a,b\n1,"' + "x" * 200_000, "larger than field limit.*quotation mark"),
     ('"' + "x" * 200_000, "larger than field limit.*quotation mark"),
     ("1.5,2\n3,4\n", "names the columns: its first line has the numbers '1.5,2'"),
-    ("a,b\n1,caf\xe9\n".encode("latin1"), r"UTF-8 text: byte 9 \(line 2\) is 0xe9"),
+    ("a,b\n1,caf\xe9\n".encode("latin1"), r"UTF-8 text: line 2 has the byte 0xe9"),
     ("a,b\n1,2\n".encode("utf-16"), "it is UTF-16; save it as UTF-8"),
     (b"a,b\n1,\x002\n", "must be text: line 2 has a zero byte"),
     (b"PK\x03\x04rest", "it is a spreadsheet or an archive; save it as CSV"),

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -32,6 +32,110 @@ class Layout:
     least_columns: int
 
 
+@dataclass(frozen=True, slots=True)
+class TextFormat:
+    """How the lines of one text are cut, as its header has shown.
+
+    Attributes
+    ----------
+    label : str
+        How messages call the text.
+    names : tuple of str
+        Names of its columns.
+    mark, decimal : str
+        What separates cells, and decimals.
+    missing : tuple of str
+        Cells that count as missing, besides empty ones.
+    header_lines : int
+        How many lines the header takes.
+    """
+
+    label: str
+    names: tuple[str, ...]
+    mark: str
+    decimal: str
+    missing: tuple[str, ...]
+    header_lines: int
+
+    @classmethod
+    def of(cls, text: str, label: str, layout: Layout) -> "TextFormat":
+        """Look at the header.
+
+        Parameters
+        ----------
+        text : str
+            The first lines, or all.
+        label : str
+            How messages call it.
+        layout : Layout
+            What the user knows about it.
+        """
+        decimal = layout.decimal
+        if decimal not in (".", ","):
+            raise ParameterError(f"`decimal` must be . or ,: it is {decimal!r}.")
+        mark = _checked_delimiter(layout.delimiter, decimal) or _guess(text, decimal)
+        lines, names = _header(text, mark, label, layout.least_columns)
+        return cls(label, tuple(names), mark, decimal, layout.missing, lines)
+
+    def parse(
+        self, rows: io.StringIO, line: int, text_columns: Collection[str] = ()
+    ) -> Any:
+        """The rows of a table.
+
+        Parameters
+        ----------
+        rows : StringIO
+            Lines without the header, from where it stands.
+        line : int
+            How many lines are before them.
+        text_columns : collection of str
+            Columns whose cells stay text, even if they look like numbers.
+        """
+        pandas = require_pandas()
+        start = rows.tell()
+        if not self._check_widths(rows, line):
+            return pandas.DataFrame(columns=list(self.names))
+        rows.seek(start)
+        try:
+            frame = pandas.read_csv(
+                rows,
+                sep=self.mark,
+                decimal=self.decimal,
+                header=None,
+                keep_default_na=False,
+                na_values=["", *self.missing],
+                skipinitialspace=True,
+                low_memory=False,
+                dtype={self.names.index(name): str for name in text_columns},
+                **exact_decimals(pandas.__version__),
+            )
+        except ValueError as err:
+            reason = " ".join(str(err).split()).rstrip(".")
+            raise DataError(f"{self.label} must be a table: {reason}.") from err
+        frame = frame.copy()  # one block of numbers instead of one per column
+        frame.columns = list(self.names)
+        return frame if self.decimal == "." else _with_points(frame)
+
+    def _check_widths(self, rows: io.StringIO, line: int) -> int:
+        """Count the rows, and refuse those with more or fewer cells than the header.
+
+        pandas would fill in, or leave out, what is missing or too much.
+        """
+        width, count = len(self.names), 0
+        try:
+            for number, found in _widths(rows, self.mark):
+                count += 1
+                if found != width:
+                    raise DataError(
+                        f"{self.label} must have {width} cells in each line, as in the "
+                        f"first: line {line + number} has {found}; correct or remove "
+                        "it."
+                    )
+        except csv.Error as err:
+            raise _broken(self.label, err) from err
+        return count
+
+
 def parse_text(data: bytes, label: str, layout: Layout) -> Any:
     """The table in a text.
 
@@ -44,18 +148,20 @@ def parse_text(data: bytes, label: str, layout: Layout) -> Any:
     layout : Layout
         How it is cut into cells.
     """
-    text, decimal = _decoded(data, label), layout.decimal
-    if decimal not in (".", ","):
-        raise ParameterError(f"`decimal` must be . or ,: it is {decimal!r}.")
-    mark = _checked_delimiter(layout.delimiter, decimal) or _guess(text, decimal)
-    names = _header(text, mark, label, layout.least_columns)
-    _check_widths(text, mark, len(names), label)
-    frame = _parsed(text, mark, decimal, layout.missing, label)
+    text = decoded(data, label)
+    found = TextFormat.of(text, label, layout)
+    frame = found.parse(below_header(text, found.header_lines), found.header_lines)
     if len(frame) == 0:
         raise DataError(f"{label} must have rows below the header: it has none.")
-    frame = frame.copy()  # one block of numbers instead of one per column
-    frame.columns = names
-    return frame if decimal == "." else _with_points(frame)
+    return frame
+
+
+def below_header(text: str, lines: int) -> io.StringIO:
+    """A text to be read from the line after its header on."""
+    stream = io.StringIO(text, newline="")
+    for _ in range(lines):
+        stream.readline()
+    return stream
 
 
 def check_names(names: Sequence[str], label: str) -> list[str]:
@@ -77,20 +183,31 @@ def check_names(names: Sequence[str], label: str) -> list[str]:
     return known
 
 
-def _decoded(data: bytes, label: str) -> str:
+def decoded(data: bytes, label: str, line: int = 0) -> str:
+    """Bytes as text.
+
+    Parameters
+    ----------
+    data : bytes
+        Some lines.
+    label : str
+        How messages call the file.
+    line : int
+        How many of its lines are before these.
+    """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(f"{label} must be UTF-8 text: it is UTF-16; save it as UTF-8.")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as err:
-        line = data.count(b"\n", 0, err.start) + 1
+        line += data.count(b"\n", 0, err.start) + 1
         raise DataError(
-            f"{label} must be UTF-8 text: byte {err.start} (line {line}) is "
+            f"{label} must be UTF-8 text: line {line} has the byte "
             f"0x{data[err.start]:02x}; save it as UTF-8, or convert it, for example by "
             "`iconv -f LATIN1 -t UTF-8`."
         ) from None
     if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
+        line += text.count("\n", 0, text.index("\0")) + 1
         raise DataError(
             f"{label} must be text: line {line} has a zero byte; it is a binary file, "
             "or damaged."
@@ -126,25 +243,26 @@ def _guess(text: str, decimal: str) -> str:
 def _first_widths(text: str, mark: str) -> list[int]:
     """How many cells the first records have; none if there is but one cell."""
     try:
-        widths = [len(row) for _, row in islice(_records(text, mark), SEEN)]
+        records = _records(io.StringIO(text, newline=""), mark)
+        widths = [len(row) for _, row in islice(records, SEEN)]
     except csv.Error:
         return []
     return widths if widths and widths[0] > 1 else []
 
 
-def _records(text: str, mark: str) -> Iterator[Record]:
+def _records(lines: io.StringIO, mark: str) -> Iterator[Record]:
     """Numbers of last lines, and cells, of all records that are not blank."""
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True
-    )
+    reader = csv.reader(lines, delimiter=mark, skipinitialspace=True)
     for row in reader:
         if len(row) > 1 or (row and row[0].strip()):
             yield reader.line_num, row
 
 
-def _header(text: str, mark: str, label: str, least: int) -> list[str]:
+def _header(text: str, mark: str, label: str, least: int) -> Record:
+    """How many lines the header takes, and the names in it."""
+    records = _records(io.StringIO(text, newline=""), mark)
     try:
-        first = next(_records(text, mark), (0, []))[1]
+        lines, first = next(records, (0, []))
     except csv.Error as err:
         raise _broken(label, err) from err
     if not first:
@@ -160,7 +278,7 @@ def _header(text: str, mark: str, label: str, least: int) -> list[str]:
             f"{label} must start with a line that names the columns: its first line "
             f"has the numbers {_short(mark.join(names))}; add a line of names."
         )
-    return names
+    return lines, names
 
 
 def _suggestion(line: str, mark: str) -> str:
@@ -171,28 +289,16 @@ def _suggestion(line: str, mark: str) -> str:
     return "a table needs a target and a feature"
 
 
-def _check_widths(text: str, mark: str, width: int, label: str) -> None:
-    """Refuse a line that has more or fewer cells than the first.
-
-    pandas would fill in, or leave out, what is missing or too much.
-    """
-    try:
-        for line, found in _widths(text, mark):
-            if found != width:
-                raise DataError(
-                    f"{label} must have {width} cells in each line, as in the first: "
-                    f"line {line} has {found}; correct or remove it."
-                )
-    except csv.Error as err:
-        raise _broken(label, err) from err
-
-
-def _widths(text: str, mark: str) -> Iterator[tuple[int, int]]:
-    if '"' in text:
-        yield from ((line, len(row)) for line, row in _records(text, mark))
+def _widths(rows: io.StringIO, mark: str) -> Iterator[tuple[int, int]]:
+    """Numbers of lines, and of cells in them."""
+    start = rows.tell()
+    has_quotes = any('"' in line for line in rows)
+    rows.seek(start)
+    if has_quotes:
+        yield from ((line, len(row)) for line, row in _records(rows, mark))
         return
     blank = " \r\n" if mark == "\t" else None
-    for number, line in enumerate(io.StringIO(text, newline=""), start=1):
+    for number, line in enumerate(rows, start=1):
         if line.strip(blank):
             yield number, line.count(mark) + 1
 
@@ -201,27 +307,6 @@ def _broken(label: str, err: csv.Error) -> DataError:
     return DataError(
         f"{label} must be a table: {err}; look for a quotation mark that is not closed."
     )
-
-
-def _parsed(
-    text: str, mark: str, decimal: str, missing: Sequence[str], label: str
-) -> Any:
-    pandas = require_pandas()
-    try:
-        return pandas.read_csv(
-            io.StringIO(text, newline=""),
-            sep=mark,
-            decimal=decimal,
-            header=0,
-            keep_default_na=False,
-            na_values=["", *missing],
-            skipinitialspace=True,
-            low_memory=False,
-            **exact_decimals(pandas.__version__),
-        )
-    except ValueError as err:
-        reason = " ".join(str(err).split()).rstrip(".")
-        raise DataError(f"{label} must be a table: {reason}.") from err
 
 
 def _with_points(frame: Any) -> Any:
