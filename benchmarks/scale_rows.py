@@ -177,8 +177,8 @@ def on_cluster(gigabytes: float) -> None:
             n_workers=4,
             threads_per_worker=1,
             host="127.0.0.1",
-            dashboard_address=None,
-            worker_dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from cardqp.exceptions import BackendNotFoundError, CardQPError, DataError
-from cardqp.gram import GramAccumulator, files, readers
+from cardqp.gram import GramAccumulator, files
 from cardqp.gram import sums as sums_module
+from cardqp.gram.readers import text_file
 from tests.gram.test_accumulator import assert_same, state
 
 NAMES = ("a", "b", "c", "y", "w")
@@ -39,7 +40,7 @@ def write(frame, path, group=20):
 def small_blocks(monkeypatch):
     """Files of a few rows have many blocks and pieces."""
     monkeypatch.setattr(sums_module, "BLOCK_ROWS", 8)
-    monkeypatch.setattr(readers, "_CSV_BYTES", 500)
+    monkeypatch.setattr(text_file, "PIECE_BYTES", 500)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npy"])
@@ -187,8 +188,8 @@ def test_a_damaged_row_group(tmp_path):
 
 
 BAD_FRAMES = [
-    ({"a": "x"}, "column 'a' holds .*string; encode it as numbers, or leave it out"),
-    ({"a": pd.Timestamp("2020-01-01")}, "column 'a' holds (timestamp|date)"),
+    ({"y": "x"}, "target `y` must hold numbers: it is a category"),
+    ({"y": pd.Timestamp("2020-01-01")}, "target `y` must hold numbers: it is a date"),
     ({"b": np.inf}, "must be finite: column 'b' in row 1 is inf; correct it"),
     ({"y": 1e160}, r"must be below 1e\+100: column 'y' in row 1 is"),
     (
@@ -236,7 +237,7 @@ def test_bad_sets_of_files(tmp_path):
     refused(str(tmp_path / "*.parquet"), "`paths` must name files: nothing matches")
     refused([], "`paths` must name files")
     refused(tmp_path / "2.csv", "2.csv` is not a file; correct `paths`")
-    refused(tmp_path, r"`paths` must name files that end in .parquet, .csv, .npy: it")
+    refused(tmp_path, r"`paths` must name files that end in .parquet, .npy, .csv.*: it")
     other = write(frame.rename(columns={"a": "q"}), tmp_path / "3.csv")
     refused([first, other], "the same columns: .*1.csv` has 'a', .*3.csv` does not")
     more = write(frame.assign(z=1.0), tmp_path / "4.csv")
@@ -244,9 +245,9 @@ def test_bad_sets_of_files(tmp_path):
     empty = write(frame[:0], tmp_path / "5.csv")
     refused([empty], "Files must have rows in which nothing is missing")
     (tmp_path / "6.csv").write_text("a,a,y\n1,2,3\n")
-    refused(tmp_path / "6.csv", "distinct names of columns: 'a' occurs twice")
+    refused(tmp_path / "6.csv", "distinct names of columns: 'a' is the name of columns 1 and 2")
     (tmp_path / "7.csv").write_text("")
-    refused(tmp_path / "7.csv", "its first line has no names of columns")
+    refused(tmp_path / "7.csv", "7.csv` must be a table: it is empty")
     np.save(tmp_path / "8.npy", np.zeros(5))
     refused(tmp_path / "8.npy", r"must hold a matrix of numbers: its shape is \(5,\)")
 

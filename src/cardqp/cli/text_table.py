@@ -3,7 +3,8 @@
 import argparse
 from typing import Any
 
-from cardqp.tables.read import MISSING, read_table
+from cardqp.tables.read import read_table
+from cardqp.tables.text import MISSING
 
 
 def read_file(options: argparse.Namespace, *, least_columns: int = 2) -> Any:

@@ -13,6 +13,8 @@ from cardqp.exceptions import ProblemError
 from cardqp.gram.checks import (
     checked_rows,
     names_of,
+    recipe_from_array,
+    recipe_to_array,
     refuse_entries,
     sums_from_arrays,
     sums_to_arrays,
@@ -21,6 +23,8 @@ from cardqp.gram.moments import GramMoments
 from cardqp.gram.problem import regression_problem, unit_scale
 from cardqp.gram.sums import ShiftedSums, UnusableEntryError, shift_of, sums_of
 from cardqp.problem import SparseQP
+from cardqp.tables.recipe import Recipe
+from cardqp.tables.text import MISSING, Layout
 
 
 class GramAccumulator:
@@ -54,6 +58,7 @@ class GramAccumulator:
     ) -> None:
         self._sums: ShiftedSums | None = None
         self._names: tuple[str, ...] | None = None
+        self._recipe: Recipe | None = None
         if shift is not None:
             self._sums = ShiftedSums.zero(check.real_array("shift", shift, 1))
             self._check_width(len(self._sums.shift) - 1)
@@ -63,7 +68,10 @@ class GramAccumulator:
 
     @classmethod
     def from_sums(
-        cls, sums: ShiftedSums, names: tuple[str, ...] | None = None
+        cls,
+        sums: ShiftedSums,
+        names: tuple[str, ...] | None = None,
+        recipe: Recipe | None = None,
     ) -> "GramAccumulator":
         """An accumulator that goes on from some sums.
 
@@ -73,9 +81,11 @@ class GramAccumulator:
             The sums.
         names : tuple of str, optional
             Names of the features.
+        recipe : Recipe, optional
+            How rows of a table became numbers.
         """
         made = cls()
-        made._sums, made._names = sums, names
+        made._sums, made._names, made._recipe = sums, names, recipe
         return made
 
     @property
@@ -102,6 +112,11 @@ class GramAccumulator:
     def names(self) -> tuple[str, ...] | None:
         """Names of the features, if they have names."""
         return self._names
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """How files became numbers, if their columns are not all numbers."""
+        return self._recipe
 
     def update(
         self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None
@@ -145,11 +160,11 @@ class GramAccumulator:
         distance between both shifts.
         """
         check.instance("other", other, GramAccumulator)
-        names = self._common_names(other._names)
+        names, recipe = self._common_names(other._names), self._common_recipe(other)
         if other._sums is not None:
             self._check_width(len(other._sums.shift) - 1)
             self._sums = other._sums if self._sums is None else self._sums + other._sums
-        self._names = names
+        self._names, self._recipe = names, recipe
         return self
 
     @property
@@ -164,7 +179,8 @@ class GramAccumulator:
                 "`shift` must be known: it is not before the first rows; call "
                 "`update` first, or give it."
             )
-        return self.from_sums(ShiftedSums.zero(self._sums.shift), self._names)
+        zero = ShiftedSums.zero(self._sums.shift)
+        return self.from_sums(zero, self._names, self._recipe)
 
     def moments(self, centred: bool = True) -> GramMoments:
         """Moments of all rows so far.
@@ -213,12 +229,15 @@ class GramAccumulator:
         """Write the sums to a ``.npz`` archive."""
         if self._sums is None:
             raise ProblemError("Sums to save need rows: there are none; call `update`.")
-        storage.write_arrays(path, sums_to_arrays(self._sums, self._names))
+        arrays = sums_to_arrays(self._sums, self._names)
+        storage.write_arrays(path, arrays | recipe_to_array(self._recipe))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "GramAccumulator":
         """Read sums from a ``.npz`` archive and check them like new data."""
-        return cls.from_sums(*sums_from_arrays(storage.read_arrays(path), path))
+        data = storage.read_arrays(path)
+        recipe = recipe_from_array(data)
+        return cls.from_sums(*sums_from_arrays(data, path), recipe)
 
     @classmethod
     def from_files(
@@ -227,8 +246,14 @@ class GramAccumulator:
         *,
         target: str | int | None = None,
         columns: Sequence[str] | Sequence[int] | None = None,
+        drop: Sequence[str] | Sequence[int] = (),
         weight: str | int | None = None,
-        missing: Literal["error", "drop"] = "error",
+        missing: Literal["error", "drop", "mean"] = "error",
+        categorical: Sequence[str] | Sequence[int] = (),
+        max_levels: int = 50,
+        delimiter: str | None = None,
+        decimal: str = ".",
+        missing_values: Sequence[str] = MISSING,
         progress: Callable[[int, int | None], object] | None = None,
         checkpoint: str | PathLike[str] | None = None,
         client: Any = None,
@@ -238,23 +263,45 @@ class GramAccumulator:
         Files are read in the order of their names if they are given by a pattern, and
         rows in their order, so that the result is the same to the last bit every time.
 
+        Columns that hold numbers or booleans are added up as they are.  If others hold
+        text or dates, or missing cells are filled in, files are read three times: for
+        what each column holds, for means and labels, and for the sums.  What is then
+        done to each column is the ``recipe``, as :class:`cardqp.tables.Recipe` learns
+        it from a table in memory: dates become days, texts categories, and columns
+        that do not vary are left out.
+
         Parameters
         ----------
         paths : str, path or sequence of them
-            Files ending in ``.parquet``, ``.csv`` (with a header line) or ``.npy``;
-            a str may be a pattern such as ``"data/*.parquet"``.
+            Files ending in ``.parquet``, ``.npy``, or ``.csv``, ``.tsv`` and ``.txt``
+            (text with a header line, also ``.gz``); a str may be a pattern such as
+            ``"data/*.parquet"``.
         target : str or int, optional
             The column to predict: its name, or its index in ``.npy`` files, where the
             last one is the default.
         columns : sequence, optional
             Features; by default all other columns.
+        drop : sequence, optional
+            Columns to leave out.
         weight : str or int, optional
             The column with weights of the rows.
-        missing : {"error", "drop"}
-            What to do with rows where something is missing; ``n_dropped`` counts them.
+        missing : {"error", "drop", "mean"}
+            What to do with rows where something is missing: complain, leave them out
+            (``n_dropped`` counts them), or fill in the mean of numbers and the most
+            frequent label; rows without a target are then left out.
+        categorical : sequence, optional
+            Columns whose numbers are labels.
+        max_levels : int
+            The most labels of a category.
+        delimiter : str, optional
+            What separates the cells of text; by default what fits the first lines.
+        decimal : {".", ","}
+            What separates the decimals of text.
+        missing_values : sequence of str
+            Cells of text that count as missing, besides empty ones.
         progress : callable, optional
-            Called now and then with the number of rows done and of all rows; None if
-            that is not known, as for ``.csv``.  With a ``client``, once at the end.
+            Called now and then with the number of rows that have been read and that
+            will be in all; None if that is not known, as for ``.csv``.
         checkpoint : path, optional
             A file where sums are kept now and then: a run that was killed goes on from
             there, and ends with the same sums to the last bit.
@@ -265,9 +312,18 @@ class GramAccumulator:
         from cardqp.gram.files import accumulate
         from cardqp.gram.source import Selection
 
-        selection = Selection(target, columns, weight, missing)
+        selection = Selection(
+            target,
+            columns,
+            drop,
+            weight,
+            missing,
+            categorical,
+            max_levels,
+            Layout(delimiter, decimal, tuple(missing_values)),
+        )
         if client is not None:
-            from cardqp.gram.cluster import accumulate_files
+            from cardqp.gram.cluster_files import accumulate_files
 
             return accumulate_files(paths, selection, progress, checkpoint, client)
         return accumulate(paths, selection, progress, checkpoint)
@@ -303,6 +359,16 @@ class GramAccumulator:
         from cardqp.gram.cluster import accumulate_chunks
 
         return accumulate_chunks(X, y, weights, target, client)
+
+    def _common_recipe(self, other: "GramAccumulator") -> Recipe | None:
+        """The recipe of both."""
+        mine, new = self._recipe, other._recipe
+        if mine is not None and new is not None and mine.columns != new.columns:
+            raise ProblemError(
+                "`other` must come from files with the same recipe: labels or first "
+                "dates differ; add up all files at once."
+            )
+        return mine or new
 
     def _check_width(self, n: int) -> None:
         """Refuse rows that do not fit those before."""

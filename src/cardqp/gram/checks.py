@@ -1,5 +1,6 @@
 """The rules for rows and sums."""
 
+import json
 from os import PathLike
 from typing import Any
 
@@ -10,6 +11,7 @@ from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
 from cardqp.gram.sums import ShiftedSums
+from cardqp.tables.recipe import Recipe
 
 _STORED = ("shift", "weight", "n_samples", "first", "second", "n_dropped")
 
@@ -68,7 +70,28 @@ def refuse_entries(X: ArrayLike, y: ArrayLike) -> None:
     check.real_array("y", y, 1)
 
 
-def sums_to_arrays(sums: ShiftedSums, names: tuple[str, ...] | None) -> dict[str, Any]:
+def recipe_to_array(recipe: Recipe | None) -> dict[str, str | None]:
+    """What is stored of a recipe: a text."""
+    return {"recipe": None if recipe is None else json.dumps(recipe.to_dict())}
+
+
+def recipe_from_array(data: dict[str, Any]) -> Recipe | None:
+    """The recipe in a file, which is taken out of what was read."""
+    text = data.pop("recipe", None)
+    return None if text is None else Recipe.from_dict(from_json(text))
+
+
+def from_json(text: Any) -> Any:
+    """What JSON holds; what is no JSON stays as it is, to be refused by its reader."""
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError):
+        return text
+
+
+def sums_to_arrays(
+    sums: ShiftedSums, names: tuple[str, ...] | None = None
+) -> dict[str, Any]:
     """What is stored of sums."""
     return {name: getattr(sums, name) for name in _STORED} | {"names": names}
 

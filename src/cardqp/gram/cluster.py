@@ -1,20 +1,16 @@
 """Adding up rows on a Dask cluster, in an order that no scheduler can change."""
 
 from collections.abc import Sequence
-from operator import add
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.exceptions import BackendNotFoundError, ParameterError, ProblemError
+from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.gram.accumulator import GramAccumulator
 from cardqp.gram.checks import checked_rows, names_of
-from cardqp.gram.files import Progress, report
-from cardqp.gram.readers import ParquetFile
-from cardqp.gram.source import Paths, Selection, Source
 from cardqp.gram.sums import ShiftedSums, UnusableEntryError, shift_of
+from cardqp.gram.tree import dask, total
 
 
 def accumulate_chunks(
@@ -27,7 +23,7 @@ def accumulate_chunks(
     X, y, weights, target, client
         As for :meth:`cardqp.gram.GramAccumulator.from_dask`.
     """
-    delayed = _dask().delayed
+    delayed = dask().delayed
     if (y is None) == (target is None):
         raise ParameterError(
             "`y` or `target` must be given, and not both: the target itself, or the "
@@ -39,46 +35,9 @@ def accumulate_chunks(
     shift = _shift(chunks, client)
     shared = delayed(shift)
     parts = [delayed(_chunk_sums)(c, shared, i) for i, c in enumerate(chunks)]
-    return GramAccumulator.from_sums(_total(parts, client), names_of(X))
-
-
-def accumulate_files(
-    paths: Paths,
-    selection: Selection,
-    progress: Progress | None,
-    checkpoint: str | PathLike[str] | None,
-    client: Any,
-) -> GramAccumulator:
-    """Add up the row groups of Parquet files.
-
-    Parameters
-    ----------
-    paths, progress, checkpoint, client
-        As for :meth:`cardqp.gram.GramAccumulator.from_files`.
-    selection : Selection
-        What to take from the files.
-    """
-    delayed = _dask().delayed
-    if checkpoint is not None:
-        raise ParameterError(
-            "`checkpoint` must be None with a `client`: the cluster repeats what fails."
-        )
-    source = Source.open(paths, selection)
-    shift = source.shift()
-    shared = delayed((source, shift))
-    parts = []
-    for i, reader in enumerate(source.readers):
-        if not isinstance(reader, ParquetFile):
-            raise ParameterError(
-                f"`paths` must name Parquet files with a `client`: it names "
-                f"`{reader.path}`."
-            )
-        starts = np.cumsum([0, *reader.group_rows]).tolist()
-        for group in range(len(reader.group_rows)):
-            parts.append(delayed(_group_sums)(shared, i, group, starts[group]))
-    sums = _total(parts, client)
-    report(progress, source, sums)
-    return GramAccumulator.from_sums(sums, source.names)
+    return GramAccumulator.from_sums(
+        total(parts, ShiftedSums.__add__, client), names_of(X)
+    )
 
 
 def _split(frame: Any, target: str) -> tuple[Any, Any]:
@@ -99,7 +58,7 @@ def _chunks(X: Any, y: Any, weights: Any) -> list[tuple[Any, ...]]:
             "`update` for rows in memory."
         )
     if names_of(X) is None:
-        X = _dask("array").asarray(X)
+        X = dask("array").asarray(X)
         X = X.rechunk({1: -1}) if X.ndim == 2 else X
     else:
         _refuse_text(X)
@@ -128,7 +87,7 @@ def _aligned(name: str, value: Any, X: Any) -> list[Any]:
     """The chunks of a vector, cut as those of the rows if their lengths are known."""
     lengths = getattr(X, "chunks", [(np.nan,)])[0]
     if not hasattr(value, "dtypes"):
-        value = _dask("array").asarray(value)
+        value = dask("array").asarray(value)
         if not np.isnan([*lengths, *value.shape]).any() and value.shape == X.shape[:1]:
             value = value.rechunk((lengths,))
     chunks, count = _delayed(value), len(_delayed(X))
@@ -143,9 +102,7 @@ def _aligned(name: str, value: Any, X: Any) -> list[Any]:
 def _shift(chunks: Sequence[tuple[Any, ...]], client: Any) -> FloatArray:
     """A point near the mean: that of the first chunk with rows."""
     for chunk in chunks:
-        [found] = _dask().compute(
-            _dask().delayed(_chunk_shift)(chunk), scheduler=client
-        )
+        [found] = dask().compute(dask().delayed(_chunk_shift)(chunk), scheduler=client)
         if found is not None:
             return np.asarray(found)
     raise ProblemError("`X` must have rows: all of its chunks are empty.")
@@ -165,37 +122,3 @@ def _chunk_sums(chunk: tuple[Any, ...], shift: FloatArray, i: int) -> ShiftedSum
     except ProblemError as err:
         raise ProblemError(f"{err} It is in chunk {i}, counted from 0.") from None
     return rows.sums or ShiftedSums.zero(shift)
-
-
-def _group_sums(
-    shared: tuple[Source, FloatArray], i: int, group: int, row: int
-) -> ShiftedSums:
-    source, shift = shared
-    reader = source.readers[i]
-    _, blocks = next(iter(reader.pieces(source.wanted, group)))
-    return source.sums_of(reader, blocks, row, shift)
-
-
-def _total(parts: Sequence[Any], client: Any) -> ShiftedSums:
-    """Sums of neighbours, of neighbours of these, and so on."""
-    delayed = _dask().delayed
-    level = list(parts)
-    while len(level) > 1:
-        pairs = zip(level[::2], level[1::2], strict=False)
-        last = level[-1:] if len(level) % 2 else []
-        level = [delayed(add)(a, b) for a, b in pairs] + last
-    [total] = _dask().compute(level[0], scheduler=client)
-    sums: ShiftedSums = total
-    return sums
-
-
-def _dask(module: str = "") -> Any:
-    """The module dask or a part of it, or an error that says how to get it."""
-    from importlib import import_module
-
-    try:
-        return import_module(f"dask.{module}" if module else "dask")
-    except ImportError as err:
-        raise BackendNotFoundError(
-            "Clusters need Dask: install it with `pip install 'cardqp[dask]'`."
-        ) from err

@@ -11,7 +11,9 @@ from cardqp import _validation as check
 from cardqp import storage
 from cardqp.exceptions import ParameterError
 from cardqp.gram.accumulator import GramAccumulator
-from cardqp.gram.checks import sums_from_arrays, sums_to_arrays
+from cardqp.gram.checks import from_json, sums_from_arrays, sums_to_arrays
+from cardqp.gram.coding import Coding, FileTable
+from cardqp.gram.readers import NotNumbersError
 from cardqp.gram.source import Paths, Selection, Source
 from cardqp.gram.sums import ShiftedSums
 
@@ -58,23 +60,74 @@ def accumulate(
     """
     source = Source.open(paths, selection)
     kept = None if checkpoint is None else Checkpoint.of(source, checkpoint)
-    start = None if kept is None else kept.read()
+    start, coding = (None, None) if kept is None else kept.read()
+    source, meter = source.coded(coding), Meter(progress, source.n_rows)
+    if source.must_learn and source.coding is None:
+        source = learnt(source, meter)
+    try:
+        return _add_up(source, start, meter, kept)
+    except NotNumbersError:
+        return _add_up(learnt(source, meter), None, meter, kept)
+
+
+def learnt(source: Source, meter: "Meter") -> Source:
+    """The files with a recipe, for which they are read twice."""
+    meter.passes += 2
+    source = source.learn(FileTable(source, meter.add))
+    if meter.n_rows is None:
+        meter.n_rows = meter.done // 2
+    return source
+
+
+def _add_up(
+    source: Source,
+    start: "Cursor | None",
+    meter: "Meter",
+    kept: "Checkpoint | None",
+) -> GramAccumulator:
     if start is None:
         start = Cursor(0, 0, 0, ShiftedSums.zero(source.shift()))
-    cursor = start
+    cursor, before = start, meter.done
     for cursor in walk(source, start):
-        report(progress, source, cursor.sums)
+        meter.reach(before + cursor.sums.n_samples + cursor.sums.n_dropped)
         if kept is not None:
-            kept.write_if_due(cursor)
+            kept.write_if_due(cursor, source.coding)
     if kept is not None:
-        kept.write(cursor)
-    return GramAccumulator.from_sums(cursor.sums, source.names)
+        kept.write(cursor, source.coding)
+    return GramAccumulator.from_sums(cursor.sums, source.names, source.recipe)
 
 
-def report(progress: Progress | None, source: Source, sums: ShiftedSums) -> None:
-    """Say how many rows are done."""
-    if progress is not None:
-        progress(sums.n_samples + sums.n_dropped, source.n_rows)
+@dataclass(slots=True)
+class Meter:
+    """Says how many rows have been read, of how many.
+
+    Attributes
+    ----------
+    progress : callable or None
+        Whom to say it.
+    n_rows : int or None
+        Number of rows of all files, if it is known.
+    passes : int
+        How often they are read.
+    done : int
+        How many rows have been read.
+    """
+
+    progress: Progress | None
+    n_rows: int | None
+    passes: int = 1
+    done: int = 0
+
+    def reach(self, done: int) -> None:
+        """Say how many rows have been read."""
+        self.done = done
+        if self.progress is not None:
+            total = None if self.n_rows is None else self.passes * self.n_rows
+            self.progress(done, total)
+
+    def add(self, rows: int) -> None:
+        """Say that some more rows have been read."""
+        self.reach(self.done + rows)
 
 
 def walk(source: Source, cursor: Cursor) -> Iterator[Cursor]:
@@ -82,10 +135,10 @@ def walk(source: Source, cursor: Cursor) -> Iterator[Cursor]:
     sums, row, start = cursor.sums, cursor.row, cursor.position
     for i in range(cursor.reader, len(source.readers)):
         reader = source.readers[i]
-        for after, blocks in reader.pieces(source.wanted, start):
-            piece = source.sums_of(reader, blocks, row, sums.shift)
-            sums += piece
-            row += piece.n_samples + piece.n_dropped
+        for after, piece in reader.pieces(start):
+            part = source.sums_of(reader, piece, row, sums.shift)
+            sums += part
+            row += part.n_samples + part.n_dropped
             yield Cursor(i, after, row, sums)
         row = start = 0
 
@@ -96,7 +149,6 @@ class Checkpoint:
 
     path: Path
     plan: str
-    names: tuple[str, ...] | None
     written: float = 0.0
 
     @classmethod
@@ -106,13 +158,13 @@ class Checkpoint:
             raise ParameterError(
                 f"`checkpoint` must be in a folder that exists: it is {str(path)!r}."
             )
-        return cls(Path(path), json.dumps(source.plan()), source.names)
+        return cls(Path(path), json.dumps(source.plan()))
 
-    def read(self) -> Cursor | None:
+    def read(self) -> tuple[Cursor | None, Coding | None]:
         """Where an earlier run was, if there was one with the same files."""
         self.written = time.monotonic()
         if not self.path.exists():
-            return None
+            return None, None
         data = storage.read_arrays(self.path)
         places = {name: data.pop(name, None) for name in _PLACES}
         if data.pop("plan", None) != self.plan:
@@ -122,17 +174,20 @@ class Checkpoint:
             )
         for place in places.values():
             check.whole("checkpoint", place)
+        entry = from_json(data.pop("coding", ""))
         sums, _ = sums_from_arrays(data, self.path)
-        return Cursor(**places, sums=sums)
+        coding = None if entry is None else Coding.from_dict(entry)
+        return Cursor(**places, sums=sums), coding
 
-    def write(self, cursor: Cursor) -> None:
+    def write(self, cursor: Cursor, coding: Coding | None) -> None:
         """Keep the sums; what was there before stays until all is written."""
-        places = {name: getattr(cursor, name) for name in _PLACES}
-        sums = sums_to_arrays(cursor.sums, self.names)
-        storage.write_arrays(self.path, sums | places | {"plan": self.plan})
+        entries = {name: getattr(cursor, name) for name in _PLACES}
+        entries["plan"] = self.plan
+        entries["coding"] = json.dumps(None if coding is None else coding.to_dict())
+        storage.write_arrays(self.path, sums_to_arrays(cursor.sums) | entries)
         self.written = time.monotonic()
 
-    def write_if_due(self, cursor: Cursor) -> None:
+    def write_if_due(self, cursor: Cursor, coding: Coding | None) -> None:
         """Keep the sums if the last time is long ago."""
         if time.monotonic() - self.written >= SECONDS_BETWEEN_CHECKPOINTS:
-            self.write(cursor)
+            self.write(cursor, coding)

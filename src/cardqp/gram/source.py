@@ -3,19 +3,24 @@
 import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from cardqp import _validation as check
 from cardqp._typing import BoolArray, FloatArray
 from cardqp._validation import LARGEST
 from cardqp.exceptions import DataError, ParameterError
-from cardqp.gram.readers import Blocks, NumPyFile, Reader, open_reader
+from cardqp.gram.coding import Coding
+from cardqp.gram.readers import Blocks, NumPyFile, Piece, Reader, open_reader
 from cardqp.gram.sums import ShiftedSums, UnusableEntryError
+from cardqp.tables.learn import Request, Table
+from cardqp.tables.recipe import Recipe
+from cardqp.tables.text import Layout
 
-Missing = Literal["error", "drop"]
+Missing = Literal["error", "drop", "mean"]
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 Key = str | int
 
@@ -26,14 +31,20 @@ class Selection:
 
     Attributes
     ----------
-    target, columns, weight, missing
+    target, columns, drop, weight, missing, categorical, max_levels
         As for :meth:`cardqp.gram.GramAccumulator.from_files`.
+    layout : Layout
+        How text is cut into cells.
     """
 
     target: Key | None = None
     columns: Sequence[Key] | None = None
+    drop: Sequence[Key] = ()
     weight: Key | None = None
     missing: Missing = "error"
+    categorical: Sequence[Key] = ()
+    max_levels: int = 50
+    layout: Layout = field(default_factory=Layout)
 
     def __post_init__(self) -> None:
         if self.missing not in get_args(Missing):
@@ -41,10 +52,13 @@ class Selection:
                 f"`missing` must be one of {', '.join(get_args(Missing))}: it is "
                 f"{self.missing!r}."
             )
-        if isinstance(self.columns, str):
-            raise ParameterError(
-                f"`columns` must be a list of columns: it is {self.columns!r}."
-            )
+        for name in ("columns", "drop", "categorical"):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                raise ParameterError(
+                    f"`{name}` must be a list of columns: it is {value!r}."
+                )
+        check.count("max_levels", self.max_levels)
 
     def wanted(self, reader: Reader) -> tuple[str, ...]:
         """Columns of a file: features, target, and the weight if there is one."""
@@ -61,6 +75,8 @@ class Selection:
             features = [name for name in reader.columns if name not in last]
         else:
             features = [_find("columns", key, reader) for key in self.columns]
+        dropped = {_find("drop", key, reader) for key in self.drop}
+        features = [name for name in features if name not in dropped]
         wanted = (*features, *last)
         if not features or len(set(wanted)) < len(wanted):
             raise ParameterError(
@@ -68,6 +84,16 @@ class Selection:
                 f"neither `target` nor `weight`: it names {_some(features) or 'none'}."
             )
         return wanted
+
+    def request(self, reader: Reader) -> Request:
+        """What is wanted of files that are not all numbers."""
+        wanted = self.wanted(reader)
+        return Request(
+            wanted[-1 if self.weight is None else -2],
+            categorical=[_find("categorical", k, reader) for k in self.categorical],
+            missing=self.missing,
+            max_levels=self.max_levels,
+        )
 
 
 def _find(argument: str, key: Any, reader: Reader) -> str:
@@ -96,23 +122,24 @@ class Source:
     ----------
     readers : tuple of Reader
         The files in their order.
+    selection : Selection
+        What is taken from them.
     wanted : tuple of str
         Features, target, and the weight if there is one.
-    has_weight : bool
-        Whether there is.
-    missing : {"error", "drop"}
-        What to do with rows where something is missing.
+    coding : Coding, optional
+        How rows become numbers, if they are not numbers.
     """
 
     readers: tuple[Reader, ...]
+    selection: Selection
     wanted: tuple[str, ...]
-    has_weight: bool
-    missing: Missing
+    coding: Coding | None = None
 
     @classmethod
     def open(cls, paths: Paths, selection: Selection) -> "Source":
         """Look at all files without reading rows."""
-        readers = tuple(open_reader(path) for path in find_files(paths))
+        layout = selection.layout
+        readers = tuple(open_reader(path, layout) for path in find_files(paths))
         first = readers[0]
         for reader in readers[1:]:
             if odd := set(first.columns) ^ set(reader.columns):
@@ -124,15 +151,51 @@ class Source:
                     f"Files must have the same columns: `{has}` has {name!r}, "
                     f"`{lacks}` does not."
                 )
-        wanted = selection.wanted(first)
-        return cls(readers, wanted, selection.weight is not None, selection.missing)
+        return cls(readers, selection, selection.wanted(first))
+
+    @property
+    def must_learn(self) -> bool:
+        """Whether a recipe is needed even if all columns hold numbers."""
+        return self.selection.missing == "mean" or bool(self.selection.categorical)
+
+    def learn(self, table: Table) -> "Source":
+        """The same files with a recipe for their columns.
+
+        Parameters
+        ----------
+        table : Table
+            Their rows.
+        """
+        request = self.selection.request(self.readers[0])
+        weight = self.wanted[-1] if self.has_weight else None
+        return self.coded(Coding.learn(table, request, weight))
+
+    def coded(self, coding: Coding | None) -> "Source":
+        """The same files with a recipe that is known."""
+        if coding is None:
+            return self
+        return replace(self, coding=coding, wanted=coding.wanted)
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """What is done to each column, if something is."""
+        return None if self.coding is None else self.coding.recipe
+
+    @property
+    def has_weight(self) -> bool:
+        """Whether rows have weights."""
+        return self.selection.weight is not None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of features and target."""
+        return self.wanted[: self._width]
 
     @property
     def names(self) -> tuple[str, ...] | None:
         """Names of the features, if files have names."""
-        if any(isinstance(reader, NumPyFile) for reader in self.readers):
-            return None
-        return self.wanted[: self._width - 1]
+        is_numpy = any(isinstance(reader, NumPyFile) for reader in self.readers)
+        return None if is_numpy and self.coding is None else self.columns[:-1]
 
     @property
     def n_rows(self) -> int | None:
@@ -148,7 +211,16 @@ class Source:
         """What makes this source the same as that of an earlier run."""
         states = [(reader.path, reader.path.stat()) for reader in self.readers]
         files = [[str(p.resolve()), s.st_size, s.st_mtime_ns] for p, s in states]
-        return [files, list(self.wanted), self.has_weight, self.missing]
+        chosen = self.selection
+        layout = chosen.layout
+        settings: list[Any] = [
+            chosen.missing,
+            list(chosen.categorical),
+            chosen.max_levels,
+        ]
+        settings += [layout.delimiter, layout.decimal, list(layout.missing)]
+        wanted = chosen.wanted(self.readers[0])
+        return [files, list(wanted), self.has_weight, settings]
 
     def shift(self) -> FloatArray:
         """A point near the mean: that of the first block with complete rows."""
@@ -165,7 +237,7 @@ class Source:
         )
 
     def sums_of(
-        self, reader: Reader, blocks: Blocks, row: int, shift: FloatArray
+        self, reader: Reader, piece: Piece, row: int, shift: FloatArray
     ) -> ShiftedSums:
         """Sums of a piece of a file.
 
@@ -173,15 +245,15 @@ class Source:
         ----------
         reader : Reader
             The file.
-        blocks : iterator of arrays
-            The piece.
+        piece : Piece
+            A piece of it.
         row : int
             How many rows of the file are before it.
         shift : (n + 1,) array
             The point.
         """
         total = ShiftedSums.zero(shift)
-        for block in blocks:
+        for block in self._blocks(reader, piece, row):
             total += self._block_sums(reader, block, row, shift)
             row += len(block)
         return total
@@ -193,8 +265,13 @@ class Source:
 
     def _all_blocks(self) -> Iterator[FloatArray]:
         for reader in self.readers:
-            for _, blocks in reader.pieces(self.wanted, 0):
-                yield from blocks
+            for _, piece in reader.pieces(0):
+                yield from self._blocks(reader, piece, 0)
+
+    def _blocks(self, reader: Reader, piece: Piece, row: int) -> Blocks:
+        if self.coding is None:
+            return piece.blocks(self.wanted)
+        return self.coding.blocks(piece, reader.path, row)
 
     def _block_sums(
         self, reader: Reader, block: FloatArray, row: int, shift: FloatArray
@@ -218,10 +295,9 @@ class Source:
     def _incomplete(self, reader: Reader, block: FloatArray, row: int) -> BoolArray:
         """Rows to be dropped; raises for everything else that is wrong."""
         gone = np.isnan(block)
-        if gone.any() and self.missing == "error":
-            self._refuse(
-                reader, row, block, gone, "be complete", 'use `missing="drop"`'
-            )
+        if gone.any() and self.selection.missing == "error":
+            remedy = 'use `missing="drop"` or `missing="mean"`'
+            self._refuse(reader, row, block, gone, "be complete", remedy)
         infinite = np.isinf(block)
         if infinite.any():
             self._refuse(reader, row, block, infinite, "be finite", "correct it")

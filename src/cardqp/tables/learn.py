@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,15 @@ from cardqp.tables.summary import Summary, refuse_labels
 from cardqp.tables.tally import Tally
 from cardqp.tables.words import count, listed
 
-Sum = TypeVar("Sum")
+
+class Addable(Protocol):
+    """What parts of a table give."""
+
+    def __add__(self, other: Self) -> Self:
+        """The same for both parts."""
+
+
+Sum = TypeVar("Sum", bound=Addable)
 
 
 class Table(Protocol):

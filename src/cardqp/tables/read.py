@@ -11,10 +11,7 @@ from typing import Any
 
 from cardqp.datasets.frames import BROKEN_PARQUET, read_parquet, require_pandas
 from cardqp.exceptions import DataError
-from cardqp.tables.text import Layout, check_names, parse_text
-
-MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", "#N/A")
-"""Cells that count as missing, besides empty ones."""
+from cardqp.tables.text import MISSING, Layout, check_names, parse_text
 
 _PARQUET, _GZIP, _ZIP = b"PAR1", b"\x1f\x8b", b"PK\x03\x04"
 

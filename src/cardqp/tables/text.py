@@ -13,6 +13,9 @@ from cardqp.exceptions import DataError, ParameterError
 DELIMITERS = (",", ";", "\t", "|")
 """Those that are looked for, in this order if they fit equally well."""
 
+MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", "#N/A")
+"""Cells that count as missing, besides empty ones."""
+
 UNUSUAL = (":", " ", "~", "^")
 """Those that are only suggested."""
 
@@ -26,10 +29,10 @@ Record = tuple[int, list[str]]
 class Layout:
     """How text is cut into cells; see :func:`cardqp.tables.read_table`."""
 
-    delimiter: str | None
-    decimal: str
-    missing: tuple[str, ...]
-    least_columns: int
+    delimiter: str | None = None
+    decimal: str = "."
+    missing: tuple[str, ...] = MISSING
+    least_columns: int = 2
 
 
 @dataclass(frozen=True, slots=True)

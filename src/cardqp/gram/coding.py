@@ -1,0 +1,188 @@
+"""Files whose columns are not all numbers: a recipe is learnt first, then replayed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cardqp._typing import FloatArray
+from cardqp.exceptions import DataError
+from cardqp.gram.readers import Blocks, Piece
+from cardqp.gram.sums import block_rows
+from cardqp.tables.cells import read_cells
+from cardqp.tables.kinds import NUMBER
+from cardqp.tables.learn import Request, Sum, Table, learn
+from cardqp.tables.place import Place
+from cardqp.tables.recipe import Recipe
+
+if TYPE_CHECKING:
+    from cardqp.gram.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """How the rows of files become numbers.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        What is done to each column.
+    text : set of str
+        Columns whose cells must be read as text, for some of them are.
+    weight : str or None
+        The column with weights.
+    """
+
+    recipe: Recipe
+    text: frozenset[str]
+    weight: str | None
+
+    @classmethod
+    def learn(cls, table: Table, request: Request, weight: str | None) -> "Coding":
+        """Go through a table and decide what is done to each column.
+
+        Parameters
+        ----------
+        table : Table
+            The rows.
+        request : Request
+            What is wanted of them.
+        weight : str or None
+            The column with weights.
+        """
+        learnt = learn(table, request)
+        return cls(Recipe.of_learnt(request, learnt), learnt.text, weight)
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Columns of numbers: features, target, and the weight if there is one."""
+        return (*self.recipe.names, self.recipe.target, *self._weights)
+
+    @property
+    def _weights(self) -> tuple[str, ...]:
+        return () if self.weight is None else (self.weight,)
+
+    def blocks(self, piece: Piece, path: Path, row: int) -> Blocks:
+        """The rows of a piece as numbers.
+
+        Parameters
+        ----------
+        piece : Piece
+            Some rows of a file.
+        path : path
+            The file.
+        row : int
+            How many of its rows are before the piece.
+        """
+        columns = [column.name for column in self.recipe.columns]
+        needed = [*columns, self.recipe.target, *self._weights]
+        rows = block_rows(len(self.wanted))
+        for frame in piece.frames(needed, self.text, rows):
+            yield self._numbers(frame, Place(str(path), row))
+            row += len(frame)
+
+    def _numbers(self, frame: Any, place: Place) -> FloatArray:
+        values = self.recipe.apply_rows(frame, place)
+        if self.weight is None:
+            return values
+        weights = read_cells(frame, {self.weight: NUMBER}, place).numbers
+        return np.hstack([values, weights])
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON can hold."""
+        return {
+            "recipe": self.recipe.to_dict(),
+            "text": sorted(self.text),
+            "weight": self.weight,
+        }
+
+    @classmethod
+    def from_dict(cls, entry: Any) -> "Coding":
+        """What :meth:`to_dict` wrote."""
+        if not isinstance(entry, dict) or set(entry) != {"recipe", "text", "weight"}:
+            raise DataError("`checkpoint` must hold a recipe: it does not; remove it.")
+        recipe = Recipe.from_dict(entry["recipe"])
+        return cls(recipe, frozenset(entry["text"]), entry["weight"])
+
+
+@dataclass(frozen=True, slots=True)
+class FileTable:
+    """The rows of files as a table to learn from.
+
+    Attributes
+    ----------
+    source : Source
+        The files.
+    watch : callable
+        Called with the number of rows of a piece once they have been read.
+    """
+
+    source: "Source"
+    watch: Callable[[int], object]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns that were selected, the weight left out."""
+        return self.source.columns
+
+    def fold(self, measure: Callable[[Any, Place], Sum], text: frozenset[str]) -> Sum:
+        """Add up what is measured on all rows, in their order."""
+        total: Sum | None = None
+        for i, reader in enumerate(self.source.readers):
+            row = 0
+            for _, piece in reader.pieces(0):
+                part, rows = measure_piece(self.source, i, piece, row, measure, text)
+                total = add(total, part)
+                row += rows
+                self.watch(rows)
+        return not_empty(self.source, total)
+
+
+def measure_piece(
+    source: "Source",
+    number: int,
+    piece: Piece,
+    row: int,
+    measure: Callable[[Any, Place], Sum],
+    text: frozenset[str],
+) -> tuple[Sum | None, int]:
+    """What is measured on one piece of a file, and its number of rows.
+
+    Parameters
+    ----------
+    source : Source
+        The files.
+    number : int
+        Which file.
+    piece : Piece
+        A piece of it.
+    row : int
+        How many of its rows are before the piece.
+    measure, text
+        As for :meth:`cardqp.tables.learn.Table.fold`.
+    """
+    total: Sum | None = None
+    start, path = row, str(source.readers[number].path)
+    for frame in piece.frames(source.columns, text, block_rows(len(source.columns))):
+        total = add(total, measure(frame, Place(path, row)))
+        row += len(frame)
+    return total, row - start
+
+
+def add(total: Sum | None, part: Sum | None) -> Sum | None:
+    """The sum of two parts, where None is nothing."""
+    if total is None or part is None:
+        return part if total is None else total
+    return total + part
+
+
+def not_empty(source: "Source", total: Sum | None) -> Sum:
+    """What was measured on the rows of files, if there are any."""
+    if total is None:
+        raise DataError(
+            f"Files must have rows: `{source.readers[0].path}` and "
+            f"{len(source.readers) - 1} others have none."
+        )
+    return total

@@ -1,0 +1,49 @@
+"""Files of rows, a few thousand at a time: Parquet, text and NumPy."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from cardqp.exceptions import DataError, ParameterError
+from cardqp.gram.readers.base import Blocks, NotNumbersError, Piece, Reader, reading
+from cardqp.gram.readers.numpy_file import NumPyFile
+from cardqp.gram.readers.parquet_file import ParquetFile
+from cardqp.gram.readers.text_file import TextFile
+from cardqp.tables.text import Layout
+
+__all__ = ["Blocks", "NotNumbersError", "NumPyFile", "Piece", "Reader", "open_reader"]
+
+_TEXTS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+
+
+def open_reader(path: Path, layout: Layout) -> Reader:
+    """A reader for a file, by the ending of its name.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    layout : Layout
+        How it is cut into cells if it is text.
+    """
+    openers: dict[str, Callable[[Path], Reader]] = {
+        ".parquet": ParquetFile.open,
+        ".npy": NumPyFile.open,
+    }
+    openers |= dict.fromkeys(_TEXTS, lambda text: TextFile.open(text, layout))
+    name = path.name.casefold()
+    endings = [ending for ending in openers if name.endswith(ending)]
+    if not endings:
+        raise ParameterError(
+            f"`paths` must name files that end in {', '.join(openers)}: it names "
+            f"`{path}`."
+        )
+    if not path.is_file():
+        raise DataError(f"`{path}` is not a file; correct `paths`.")
+    with reading(path):
+        reader = openers[endings[0]](path)
+    if len(set(reader.columns)) < len(reader.columns):
+        twice = next(c for c in reader.columns if reader.columns.count(c) > 1)
+        raise DataError(
+            f"`{path}` must have distinct names of columns: {twice!r} occurs twice."
+        )
+    return reader

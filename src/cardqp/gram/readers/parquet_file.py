@@ -1,0 +1,91 @@
+"""Parquet files, row group by row group."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cardqp.gram.readers.base import (
+    Blocks,
+    Frames,
+    Piece,
+    fill,
+    pyarrow,
+    reading,
+    refuse_text,
+)
+from cardqp.gram.sums import block_rows
+
+_BUFFER = 2**16
+"""Bytes that are read at a time: without, whole row groups would be held."""
+
+_INDEX = "__index_level_"
+"""How pandas calls the labels of rows, which are no columns of its tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFile:
+    """A Parquet file; its pieces are row groups."""
+
+    path: Path
+    columns: tuple[str, ...]
+    piece_rows: tuple[int, ...]
+
+    @classmethod
+    def open(cls, path: Path) -> "ParquetFile":
+        """Read the names of columns and the sizes of row groups."""
+        with pyarrow("parquet").ParquetFile(path, pre_buffer=False) as file:
+            about = file.metadata
+            sizes = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
+            names = [n for n in file.schema_arrow.names if not n.startswith(_INDEX)]
+            return cls(path, tuple(names), tuple(sizes))
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.piece_rows)
+
+    def pieces(self, start: int) -> Iterator[tuple[int, Piece]]:
+        for group in range(start, len(self.piece_rows)):
+            yield group + 1, RowGroup(self.path, group)
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """One row group of a Parquet file."""
+
+    path: Path
+    number: int
+
+    def blocks(self, wanted: Sequence[str]) -> Blocks:
+        rows = block_rows(len(wanted))
+        buffer = np.empty((len(wanted), rows))
+        for batch in self._batches(wanted, rows, numbers_only=True):
+            yield fill(buffer, batch, wanted)
+
+    def frames(
+        self,
+        wanted: Sequence[str],
+        text: frozenset[str],  # noqa: ARG002 - columns have their types
+        rows: int,
+    ) -> Frames:
+        for batch in self._batches(wanted, rows, numbers_only=False):
+            # What pandas has noted could turn a column into labels of rows.
+            table = pyarrow().Table.from_batches([batch])
+            yield table.to_pandas(ignore_metadata=True)[list(wanted)]
+
+    def _batches(
+        self, wanted: Sequence[str], rows: int, *, numbers_only: bool
+    ) -> Iterator[Any]:
+        # Buffers ahead would keep all that was read in memory.
+        with (
+            reading(self.path),
+            pyarrow("parquet").ParquetFile(
+                self.path, pre_buffer=False, buffer_size=_BUFFER
+            ) as file,
+        ):
+            if numbers_only:
+                kinds = {field.name: field.type for field in file.schema_arrow}
+                refuse_text(self.path, {name: kinds[name] for name in wanted})
+            yield from file.iter_batches(rows, [self.number], columns=list(wanted))
