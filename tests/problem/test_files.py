@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from cardqp import ProblemError, SparseQP
+from cardqp.quadratic import Factor
 from tests.problem.small import EYE, ONES, make
 from tests.problems import KINDS, random_problem
 
@@ -17,6 +18,14 @@ def test_save_and_load(kind, tmp_path):
         np.testing.assert_array_equal(getattr(again, name), getattr(problem, name))
     assert type(again.quadratic) is type(problem.quadratic)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_factor_is_stored_as_it_is(tmp_path):
+    F = np.random.default_rng(0).standard_normal((2, 3))
+    SparseQP.from_factor(F, ONES, eta=1.0, sparsity=1).save(tmp_path / "p.npz")
+    again = SparseQP.load(tmp_path / "p.npz").quadratic
+    assert isinstance(again, Factor)
+    np.testing.assert_array_equal(again.array, F)
 
 
 def test_names_survive_saving(tmp_path):
