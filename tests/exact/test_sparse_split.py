@@ -13,13 +13,9 @@ from cardqp.exact.sparse_split import (
     Split,
     highest_level,
 )
-from cardqp.exact.split_ascent import (
-    Bounded,
-    in_units,
-    optimise_split,
-    signed_start,
-    supergradient,
-)
+from cardqp.exact.split_ascent import optimise_split, signed_start
+from cardqp.exact.split_bound import Bounded, in_units
+from cardqp.exact.split_slope import supergradient
 from cardqp.exceptions import ProblemError
 from cardqp.minorant import drag, ridge_left, sparse_minorant, sparse_reach
 from cardqp.sparsity import Choice

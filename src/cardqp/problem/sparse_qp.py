@@ -1,33 +1,22 @@
-"""The problem: data that is checked once and never changes."""
+"""The problem: how it is stated, made from data, changed and kept in files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from typing import Any
 
-import numpy as np
-import scipy.sparse
-
 from cardqp import _validation as check
-from cardqp import storage
-from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, BoolArray, FloatArray, IntArray
+from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
-from cardqp.feasibility import Feasibility
+from cardqp.problem import changes, files, regression
+from cardqp.problem.data import ProblemData
 from cardqp.quadratic import Factor, Gram, QuadraticForm
 from cardqp.rows import Rows
-from cardqp.sparsity import Blocks, Choice, Groups, SupportRule
-
-_STORED = (
-    *("c", "eta", "sparsity", "penalty", "A", "b", "A_eq", "b_eq"),
-    *("lower", "upper", "forced_in", "forced_out", "groups", "group_sparsity"),
-    *("blocks", "constant", "names"),
-)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class SparseQP:
+class SparseQP(ProblemData):
     r"""A convex quadratic program with few nonzeros.
 
     .. math::
@@ -83,22 +72,6 @@ class SparseQP:
     >>> problem.objective([1.0, 0.0, 0.0])
     -2.0
     """
-
-    quadratic: QuadraticForm
-    c: FloatArray
-    eta: FloatArray
-    sparsity: int | None
-    penalty: float | None
-    rows: Rows
-    lower: FloatArray
-    upper: FloatArray
-    forced_in: IntArray
-    forced_out: IntArray
-    groups: IntArray | None
-    group_sparsity: IntArray | None
-    blocks: IntArray | None
-    constant: float
-    names: tuple[str, ...] | None
 
     def __init__(
         self,
@@ -251,36 +224,8 @@ class SparseQP:
         """
         if names is None and hasattr(X, "columns"):
             names = [str(column) for column in X.columns]
-        target = check.real_array("y", y, 1)
-        N = len(target)
-        if scipy.sparse.issparse(X):
-            data = _check_sparse(X)
-        else:
-            data = check.real_array("X", X, 2)
-        if data.shape[0] != N or N == 0:
-            raise ProblemError(
-                f"`X` and `y` must have the same number of rows, at least one: "
-                f"X has {data.shape[0]}, y has {N}."
-            )
-        if data.shape[1] == 0:
-            raise ProblemError(f"`X` must have columns: its shape is {data.shape}.")
-        form: Gram | Factor
-        if data.shape[1] > N:
-            dense = data.toarray() if scipy.sparse.issparse(data) else data
-            form = check.factor_matrix(dense / np.sqrt(N))
-        else:
-            gram = data.T @ data / N
-            dense = gram.toarray() if scipy.sparse.issparse(gram) else gram
-            form = check.quadratic_matrix(dense)
-        return cls(
-            form,
-            -2.0 * (data.T @ target) / N,
-            eta=eta,
-            sparsity=sparsity,
-            constant=float(target @ target) / N,
-            names=names,
-            **settings,
-        )
+        error = regression.of_arrays(X, y)
+        return cls(**error, eta=eta, sparsity=sparsity, names=names, **settings)
 
     @classmethod
     def from_data(
@@ -312,154 +257,8 @@ class SparseQP:
         eta, sparsity, names, **settings
             As for :class:`SparseQP`.
         """
-        target = check.real_array("y", y, 1)
-        X = check.data_matrix("X", X)
-        N = len(target)
-        if X.shape[0] != N or 0 in X.shape:
-            raise ProblemError(
-                "`X` must have columns, and as many rows as `y` has entries: its shape "
-                f"is {X.shape}, y has {N}."
-            )
-        form = Columns.read(X, target)
-        return cls(
-            form,
-            -2.0 * form.products / N,
-            eta=eta,
-            sparsity=sparsity,
-            constant=float(target @ target) / N,
-            names=names,
-            **settings,
-        )
-
-    @property
-    def n(self) -> int:
-        """Number of variables."""
-        return self.quadratic.n
-
-    @property
-    def Q(self) -> FloatArray:
-        """The matrix of the quadratic form."""
-        return self.quadratic.dense()
-
-    @cached_property
-    def ridge(self) -> FloatArray:
-        """The ridge ``1/eta``, one entry per variable."""
-        ridge: FloatArray = 1.0 / self.eta
-        ridge.setflags(write=False)
-        return ridge
-
-    @property
-    def A(self) -> FloatArray:
-        """Matrix of the inequality rows."""
-        return self.rows.matrix[~self.rows.is_equality]
-
-    @property
-    def b(self) -> FloatArray:
-        """Right-hand side of the inequality rows."""
-        return self.rows.rhs[~self.rows.is_equality]
-
-    @property
-    def A_eq(self) -> FloatArray:
-        """Matrix of the equality rows."""
-        return self.rows.matrix[self.rows.is_equality]
-
-    @property
-    def b_eq(self) -> FloatArray:
-        """Right-hand side of the equality rows."""
-        return self.rows.rhs[self.rows.is_equality]
-
-    @cached_property
-    def rule(self) -> SupportRule:
-        """The support rule: how many nonzeros, at what price."""
-        limit = self.n if self.sparsity is None else self.sparsity
-        groups = None
-        if self.groups is not None and self.group_sparsity is not None:
-            groups = Groups(self.groups, self.group_sparsity)
-            limit = min(limit, groups.most)
-        blocks = None if self.blocks is None else Blocks.of(self.blocks)
-        if blocks is not None:
-            limit = min(limit, len(blocks.sizes))
-        penalty, inside, outside = self.penalty or 0.0, self.forced_in, self.forced_out
-        return SupportRule(limit, penalty, inside, outside, groups, blocks)
-
-    @property
-    def root(self) -> Choice:
-        """The branch with all supports: what is forced is switched on, or off."""
-        nothing = Choice.of_status(np.zeros(self.n, dtype=np.int8), self.rule)
-        return nothing.decide(self.forced_in, self.forced_out)
-
-    def support_of(self, x: FloatArray) -> IntArray:
-        """The support of a point: its nonzeros, their blocks, and what is forced in."""
-        nonzeros = np.flatnonzero(x)
-        if self.blocks is not None:
-            nonzeros = np.flatnonzero(Blocks.of(self.blocks).closed(x != 0))
-        if len(self.forced_in) == 0:
-            return nonzeros
-        return np.union1d(nonzeros, self.forced_in)
-
-    @cached_property
-    def is_free(self) -> bool:
-        """Whether there are neither rows nor bounds nor groups nor blocks."""
-        unbounded = np.isinf(self.lower).all() and np.isinf(self.upper).all()
-        is_plain = self.groups is None and self.blocks is None
-        return len(self.rows) == 0 and is_plain and bool(unbounded)
-
-    @cached_property
-    def is_semicontinuous(self) -> BoolArray:
-        """Which variables are zero or beyond a threshold."""
-        return (self.lower > 0) | (self.upper < 0)
-
-    @cached_property
-    def signs(self) -> IntArray:
-        """1 for variables that are never negative, -1 for never positive, 0 else."""
-        return (self.lower >= 0).astype(np.int8) - (self.upper <= 0)
-
-    def name_of(self, index: int) -> str:
-        """The name of a variable, or ``x[index]``."""
-        return f"x[{index}]" if self.names is None else self.names[index]
-
-    def objective(self, x: ArrayLike) -> float:
-        """The objective at ``x``, constant and penalty included."""
-        return self.value(check.vector("x", x, self.n))
-
-    def value(self, x: FloatArray) -> float:
-        """The same for a point that need not be checked."""
-        smooth = self.c @ x + self.quadratic.value(x) + self.ridge @ (x * x)
-        price = 0.0
-        if self.penalty:
-            price = self.penalty * self.rule.count(self.support_of(x))
-        return float(self.constant + smooth + price)
-
-    def magnitude(self, x: FloatArray) -> float:
-        """Size of the terms that make up the objective, at ``x`` or near it."""
-        curved = self.quadratic.value(x) + self.ridge @ (x * x)
-        terms = abs(self.constant) + np.abs(self.c) @ np.abs(x) + abs(curved)
-        return float(terms + self.single_gain)
-
-    @cached_property
-    def single_gain(self) -> float:
-        """The most that one variable alone can take off the objective, unbounded."""
-        curvature = self.quadratic.diagonal + self.ridge
-        return float((self.c**2 / (4.0 * curvature)).max())
-
-    def feasibility(self, x: ArrayLike) -> Feasibility:
-        """How far ``x`` is from meeting each kind of constraint."""
-        x = check.vector("x", x, self.n)
-        yardstick = self.rows.magnitude(x)
-        relative = self.rows.violation(x) / np.where(yardstick > 0, yardstick, 1.0)
-        is_equality = self.rows.is_equality
-        excess = np.maximum(np.maximum(self.lower - x, x - self.upper), 0.0)
-        is_off = x == 0
-        is_off[self.forced_in] = False
-        excess[is_off] = 0.0
-        excess[self.forced_out] = np.abs(x[self.forced_out])
-        outside = excess / np.where(x != 0, np.abs(x), 1.0)
-        return Feasibility(
-            rows=float(relative[~is_equality].max(initial=0.0)),
-            equalities=float(relative[is_equality].max(initial=0.0)),
-            bounds=float(outside.max(initial=0.0)),
-            cardinality=self.rule.excess(self.support_of(x)),
-        )
+        error = regression.of_columns(X, y)
+        return cls(**error, eta=eta, sparsity=sparsity, names=names, **settings)
 
     def restrict(
         self, indices: IntArray, form: QuadraticForm | None = None
@@ -469,24 +268,7 @@ class SparseQP:
         Those that are forced in must be among them.  The quadratic form on them can be
         given if it is at hand.
         """
-        forced_in = _places(self.forced_in, indices)
-        if len(forced_in) < len(self.forced_in):
-            raise ProblemError("`indices` must hold all that is forced in.")
-        fewer = None if self.sparsity is None else min(self.sparsity, len(indices))
-        return self._with(
-            quadratic=self.quadratic.restrict(indices) if form is None else form,
-            c=self.c[indices],
-            eta=self.eta[indices],
-            sparsity=fewer,
-            rows=self.rows.restrict(indices),
-            lower=self.lower[indices],
-            upper=self.upper[indices],
-            forced_in=forced_in,
-            forced_out=_places(self.forced_out, indices),
-            groups=None if self.groups is None else self.groups[indices],
-            blocks=None if self.blocks is None else self.blocks[indices],
-            names=None if self.names is None else tuple(self.names[j] for j in indices),
-        )
+        return self._with(**changes.restriction(self, indices, form))
 
     def with_quadratic(
         self, form: QuadraticForm, ridge: FloatArray | None = None
@@ -507,17 +289,7 @@ class SparseQP:
             When what is left of ``Q`` is not positive semidefinite, or a ridge is not
             positive.
         """
-        diagonal = check.vector("diagonal", diagonal, self.n)
-        ridge = self.ridge + diagonal
-        if not (ridge > 0).all():
-            raise ProblemError("`diagonal` must keep every ridge positive.")
-        form = self.quadratic
-        Q = form.dense() - np.diag(diagonal)
-        size = np.abs(form.diagonal) + np.abs(diagonal) + ridge
-        terms = 8 + (len(form.array) + 2) * self.n * isinstance(form, Factor)
-        # The form at hand may itself stand for one that is off by its defect.
-        defect = check.convexity_defect(Q) + terms * UNIT_ROUNDOFF * size + form.defect
-        return self._with(quadratic=Gram(Q, defect), eta=1.0 / ridge)
+        return self._with(**changes.moved_diagonal(self, diagonal))
 
     def with_limits(
         self, sparsity: int | None = None, penalty: float | None = None
@@ -526,13 +298,7 @@ class SparseQP:
 
         Nothing that was computed from the quadratic form is computed again.
         """
-        changes: dict[str, Any] = {}
-        if sparsity is not None:
-            changes["sparsity"] = check.sparsity(sparsity, self.n)
-            check.forced_in(self.forced_in, self.n, sparsity, self.blocks)
-        if penalty is not None:
-            changes["penalty"] = check.penalty(penalty)
-        return self._with(**changes)
+        return self._with(**changes.limits(self, sparsity, penalty))
 
     def with_forced(
         self, *, forced_in: ArrayLike | None = None, forced_out: ArrayLike | None = None
@@ -553,17 +319,7 @@ class SparseQP:
         >>> problem.with_forced(forced_in=[2], forced_out=[0]).forced_in.tolist()
         [2]
         """
-        n, shared = self.n, self.blocks
-        more = check.indices("forced_in", forced_in, n)
-        fewer = check.indices("forced_out", forced_out, n)
-        inside = check.forced_in(
-            np.union1d(self.forced_in, more), n, self.sparsity, shared
-        )
-        check.groups(self.groups, self.group_sparsity, n, inside)
-        outside = np.union1d(self.forced_out, fewer)
-        return self._with(
-            forced_in=inside, forced_out=check.forced_out(outside, n, inside, shared)
-        )
+        return self._with(**changes.forced(self, forced_in, forced_out))
 
     def with_linear(
         self,
@@ -595,59 +351,23 @@ class SparseQP:
         >>> problem.with_linear(c=[0.0, -6.0], constant=1.0).objective([0.0, 1.0])
         -3.0
         """
-        changes: dict[str, Any] = {}
-        if isinstance(self.quadratic, Columns) and not (c is None and constant is None):
-            raise ProblemError(
-                "`c` and `constant` belong to the data of this problem: make another "
-                "one with from_data."
-            )
-        if c is not None:
-            changes["c"] = check.vector("c", c, self.n)
-        if b is not None or b_eq is not None:
-            n_above = len(self.rows) - int(np.count_nonzero(self.rows.is_equality))
-            rhs = self.rows.rhs
-            above = rhs[:n_above]
-            if b is not None:
-                above = check.right_hand_side("b", b, n_above)
-            equal = rhs[n_above:]
-            if b_eq is not None:
-                equal = check.right_hand_side("b_eq", b_eq, len(equal))
-            changes["rows"] = self.rows.with_rhs(np.concatenate([above, equal]))
-        if constant is not None:
-            changes["constant"] = check.scalar("constant", constant)
-        return self._with(**changes)
+        return self._with(**changes.linear(self, c, b, b_eq, constant))
 
-    def _with(self, **changes: Any) -> "SparseQP":
+    def _with(self, **changed: Any) -> "SparseQP":
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return SparseQP.__new__(SparseQP)._fill(**fields | changes)
+        return SparseQP.__new__(SparseQP)._fill(**fields | changed)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the problem to a ``.npz`` archive whose keys are the arguments.
 
         A problem given by its factor is stored under ``F`` instead of ``Q``.
         """
-        if isinstance(self.quadratic, Columns):
-            raise ProblemError(
-                "`path` is for problems of moderate size: keep X and y, and save the "
-                "solution only."
-            )
-        key = "F" if isinstance(self.quadratic, Factor) else "Q"
-        arguments = {name: getattr(self, name) for name in _STORED}
-        storage.write_arrays(path, arguments | {key: self.quadratic.array})
+        files.write(path, self)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "SparseQP":
         """Read a problem from a ``.npz`` archive and check it like new data."""
-        data = storage.read_arrays(path)
-        if unknown := sorted(set(data) - {"Q", "F", *_STORED}):
-            raise ProblemError(f"`path` holds unknown arrays {unknown}: {path}.")
-        for needed in (("Q", "F"), ("c",), ("eta",)):
-            if sum(key in data for key in needed) != 1:
-                raise ProblemError(
-                    f"`path` must hold exactly one array {' or '.join(needed)}: {path}."
-                )
-        make = cls if "Q" in data else cls.from_factor
-        return make(data.pop("Q" if "Q" in data else "F"), data.pop("c"), **data)
+        return cls(**files.read(path))
 
     def __repr__(self) -> str:
         parts = [f"n={self.n}"]
@@ -658,21 +378,3 @@ class SparseQP:
             parts.append(f"groups={len(self.group_sparsity)}")
         parts += [f"blocks={len(set(self.blocks))}"] if self.blocks is not None else []
         return f"SparseQP({', '.join(parts)})"
-
-
-def lift(part: FloatArray, indices: IntArray, n: int) -> FloatArray:
-    """Undo a restriction: zeros off the indices."""
-    x = np.zeros(n)
-    x[indices] = part
-    return x
-
-
-def _places(some: IntArray, indices: IntArray) -> IntArray:
-    """Where some variables are among indices."""
-    return np.flatnonzero(np.isin(indices, some)) if len(some) else some
-
-
-def _check_sparse(X: Any) -> Any:
-    """A SciPy sparse matrix of finite real numbers in column order."""
-    check.real_array("X", X.tocoo().data, 1)
-    return X.tocsc().astype(np.float64)

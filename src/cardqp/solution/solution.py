@@ -1,9 +1,8 @@
-"""The answer, what is proved about it, and how to check it."""
+"""A sparse point with a proof, and how both are kept in files."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from os import PathLike
 from typing import Any
 
@@ -17,10 +16,11 @@ from cardqp.backends.claim import Claim
 from cardqp.certificate import Certificate, SweepCertificate
 from cardqp.certificate.archive import from_arrays, to_arrays
 from cardqp.exceptions import NotSolvedError, ProblemError
-from cardqp.feasibility import Feasibility
-from cardqp.gap import finite, gap_unit, relative_gap
+from cardqp.gap import finite
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
+from cardqp.solution.status import Stage, Status
+from cardqp.solution.verification import Verification, verify
 
 _NUMBERS: dict[str, Callable[[Any], Any]] = {
     "support": lambda value: np.asarray(value).astype(np.intp, casting="safe"),
@@ -31,73 +31,6 @@ _NUMBERS: dict[str, Callable[[Any], Any]] = {
     "tolerance": float,
 }
 _STAGE = ("name", "seconds", "size_before", "size_after", "detail")
-
-SLACK = 1e-12
-"""A recomputed number may differ this much, relative to its terms, when sums are taken
-in another order."""
-
-CLAIM_SLACK = 1e-5
-"""How far, relatively, another solver's bound may be above an objective: its points
-meet constraints to tolerances of its own."""
-
-
-class Status(Enum):
-    """What is known about the answer."""
-
-    OPTIMAL = "the gap to a proved lower bound is within tolerance"
-    FEASIBLE = "a feasible point is known; its optimality is not proved"
-    INFEASIBLE = "proved: no point meets the constraints at this sparsity"
-    UNKNOWN = "stopped before finding a feasible point or a proof"
-
-    @property
-    def advice(self) -> str:
-        """What to do next."""
-        return _ADVICE[self]
-
-
-_ADVICE = {
-    Status.OPTIMAL: "nothing to do",
-    Status.FEASIBLE: 'use method="exact" (the default), more time or a larger gap',
-    Status.INFEASIBLE: "relax the rows or bounds, or raise the sparsity",
-    Status.UNKNOWN: 'use method="exact" (the default) or more time',
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One stage of the pipe: its name, its time, and the variables before and after."""
-
-    name: str
-    seconds: float
-    size_before: int
-    size_after: int
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """A solution recomputed from the problem's data alone.
-
-    Attributes
-    ----------
-    objective, lower_bound, gap : float
-        Recomputed; the bound comes from the certificate.
-    feasibility : Feasibility or None
-        None when there is no point.
-    complaints : tuple of str
-        Where the solution claims more than was found; empty if it is sound.
-    """
-
-    objective: float
-    lower_bound: float
-    gap: float
-    feasibility: Feasibility | None
-    complaints: tuple[str, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether every claim was confirmed."""
-        return not self.complaints
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -179,67 +112,7 @@ class Solution:
             A long proof is replayed in so many threads.
         """
         check.count("threads", threads)
-        certificate = self.certificate
-        lower = -np.inf
-        if certificate is not None:
-            lower = certificate.lower_bound(self.problem, threads)
-        if self.x is None:
-            feasibility, objective = None, np.inf
-        elif self.x.shape != (self.problem.n,) or not np.isfinite(self.x).all():
-            complaint = (f"x must be {self.problem.n} finite numbers",)
-            return Verification(np.inf, lower, np.inf, None, complaint)
-        else:
-            try:
-                feasibility = self.problem.feasibility(self.x)
-                objective = self.problem.objective(self.x)
-            except ProblemError as err:
-                return Verification(np.inf, lower, np.inf, None, (str(err),))
-        gap = relative_gap(self.problem, self.x, objective, lower)
-        complaints = (
-            *self._complaints_about_x(objective, feasibility),
-            *self._complaints_about_bound(lower, gap),
-            *self._complaints_about_claim(objective),
-        )
-        return Verification(objective, lower, gap, feasibility, complaints)
-
-    def _complaints_about_x(
-        self, objective: float, feasibility: Feasibility | None
-    ) -> Iterator[str]:
-        if feasibility is not None and not feasibility.holds():
-            yield f"x is not feasible: {feasibility}"
-        if not np.isclose(objective, self.objective, rtol=SLACK, atol=0.0):
-            yield f"the objective is {objective}, not {self.objective}"
-        support = np.flatnonzero(np.zeros(0) if self.x is None else self.x)
-        if not np.array_equal(support, self.support):
-            yield f"the support is {support.tolist()}, not {list(self.support)}"
-
-    def _complaints_about_bound(self, lower: float, gap: float) -> Iterator[str]:
-        terms = abs(lower) + abs(self.problem.constant)
-        slack = SLACK * terms if np.isfinite(lower) else 0.0
-        if not self.lower_bound <= lower + slack:
-            if self.certificate is None:
-                yield "no certificate was kept, so the bound cannot be checked"
-            else:
-                yield f"the certificate proves {lower}, not {self.lower_bound}"
-        claimed = relative_gap(self.problem, self.x, self.objective, self.lower_bound)
-        if not np.isclose(self.gap, claimed, rtol=1e-6, atol=SLACK):
-            yield f"the gap is {claimed}, not {self.gap}"
-        if self.status is Status.OPTIMAL and not gap <= self.tolerance < 1.0:
-            yield f"the gap is {gap:.2e}, not within {self.tolerance:.2e}"
-        if self.status is Status.INFEASIBLE and lower != np.inf:
-            yield "the certificate does not prove infeasibility"
-
-    def _complaints_about_claim(self, objective: float) -> Iterator[str]:
-        """Where this point contradicts what another solver says."""
-        claim = self.claim
-        if claim is None or self.x is None:
-            return
-        unit = gap_unit(self.problem, self.x, objective)
-        if claim.bound > objective + CLAIM_SLACK * unit:
-            yield (
-                f"{claim.solver} says that nothing is below {claim.bound}, but x has "
-                f"the objective {objective}"
-            )
+        return verify(self, threads)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the solution and its certificate to a ``.npz`` archive.

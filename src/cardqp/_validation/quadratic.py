@@ -1,0 +1,133 @@
+"""The quadratic cost: a convex matrix or its factor, and the ridge."""
+
+from typing import NoReturn
+
+import numpy as np
+import scipy.linalg
+
+from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray
+from cardqp._validation.arrays import (
+    LARGEST,
+    numeric_array,
+    real_array,
+    refuse,
+    vector,
+)
+from cardqp.exceptions import ProblemError
+from cardqp.quadratic import Factor, Gram
+
+SYMMETRY_TOLERANCE = 1e-8
+"""Largest accepted |Q - Q'| relative to |Q|: more is a mistake, not rounding."""
+
+CONVEXITY_TOLERANCE = 1e-9
+"""Most negative accepted eigenvalue relative to the largest: data rounded on file."""
+
+
+def quadratic_matrix(value: ArrayLike, name: str = "Q") -> Gram:
+    """A symmetric positive semidefinite matrix, with the proof of how nearly it is."""
+    Q = square_matrix(name, value)
+    return Gram(Q, convexity_defect(Q, name))
+
+
+def factor_matrix(value: ArrayLike, name: str = "F") -> Factor:
+    """The factor ``F`` of ``Q = F'F``."""
+    F = real_array(name, value, 2)
+    if F.shape[1] == 0:
+        raise ProblemError(
+            f"`{name}` must have columns, one per variable: its shape is {F.shape}."
+        )
+    return Factor(F)
+
+
+def square_matrix(name: str, value: ArrayLike) -> FloatArray:
+    """A finite symmetric matrix of any size but none."""
+    M = real_array(name, value, 2)
+    if M.shape[0] != M.shape[1] or M.shape[0] == 0:
+        raise ProblemError(
+            f"`{name}` must be square and not empty: its shape is {M.shape}."
+        )
+    return _symmetrised(name, M)
+
+
+def symmetric_matrix(name: str, value: ArrayLike, n: int) -> FloatArray:
+    """A finite symmetric ``(n, n)`` matrix."""
+    M = real_array(name, value, 2)
+    if M.shape != (n, n):
+        raise ProblemError(
+            f"`{name}` must have the shape ({n}, {n}): its shape is {M.shape}."
+        )
+    return _symmetrised(name, M)
+
+
+def _symmetrised(name: str, M: FloatArray) -> FloatArray:
+    """A square matrix without the rounding that keeps it from being symmetric."""
+    skew = float(np.abs(M - M.T).max())
+    if skew > SYMMETRY_TOLERANCE * float(np.abs(M).max()):
+        raise ProblemError(
+            f"`{name}` must be symmetric: max |{name} - {name}.T| is {skew:.1e}; "
+            f"pass ({name} + {name}.T) / 2."
+        )
+    if skew > 0:
+        M = (M + M.T) / 2
+        M.setflags(write=False)
+    return M
+
+
+def convexity_defect(Q: FloatArray, name: str = "Q") -> FloatArray:
+    """A vector ``d`` with ``Q + diag(d)`` positive semidefinite, or an error.
+
+    A Cholesky factorisation of ``S + shift I``, with ``S`` the matrix scaled to unit
+    diagonal, that runs to its end proves ``S >= -(shift + its backward error)``; the
+    error is at most ``(n + 1) u`` times the trace (Demmel 1989).  Eigenvalues are
+    computed only if it breaks down.
+    """
+    n = len(Q)
+    curvature = np.where(Q.diagonal() != 0, np.abs(Q.diagonal()), np.any(Q, axis=0))
+    unit = 1.0 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
+    scaled = unit[:, None] * Q * unit
+    shift = (n + 4) * UNIT_ROUNDOFF * n
+    short = 2.1 * shift
+    try:
+        scipy.linalg.cholesky(scaled + shift * np.eye(n), check_finite=False)
+    except scipy.linalg.LinAlgError:
+        eigenvalues = scipy.linalg.eigvalsh(scaled, check_finite=False)
+        if eigenvalues[0] < -CONVEXITY_TOLERANCE * max(eigenvalues[-1], 0.0) - short:
+            _refuse_indefinite(Q, name)
+        short += max(-float(eigenvalues[0]), 0.0)
+    return short * curvature
+
+
+def _refuse_indefinite(Q: FloatArray, name: str) -> NoReturn:
+    smallest = float(scipy.linalg.eigvalsh(Q, check_finite=False)[0])
+    raise ProblemError(
+        f"`{name}` must be positive semidefinite: its smallest eigenvalue is "
+        f"{smallest:.3g}; add at least {-smallest:.3g} to its diagonal."
+    )
+
+
+def inverse_ridge(eta: ArrayLike, n: int) -> FloatArray:
+    """The vector ``eta``, positive."""
+    value = numeric_array("eta", np.full(n, eta) if np.ndim(eta) == 0 else eta, 1)
+    if len(value) != n:
+        raise ProblemError(
+            f"`eta` must be a number or have {n} entries: it has {len(value)}."
+        )
+    refuse(
+        "eta",
+        value,
+        ~((value > 1 / LARGEST) & (value < LARGEST)),
+        f"must be positive, between {1 / LARGEST:g} and {LARGEST:g}",
+        "a larger eta means a weaker ridge 1/eta",
+    )
+    return value
+
+
+def specific_variance(value: ArrayLike, n: int, *, has_ridge: bool) -> FloatArray:
+    """What variables have for themselves in a factor model."""
+    psi = vector("psi", value, n)
+    if has_ridge:
+        refuse("psi", psi, psi < 0, "must not be negative", "correct it")
+    else:
+        remedy = "correct it, or add a ridge by `eta`"
+        refuse("psi", psi, ~(psi > 1 / LARGEST), "must be positive", remedy)
+    return psi

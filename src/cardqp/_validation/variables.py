@@ -1,0 +1,200 @@
+"""Variables: how many may be nonzero, which, together with which, and their names."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp._validation.arrays import scalar
+from cardqp._validation.settings import is_integer
+from cardqp.exceptions import ProblemError
+
+
+def sparsity(value: Any, n: int) -> int | None:
+    """An integer between 0 and ``n``, or None."""
+    if value is None:
+        return None
+    if not is_integer(value):
+        raise ProblemError(f"`sparsity` must be an integer: it is {value!r}.")
+    if not 0 <= value <= n:
+        raise ProblemError(f"`sparsity` must lie between 0 and n = {n}: it is {value}.")
+    return int(value)
+
+
+def penalty(value: Any) -> float | None:
+    """A finite number that is not negative, or None."""
+    if value is None:
+        return None
+    number = scalar("penalty", value)
+    if number < 0:
+        raise ProblemError(
+            f"`penalty` must not be negative: it is {number}; it is the price of "
+            "each nonzero."
+        )
+    return number
+
+
+def indices(name: str, value: ArrayLike | None, n: int) -> IntArray:
+    """Distinct indices of variables in order."""
+    given = np.atleast_1d(np.asarray([] if value is None else value))
+    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
+        raise ProblemError(
+            f"`{name}` must be a list of indices, counted from 0: it is {value!r}."
+        )
+    if ((given < 0) | (given >= n)).any():
+        raise ProblemError(
+            f"`{name}` must hold indices between 0 and {n - 1}: it is {value!r}."
+        )
+    unique = np.unique(given.astype(np.intp))
+    if len(unique) < len(given):
+        raise ProblemError(f"`{name}` must name no variable twice: it is {value!r}.")
+    return unique
+
+
+def forced_in(
+    value: ArrayLike | None, n: int, limit: int | None, blocks: IntArray | None = None
+) -> IntArray:
+    """Distinct indices of variables, no more than may be nonzero, in order."""
+    unique = indices("forced_in", value, n)
+    count, what = len(unique), "variables"
+    if blocks is not None:
+        count, what = len(np.unique(blocks[unique])), "blocks"
+        unique = whole_blocks(unique, blocks)
+    if limit is not None and count > limit:
+        raise ProblemError(
+            f"`forced_in` must leave room: it names {count} {what}, and "
+            f"`sparsity` is {limit}."
+        )
+    return unique
+
+
+def forced_out(
+    value: ArrayLike | None, n: int, inside: IntArray, blocks: IntArray | None = None
+) -> IntArray:
+    """Distinct indices of variables that are not forced in, in order."""
+    unique = indices("forced_out", value, n)
+    if blocks is not None:
+        unique = whole_blocks(unique, blocks)
+    both = np.intersect1d(unique, inside)
+    if len(both):
+        raise ProblemError(
+            f"`forced_out` must not name what `forced_in` names: both name {both[0]}."
+        )
+    return unique
+
+
+def whole_blocks(variables: IntArray, blocks: IntArray) -> IntArray:
+    """All variables that share a switch with some."""
+    return np.flatnonzero(np.isin(blocks, blocks[variables]))
+
+
+def blocks(
+    labels: ArrayLike | None,
+    n: int,
+    lower: FloatArray,
+    upper: FloatArray,
+    *,
+    has_groups: bool,
+) -> IntArray | None:
+    """The block of each variable, or None."""
+    if labels is None:
+        return None
+    given = np.asarray(labels)
+    if given.shape != (n,) or given.dtype.kind not in "iu":
+        raise ProblemError(
+            f"`blocks` must give the block of each of the {n} variables as an integer: "
+            f"its shape is {given.shape}, its type {given.dtype}."
+        )
+    if has_groups:
+        raise ProblemError(
+            "`blocks` and `groups` exclude each other: give limits of groups for "
+            "variables with switches of their own, or share switches without them."
+        )
+    if ((lower > 0) | (upper < 0)).any():
+        raise ProblemError(
+            "`blocks` need bounds that 0 is between: variables of a block are zero "
+            "together, thresholds are for variables with switches of their own."
+        )
+    result = given.astype(np.intp)
+    result.setflags(write=False)
+    return result
+
+
+def groups(
+    labels: ArrayLike | None, limits: ArrayLike | None, n: int, inside: IntArray
+) -> tuple[IntArray | None, IntArray | None]:
+    """The group of each variable and the limit of each group, or neither."""
+    if labels is None and limits is None:
+        return None, None
+    if labels is None or limits is None:
+        raise ProblemError(
+            "`groups` and `group_sparsity` belong together: give both or neither."
+        )
+    given = _group_labels(labels, n)
+    each = _group_limits(limits, given)
+    used = np.bincount(given[inside] + 1, minlength=len(each) + 1)[1:]
+    if (over := np.flatnonzero(used > each)).size:
+        raise ProblemError(
+            f"`forced_in` must leave room: it names {used[over[0]]} variables of group "
+            f"{over[0]}, whose `group_sparsity` is {each[over[0]]}."
+        )
+    if (given < 0).all():
+        return None, None
+    pair = given.astype(np.intp), each.astype(np.intp)
+    for array in pair:
+        array.setflags(write=False)
+    return pair
+
+
+def _group_labels(labels: ArrayLike, n: int) -> IntArray:
+    """The group of each variable, in the type that was given."""
+    given = np.asarray(labels)
+    if given.shape != (n,) or given.dtype.kind not in "iu" or (given < -1).any():
+        raise ProblemError(
+            f"`groups` must give the group of each of the {n} variables, counted from "
+            f"0, or -1 for none: it is {labels!r}."
+        )
+    return given
+
+
+def _group_limits(limits: ArrayLike, labels: IntArray) -> IntArray:
+    """The largest number of nonzeros in each group, in the type that was given."""
+    n, count = len(labels), int(labels.max(initial=-1)) + 1
+    allowed = np.asarray(limits)
+    if allowed.dtype.kind not in "iu" or (allowed < 0).any() or allowed.ndim > 1:
+        raise ProblemError(
+            "`group_sparsity` must be a count, or one for each group: it is "
+            f"{limits!r}."
+        )
+    if allowed.ndim == 0 and count > n:
+        raise ProblemError(
+            f"`groups` must be below {n}, the number of variables, where "
+            f"`group_sparsity` is one count for all: one of them is {count - 1}; "
+            "number the groups from 0 on."
+        )
+    if allowed.ndim == 1 and len(allowed) < count:
+        raise ProblemError(
+            f"`group_sparsity` must have an entry for each of the {count} groups: it "
+            f"has {len(allowed)}."
+        )
+    return np.full(count, allowed) if allowed.ndim == 0 else allowed.copy()
+
+
+def names(
+    value: Sequence[str] | None, n: int, owner: str = "variable"
+) -> tuple[str, ...] | None:
+    """One distinct name for each owner, or None."""
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ProblemError(f"`names` must be a list of names: it is {value!r}.")
+    result = tuple(str(name) for name in value)
+    if len(result) != n:
+        raise ProblemError(
+            f"`names` must have {n} entries, one per {owner}: it has {len(result)}."
+        )
+    if len(set(result)) < n:
+        twice = next(name for name in result if result.count(name) > 1)
+        raise ProblemError(f"`names` must be distinct: {twice!r} occurs twice.")
+    return result

@@ -1,0 +1,114 @@
+"""The bound of a split on a branch, as a function of the split."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cardqp._typing import FloatArray
+from cardqp.dual.bound import tangent_bound
+from cardqp.exact.relaxation import Effort, Relaxation
+from cardqp.minorant import drag, sparse_reach
+from cardqp.problem import SparseQP
+from cardqp.quadratic import Gram
+from cardqp.sparsity import Choice
+
+LEAST_RIDGE = 0.01
+"""No ridge may fall below this share of the original."""
+
+LARGEST_GROWTH = 1e3
+"""A step must not let ``P`` outgrow ``Q`` by more than this."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """A split and its relaxation, in the units where the ridge is 1.
+
+    Attributes
+    ----------
+    P, R : (n, n) arrays
+        The split ``Q = P + R``.
+    drag : (n, n) array
+        What the entries of ``R`` off its diagonal can take off the objective.
+    ridge : (n,) array
+        The ridge of the minorant.
+    cut : (n,) array
+        The least entry in each row of the drag that counts.
+    x, z : (n,) arrays
+        The relaxed minimiser and its switches.
+    nu : (m,) array
+        The multipliers of the rows at which its relaxation ended.
+    bound : float
+        The bound, without rounding margins of the split.
+    """
+
+    P: FloatArray
+    R: FloatArray
+    drag: FloatArray
+    ridge: FloatArray
+    cut: FloatArray
+    x: FloatArray
+    z: FloatArray
+    nu: FloatArray
+    bound: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounded:
+    """The function to be maximised: the bound of a split on a branch.
+
+    ``problem`` has the ridge 1.
+    """
+
+    problem: SparseQP
+    choice: Choice
+    tolerance: float
+
+    def at(self, P: FloatArray, x: FloatArray, nu: FloatArray) -> Point | None:
+        """The bound at ``P``, starting at ``x, nu``; None outside the domain."""
+        Q = self.problem.quadratic.array
+        if not np.abs(P).max() <= LARGEST_GROWTH * np.abs(Q).max():
+            return None
+        R = Q - P
+        entries = drag(R, self.problem.signs)
+        reach, cut = sparse_reach(entries, self.problem.rule.limit)
+        ridge = 1.0 + R.diagonal() - reach
+        if not ridge.min() >= LEAST_RIDGE:
+            return None
+        minorant = self.problem.with_quadratic(Gram(P, np.zeros(len(P))), ridge)
+        relaxation = Relaxation.prepare(minorant)
+        # One chunk of iterations is plenty from a warm start.
+        effort = Effort(self.tolerance, is_over=lambda: True)
+        start = x / relaxation.unit
+        relaxed = relaxation.solve(self.choice, start, nu, effort)
+        bound = tangent_bound(minorant, relaxed.anchor, relaxed.beta)
+        return Point(
+            P,
+            R,
+            entries,
+            ridge,
+            cut,
+            relaxed.x * relaxation.unit,
+            relaxed.switches,
+            relaxed.nu,
+            bound.value(self.choice),
+        )
+
+
+def in_units(problem: SparseQP, unit: FloatArray) -> SparseQP:
+    """A problem in other units of the variables."""
+    Q = unit[:, None] * problem.quadratic.dense() * unit
+    return SparseQP(
+        Gram(Q, problem.quadratic.defect * unit**2),
+        problem.c * unit,
+        eta=problem.eta / unit**2,
+        sparsity=problem.sparsity,
+        A=problem.A * unit,
+        b=problem.b,
+        A_eq=problem.A_eq * unit,
+        b_eq=problem.b_eq,
+        lower=problem.lower / unit,
+        upper=problem.upper / unit,
+        groups=problem.groups,
+        group_sparsity=problem.group_sparsity,
+        constant=problem.constant,
+    )

@@ -1,0 +1,115 @@
+r"""Supergradients of the bound of a split.
+
+The bound of a sparse minorant, :math:`B(P)`, is concave in ``P``.  With ``x`` and ``z``
+the relaxed minimiser and its switches, :math:`\omega_j = x_j^2 / z_j`, and
+``R = Q - P``, a supergradient is
+
+.. math::
+    G = x x^\top - \mathrm{diag}(\omega) + \text{for each row } j:\;
+    \tfrac12 \omega_j \operatorname{sign}(R_{ij}) \text{ at } (i, j) \text{ and } (j, i)
+
+for ``i`` among the ``K - 1`` entries of the row that count most (see ``minorant.py``).
+It is sparse but for a term of rank one.  As gradients jump, they are averaged over
+steps, and entries near the cut count in part.  Variables at which ``x`` is zero do not
+appear in ``G``; those whose ridge gets low are held up as if they did.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from cardqp._typing import FloatArray, IntArray
+from cardqp.exact.split_bound import Point
+
+MEMORY, FADED = 0.85, 0.02
+"""Weight of the old average when a new gradient comes in; terms of rank one with less
+than the second share of the newest one's weight are dropped."""
+
+NEGLIGIBLE = 1e-3
+"""Entries of the average below this share of the largest are dropped."""
+
+SOFTNESS = 0.15
+"""Entries of a row within this share of the cut count in part."""
+
+LOW_RIDGE = 0.5
+"""Ridges below this share of the median are held up."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slope:
+    """A symmetric matrix: a sparse one plus ``X diag(weights) X'``.
+
+    Attributes
+    ----------
+    sparse : (n, n) CSR array
+        The sparse part.
+    X : (n, k) array
+        The vectors of the part of low rank.
+    weights : (k,) array
+        Their weights.
+    """
+
+    sparse: Any
+    X: FloatArray
+    weights: FloatArray
+
+    def times(self, M: FloatArray) -> FloatArray:
+        """The product with a dense matrix."""
+        product = self.sparse @ M
+        product += (self.X * self.weights) @ (self.X.T @ M)
+        return np.asarray(product)
+
+    def inner(self, M: FloatArray) -> float:
+        """The inner product with a dense matrix."""
+        entries = self.sparse.tocoo()
+        scattered = entries.data @ M[entries.row, entries.col]
+        low_rank = np.einsum("ik,ik,k->", self.X, M @ self.X, self.weights)
+        return float(scattered + low_rank)
+
+    def averaged(self, new: "Slope") -> "Slope":
+        """The running average after one more gradient."""
+        weights = np.concatenate([MEMORY * self.weights, (1.0 - MEMORY) * new.weights])
+        keep = weights > FADED * weights[-1]
+        X = np.concatenate([self.X, new.X], axis=1)
+        sparse = MEMORY * self.sparse + (1.0 - MEMORY) * new.sparse
+        size = np.abs(sparse.data)
+        sparse.data[size < NEGLIGIBLE * size.max(initial=0.0)] = 0.0
+        sparse.eliminate_zeros()
+        return Slope(sparse, X[:, keep], weights[keep])
+
+
+def supergradient(point: Point, limit: int) -> Slope:
+    """The supergradient at a point, softened at the cut and propped at low ridges."""
+    n = len(point.x)
+    omega = _ridge_weights(point)
+    rows = np.flatnonzero(omega > 1e-9 * omega.max())
+    entries = _row_weights(point, rows, min(limit, n) - 1)
+    entries *= (0.5 * omega[rows])[:, None] * np.sign(point.R[rows])
+    entries[np.arange(len(rows)), rows] -= 0.5 * omega[rows]
+    i, j = entries.nonzero()
+    half = scipy.sparse.csr_array((entries[i, j], (rows[i], j)), shape=(n, n))
+    return Slope((half + half.T).tocsr(), point.x[:, None], np.ones(1))
+
+
+def _ridge_weights(point: Point) -> FloatArray:
+    """The slope of the bound in each ridge; where one is low, as if it were steeper."""
+    omega = point.x**2 / np.maximum(point.z, 1e-12)
+    usual = omega.sum() / max(np.count_nonzero(omega), 1)
+    lacking = LOW_RIDGE * float(np.median(point.ridge)) / point.ridge - 1.0
+    return np.asarray(omega + usual * np.maximum(lacking, 0.0))
+
+
+def _row_weights(point: Point, rows: IntArray, count: int) -> FloatArray:
+    """How much each entry counts: the largest fully, those near the cut in part."""
+    if count <= 0:
+        return np.zeros((len(rows), len(point.x)))
+    entries = point.drag[rows]
+    least = NEGLIGIBLE**2 * entries.max(initial=0.0) + 1e-300
+    weights = entries / np.maximum(point.cut[rows], least)[:, None]
+    weights -= 1.0 - SOFTNESS
+    weights /= 2.0 * SOFTNESS
+    np.clip(weights, 0.0, 1.0, out=weights)
+    weights *= (count / np.maximum(weights.sum(axis=1), 1e-12))[:, None]
+    return np.asarray(np.minimum(weights, 1.0, out=weights))

@@ -1,0 +1,127 @@
+"""What is different in a problem that is made of another one: its new fields."""
+
+from typing import Any
+
+import numpy as np
+
+from cardqp import _validation as check
+from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
+from cardqp.columns import Columns
+from cardqp.exceptions import ProblemError
+from cardqp.problem.data import ProblemData
+from cardqp.quadratic import Factor, Gram, QuadraticForm
+
+Fields = dict[str, Any]
+
+
+def restriction(
+    problem: ProblemData, indices: IntArray, form: QuadraticForm | None
+) -> Fields:
+    """Some of the variables only, all others being zero."""
+    forced_in = _places(problem.forced_in, indices)
+    if len(forced_in) < len(problem.forced_in):
+        raise ProblemError("`indices` must hold all that is forced in.")
+    limit, names = problem.sparsity, problem.names
+    return {
+        "quadratic": problem.quadratic.restrict(indices) if form is None else form,
+        "c": problem.c[indices],
+        "eta": problem.eta[indices],
+        "sparsity": None if limit is None else min(limit, len(indices)),
+        "rows": problem.rows.restrict(indices),
+        "lower": problem.lower[indices],
+        "upper": problem.upper[indices],
+        "forced_in": forced_in,
+        "forced_out": _places(problem.forced_out, indices),
+        "groups": None if problem.groups is None else problem.groups[indices],
+        "blocks": None if problem.blocks is None else problem.blocks[indices],
+        "names": None if names is None else tuple(names[j] for j in indices),
+    }
+
+
+def lift(part: FloatArray, indices: IntArray, n: int) -> FloatArray:
+    """Undo a restriction: zeros off the indices."""
+    x = np.zeros(n)
+    x[indices] = part
+    return x
+
+
+def _places(some: IntArray, indices: IntArray) -> IntArray:
+    """Where some variables are among indices."""
+    return np.flatnonzero(np.isin(indices, some)) if len(some) else some
+
+
+def moved_diagonal(problem: ProblemData, diagonal: ArrayLike) -> Fields:
+    """A diagonal in the ridge that was in ``Q``."""
+    diagonal = check.vector("diagonal", diagonal, problem.n)
+    ridge = problem.ridge + diagonal
+    if not (ridge > 0).all():
+        raise ProblemError("`diagonal` must keep every ridge positive.")
+    form = problem.quadratic
+    Q = form.dense() - np.diag(diagonal)
+    size = np.abs(form.diagonal) + np.abs(diagonal) + ridge
+    terms = 8 + (len(form.array) + 2) * problem.n * isinstance(form, Factor)
+    # The form at hand may itself stand for one that is off by its defect.
+    defect = check.convexity_defect(Q) + terms * UNIT_ROUNDOFF * size + form.defect
+    return {"quadratic": Gram(Q, defect), "eta": 1.0 / ridge}
+
+
+def limits(problem: ProblemData, sparsity: int | None, penalty: float | None) -> Fields:
+    """Another sparsity, penalty or both."""
+    fields: Fields = {}
+    if sparsity is not None:
+        fields["sparsity"] = check.sparsity(sparsity, problem.n)
+        check.forced_in(problem.forced_in, problem.n, sparsity, problem.blocks)
+    if penalty is not None:
+        fields["penalty"] = check.penalty(penalty)
+    return fields
+
+
+def forced(
+    problem: ProblemData, forced_in: ArrayLike | None, forced_out: ArrayLike | None
+) -> Fields:
+    """More variables forced in or out."""
+    n, shared = problem.n, problem.blocks
+    more = check.indices("forced_in", forced_in, n)
+    fewer = check.indices("forced_out", forced_out, n)
+    inside = np.union1d(problem.forced_in, more)
+    inside = check.forced_in(inside, n, problem.sparsity, shared)
+    check.groups(problem.groups, problem.group_sparsity, n, inside)
+    outside = np.union1d(problem.forced_out, fewer)
+    outside = check.forced_out(outside, n, inside, shared)
+    return {"forced_in": inside, "forced_out": outside}
+
+
+def linear(
+    problem: ProblemData,
+    c: ArrayLike | None,
+    b: ArrayLike | None,
+    b_eq: ArrayLike | None,
+    constant: float | None,
+) -> Fields:
+    """Another linear cost, right-hand side or constant."""
+    is_data = isinstance(problem.quadratic, Columns)
+    if is_data and not (c is None and constant is None):
+        raise ProblemError(
+            "`c` and `constant` belong to the data of this problem: make another "
+            "one with from_data."
+        )
+    fields: Fields = {}
+    if c is not None:
+        fields["c"] = check.vector("c", c, problem.n)
+    if b is not None or b_eq is not None:
+        fields["rows"] = problem.rows.with_rhs(_right_hand_sides(problem, b, b_eq))
+    if constant is not None:
+        fields["constant"] = check.scalar("constant", constant)
+    return fields
+
+
+def _right_hand_sides(
+    problem: ProblemData, b: ArrayLike | None, b_eq: ArrayLike | None
+) -> FloatArray:
+    """Those of all rows, old ones where there is no new one."""
+    above, equal = problem.b, problem.b_eq
+    if b is not None:
+        above = check.right_hand_side("b", b, len(above))
+    if b_eq is not None:
+        equal = check.right_hand_side("b_eq", b_eq, len(equal))
+    return np.concatenate([above, equal])

@@ -1,0 +1,167 @@
+"""The data of a problem, checked once and never changed, and what they tell."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from cardqp import _validation as check
+from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
+from cardqp.feasibility import Feasibility
+from cardqp.quadratic import QuadraticForm
+from cardqp.rows import Rows
+from cardqp.sparsity import Blocks, Choice, Groups, SupportRule
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProblemData:
+    """Data that went through the rules, and all that can be asked about them.
+
+    :class:`~cardqp.SparseQP` says what the fields mean, and how to make a problem.
+    """
+
+    quadratic: QuadraticForm
+    c: FloatArray
+    eta: FloatArray
+    sparsity: int | None
+    penalty: float | None
+    rows: Rows
+    lower: FloatArray
+    upper: FloatArray
+    forced_in: IntArray
+    forced_out: IntArray
+    groups: IntArray | None
+    group_sparsity: IntArray | None
+    blocks: IntArray | None
+    constant: float
+    names: tuple[str, ...] | None
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return self.quadratic.n
+
+    @property
+    def Q(self) -> FloatArray:
+        """The matrix of the quadratic form."""
+        return self.quadratic.dense()
+
+    @cached_property
+    def ridge(self) -> FloatArray:
+        """The ridge ``1/eta``, one entry per variable."""
+        ridge: FloatArray = 1.0 / self.eta
+        ridge.setflags(write=False)
+        return ridge
+
+    @property
+    def A(self) -> FloatArray:
+        """Matrix of the inequality rows."""
+        return self.rows.matrix[~self.rows.is_equality]
+
+    @property
+    def b(self) -> FloatArray:
+        """Right-hand side of the inequality rows."""
+        return self.rows.rhs[~self.rows.is_equality]
+
+    @property
+    def A_eq(self) -> FloatArray:
+        """Matrix of the equality rows."""
+        return self.rows.matrix[self.rows.is_equality]
+
+    @property
+    def b_eq(self) -> FloatArray:
+        """Right-hand side of the equality rows."""
+        return self.rows.rhs[self.rows.is_equality]
+
+    @cached_property
+    def rule(self) -> SupportRule:
+        """The support rule: how many nonzeros, at what price."""
+        limit = self.n if self.sparsity is None else self.sparsity
+        groups = None
+        if self.groups is not None and self.group_sparsity is not None:
+            groups = Groups(self.groups, self.group_sparsity)
+            limit = min(limit, groups.most)
+        blocks = None if self.blocks is None else Blocks.of(self.blocks)
+        if blocks is not None:
+            limit = min(limit, len(blocks.sizes))
+        penalty, inside, outside = self.penalty or 0.0, self.forced_in, self.forced_out
+        return SupportRule(limit, penalty, inside, outside, groups, blocks)
+
+    @property
+    def root(self) -> Choice:
+        """The branch with all supports: what is forced is switched on, or off."""
+        nothing = Choice.of_status(np.zeros(self.n, dtype=np.int8), self.rule)
+        return nothing.decide(self.forced_in, self.forced_out)
+
+    def support_of(self, x: FloatArray) -> IntArray:
+        """The support of a point: its nonzeros, their blocks, and what is forced in."""
+        nonzeros = np.flatnonzero(x)
+        if self.blocks is not None:
+            nonzeros = np.flatnonzero(Blocks.of(self.blocks).closed(x != 0))
+        if len(self.forced_in) == 0:
+            return nonzeros
+        return np.union1d(nonzeros, self.forced_in)
+
+    @cached_property
+    def is_free(self) -> bool:
+        """Whether there are neither rows nor bounds nor groups nor blocks."""
+        unbounded = np.isinf(self.lower).all() and np.isinf(self.upper).all()
+        is_plain = self.groups is None and self.blocks is None
+        return len(self.rows) == 0 and is_plain and bool(unbounded)
+
+    @cached_property
+    def is_semicontinuous(self) -> BoolArray:
+        """Which variables are zero or beyond a threshold."""
+        return (self.lower > 0) | (self.upper < 0)
+
+    @cached_property
+    def signs(self) -> IntArray:
+        """1 for variables that are never negative, -1 for never positive, 0 else."""
+        return (self.lower >= 0).astype(np.int8) - (self.upper <= 0)
+
+    def name_of(self, index: int) -> str:
+        """The name of a variable, or ``x[index]``."""
+        return f"x[{index}]" if self.names is None else self.names[index]
+
+    def objective(self, x: ArrayLike) -> float:
+        """The objective at ``x``, constant and penalty included."""
+        return self.value(check.vector("x", x, self.n))
+
+    def value(self, x: FloatArray) -> float:
+        """The same for a point that need not be checked."""
+        smooth = self.c @ x + self.quadratic.value(x) + self.ridge @ (x * x)
+        price = 0.0
+        if self.penalty:
+            price = self.penalty * self.rule.count(self.support_of(x))
+        return float(self.constant + smooth + price)
+
+    def magnitude(self, x: FloatArray) -> float:
+        """Size of the terms that make up the objective, at ``x`` or near it."""
+        curved = self.quadratic.value(x) + self.ridge @ (x * x)
+        terms = abs(self.constant) + np.abs(self.c) @ np.abs(x) + abs(curved)
+        return float(terms + self.single_gain)
+
+    @cached_property
+    def single_gain(self) -> float:
+        """The most that one variable alone can take off the objective, unbounded."""
+        curvature = self.quadratic.diagonal + self.ridge
+        return float((self.c**2 / (4.0 * curvature)).max())
+
+    def feasibility(self, x: ArrayLike) -> Feasibility:
+        """How far ``x`` is from meeting each kind of constraint."""
+        x = check.vector("x", x, self.n)
+        yardstick = self.rows.magnitude(x)
+        relative = self.rows.violation(x) / np.where(yardstick > 0, yardstick, 1.0)
+        is_equality = self.rows.is_equality
+        excess = np.maximum(np.maximum(self.lower - x, x - self.upper), 0.0)
+        is_off = x == 0
+        is_off[self.forced_in] = False
+        excess[is_off] = 0.0
+        excess[self.forced_out] = np.abs(x[self.forced_out])
+        outside = excess / np.where(x != 0, np.abs(x), 1.0)
+        return Feasibility(
+            rows=float(relative[~is_equality].max(initial=0.0)),
+            equalities=float(relative[is_equality].max(initial=0.0)),
+            bounds=float(outside.max(initial=0.0)),
+            cardinality=self.rule.excess(self.support_of(x)),
+        )

@@ -1,0 +1,74 @@
+"""The mean squared error of a regression, as arguments of a problem.
+
+With ``N`` rows, ``|y - Xx|^2 / N = constant + c'x + x'Qx`` for ``Q = X'X / N``,
+``c = -2 X'y / N`` and ``constant = y'y / N``.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from cardqp import _validation as check
+from cardqp._typing import ArrayLike, FloatArray
+from cardqp.columns import Columns
+from cardqp.exceptions import ProblemError
+from cardqp.quadratic import Factor, Gram
+
+
+def of_arrays(X: Any, y: ArrayLike) -> dict[str, Any]:
+    """The error for data in memory, dense or sparse."""
+    target = check.real_array("y", y, 1)
+    N = len(target)
+    data = _matrix(X)
+    if data.shape[0] != N or N == 0:
+        raise ProblemError(
+            f"`X` and `y` must have the same number of rows, at least one: "
+            f"X has {data.shape[0]}, y has {N}."
+        )
+    if data.shape[1] == 0:
+        raise ProblemError(f"`X` must have columns: its shape is {data.shape}.")
+    return _mean_squared_error(_form(data), data.T @ target, target)
+
+
+def of_columns(X: Any, y: ArrayLike) -> dict[str, Any]:
+    """The error for data that are kept as they are, after one sweep over them."""
+    target = check.real_array("y", y, 1)
+    X = check.data_matrix("X", X)
+    N = len(target)
+    if X.shape[0] != N or 0 in X.shape:
+        raise ProblemError(
+            "`X` must have columns, and as many rows as `y` has entries: its shape "
+            f"is {X.shape}, y has {N}."
+        )
+    form = Columns.read(X, target)
+    return _mean_squared_error(form, form.products, target)
+
+
+def _mean_squared_error(
+    form: Gram | Factor | Columns, products: FloatArray, target: FloatArray
+) -> dict[str, Any]:
+    """The error, given its quadratic form and ``X'y``."""
+    N = len(target)
+    constant = float(target @ target) / N
+    return {"Q": form, "c": -2.0 * products / N, "constant": constant}
+
+
+def _matrix(X: Any) -> Any:
+    """Finite real numbers, in column order if they are sparse."""
+    if not scipy.sparse.issparse(X):
+        return check.real_array("X", X, 2)
+    check.real_array("X", X.tocoo().data, 1)
+    return X.tocsc().astype(np.float64)
+
+
+def _form(data: Any) -> Gram | Factor:
+    """``X'X / N``, by its factor where there are more columns than rows."""
+    N, n = data.shape
+    if n > N:
+        return check.factor_matrix(_dense(data) / np.sqrt(N))
+    return check.quadratic_matrix(_dense(data.T @ data / N))
+
+
+def _dense(matrix: Any) -> FloatArray:
+    return np.asarray(matrix.toarray() if scipy.sparse.issparse(matrix) else matrix)

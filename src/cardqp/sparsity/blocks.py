@@ -1,0 +1,65 @@
+"""Blocks of variables that share a switch."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """Disjoint blocks of variables that share a switch.
+
+    The first variable of a block leads it: it stands for the block where switches are
+    counted or compared.
+
+    Parameters
+    ----------
+    labels : (n,) int array
+        The block of each variable; every number from 0 to the largest occurs.
+    """
+
+    labels: IntArray
+
+    @classmethod
+    def of(cls, labels: IntArray) -> "Blocks":
+        """Blocks with any labels."""
+        return cls(np.unique(labels, return_inverse=True)[1])
+
+    @property
+    def leaders(self) -> IntArray:
+        """The first variable of each block."""
+        return np.unique(self.labels, return_index=True)[1]
+
+    @property
+    def leads(self) -> BoolArray:
+        """Which variables lead their blocks."""
+        mask = np.zeros(len(self.labels), dtype=bool)
+        mask[self.leaders] = True
+        return mask
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many variables each block has."""
+        return np.bincount(self.labels)
+
+    def restrict(self, kept: IntArray) -> "Blocks":
+        """The blocks with only some variables."""
+        return Blocks.of(self.labels[kept])
+
+    def closed(self, mask: BoolArray) -> BoolArray:
+        """All variables that share a switch with one of these."""
+        is_met = np.bincount(self.labels, mask) > 0
+        return np.asarray(is_met[self.labels])
+
+    def summed(self, costs: FloatArray) -> FloatArray:
+        """The costs of blocks, rounded down, at their leaders; zero elsewhere."""
+        size = np.bincount(self.labels, np.abs(costs))
+        with np.errstate(invalid="ignore"):
+            margin = (self.sizes + 2) * UNIT_ROUNDOFF * size
+            total = np.bincount(self.labels, costs) - margin
+        result = np.zeros(len(costs))
+        # What is not a number proves nothing.
+        result[self.leaders] = np.where(np.isfinite(size), total, -np.inf)
+        return result

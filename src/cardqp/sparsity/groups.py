@@ -1,0 +1,57 @@
+"""Groups of variables with a limit each."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cardqp._typing import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Disjoint groups of variables with a limit each.
+
+    Together with a limit on all variables these are the independent sets of a matroid:
+    the cheapest support is found greedily, and the cheapest one with a variable more or
+    less differs from it by one exchange.
+
+    Parameters
+    ----------
+    labels : (n,) int array
+        The group of each variable; -1 if it is in none.
+    limits : (G,) int array
+        The most variables that may be switched on in each group.
+    """
+
+    labels: IntArray
+    limits: IntArray
+
+    @property
+    def most(self) -> int:
+        """How many variables can be switched on in all."""
+        sizes = np.bincount(self.labels + 1, minlength=len(self.limits) + 1)
+        return int(sizes[0] + np.minimum(sizes[1:], self.limits).sum())
+
+    def restrict(self, kept: IntArray) -> "Groups":
+        """The groups with only some variables."""
+        return Groups(self.labels[kept], self.limits)
+
+    def room(self, inside: BoolArray) -> IntArray:
+        """How many more variables fit into each group."""
+        used = np.bincount(self.labels[inside] + 1, minlength=len(self.limits) + 1)
+        return np.asarray(self.limits - used[1:])
+
+    def greedy(self, gains: FloatArray, room: IntArray, slots: int) -> IntArray:
+        """The variables with the largest total gain, all gains being positive.
+
+        Among equal gains the smaller index wins.
+        """
+        room, chosen = room.copy(), list[int]()
+        for j in np.argsort(-gains, kind="stable"):
+            group = self.labels[j]
+            if len(chosen) == slots or not gains[j] > 0:
+                break
+            if group < 0 or room[group] > 0:
+                chosen.append(int(j))
+                room[group] -= group >= 0
+        return np.array(sorted(chosen), dtype=np.intp)

@@ -1,0 +1,92 @@
+"""The support rule: which variables a dual point would switch on."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp.sparsity.blocks import Blocks
+from cardqp.sparsity.groups import Groups
+
+
+@dataclass(frozen=True, slots=True)
+class SupportRule:
+    """At most ``limit`` nonzeros, each at the price ``penalty``; some are forced.
+
+    The cardinality form has ``penalty = 0``, the penalised form ``limit = n``; both
+    may bind at once.  Everything below works on *costs*: ``cost_j`` is what variable
+    ``j`` adds to the dual value when it is switched on, penalty included.  Where there
+    are blocks these are counted, and pay, and what is forced are whole blocks.
+    """
+
+    limit: int
+    penalty: float = 0.0
+    inside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    outside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    groups: Groups | None = None
+    blocks: Blocks | None = None
+
+    def count(self, support: IntArray) -> int:
+        """How many switches a support needs."""
+        if self.blocks is None:
+            return len(support)
+        return len(np.unique(self.blocks.labels[support]))
+
+    def prices(self, n: int) -> FloatArray:
+        """What each variable pays of the price of its switch, rounded down."""
+        if self.blocks is None or self.penalty == 0:
+            return np.full(n, self.penalty)
+        share = (1.0 - 4 * UNIT_ROUNDOFF) * self.penalty / self.blocks.sizes
+        return np.asarray(share[self.blocks.labels])
+
+    @property
+    def width(self) -> int:
+        """The most variables that can be nonzero."""
+        if self.blocks is None:
+            return self.limit
+        return int(np.sort(self.blocks.sizes)[::-1][: self.limit].sum())
+
+    def excess(self, support: IntArray) -> int:
+        """By how many switches a support is too large, in all or in its groups."""
+        over = max(self.count(support) - self.limit, 0)
+        if self.groups is None:
+            return over
+        inside = np.zeros(len(self.groups.labels), dtype=bool)
+        inside[support] = True
+        return max(over, int(np.maximum(-self.groups.room(inside), 0).sum()))
+
+    def select(self, costs: FloatArray) -> IntArray:
+        """Indices, in increasing order, of the cheapest support.
+
+        Only negative costs are worth taking.  Among equal costs the smaller index
+        wins, so that the map from dual points to supports is single-valued.
+
+        Examples
+        --------
+        >>> SupportRule(limit=2).select(np.array([-1.0, -3.0, 4.0, -1.0]))
+        array([0, 1])
+        """
+        if self.blocks is not None:
+            return self._select_blocks(costs, self.blocks)
+        if len(self.inside) or len(self.outside):
+            costs = costs.copy()
+            costs[self.inside], costs[self.outside] = -np.inf, np.inf
+        if self.groups is not None:
+            return self.groups.greedy(-costs, self.groups.limits, self.limit)
+        if np.count_nonzero(costs < 0) <= self.limit:
+            return np.flatnonzero(costs < 0)
+        if self.limit == 0:
+            return np.zeros(0, dtype=np.intp)
+        last = np.partition(costs, self.limit - 1)[self.limit - 1]
+        chosen = costs < last
+        ties = np.flatnonzero(costs == last)
+        chosen[ties[: self.limit - np.count_nonzero(chosen)]] = True
+        return np.flatnonzero(chosen)
+
+    def _select_blocks(self, costs: FloatArray, blocks: Blocks) -> IntArray:
+        """The same for whole blocks: choose among their leaders."""
+        inside = self.inside[blocks.leads[self.inside]]
+        of_leaders = replace(self, blocks=None, inside=inside)
+        chosen = np.zeros(len(costs), dtype=bool)
+        chosen[of_leaders.select(blocks.summed(costs))] = True
+        return np.flatnonzero(blocks.closed(chosen))
