@@ -176,6 +176,18 @@ def test_a_real_cluster_and_a_worker_that_dies(tmp_path):
             path, target="y", client=client, progress=lambda *n: calls.append(n)
         )
         assert calls[-1] == (1600, 1600)
+        assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+        text = write(frame.assign(city=["Rome", "Oslo", "Bonn", "Rome"] * 400), path)
+        settings = {"target": "y", "missing": "mean"}
+        coded = GramAccumulator.from_files(text, client=client, **settings)
+        same = GramAccumulator.from_files(text, client="synchronous", **settings)
+        assert_same_bits(coded, same)
+        assert coded.recipe == same.recipe
+        with pytest.raises(CardQPError, match="target `y` must not miss .*row 1601 of"):
+            gap = pd.concat([frame, frame.iloc[:1].assign(y=np.nan)])
+            GramAccumulator.from_files(
+                write(gap.assign(city="Rome"), path), target="y", client=client
+            )
     assert_same(expected.moments(), GramAccumulator().update(X, y).moments())
     assert_same(files.moments(), expected.moments())
 

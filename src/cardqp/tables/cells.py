@@ -9,11 +9,16 @@ import numpy as np
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp._validation import LARGEST
 from cardqp.exceptions import DataError
-from cardqp.tables.kinds import BOOLEAN, CATEGORY, CONVERT, NUMBER, Labels, as_labels
+from cardqp.tables.kinds import (
+    BOOLEAN,
+    CATEGORY,
+    CONVERT,
+    NUMBER,
+    Labels,
+    as_labels,
+    plain_kinds,
+)
 from cardqp.tables.place import Gap, Place
-
-_PLAIN = {"b": BOOLEAN, "i": NUMBER, "u": NUMBER, "f": NUMBER}
-"""Types of NumPy that are copied as they are, all columns at once."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -101,7 +106,7 @@ def read_cells(
         When cells are not what their column must hold, or are too large.
     """
     frame, place = frame[list(kinds)], place or Place()
-    types = _plain_types(frame)
+    types = plain_kinds(frame)
     numeric = tuple(name for name, kind in kinds.items() if kind != CATEGORY)
     numbers = np.empty((len(frame), len(numeric)))
     plain = np.array([_fits(types[name], kinds[name]) for name in numeric], bool)
@@ -118,14 +123,6 @@ def read_cells(
         name: as_labels(frame[name]) for name, kind in kinds.items() if kind == CATEGORY
     }
     return Cells(kinds, numeric, numbers, labels, place)
-
-
-def _plain_types(frame: Any) -> dict[str, str | None]:
-    """What columns hold whose cells need no look, by name; None for others."""
-    return {
-        name: _PLAIN.get(dtype.kind) if isinstance(dtype, np.dtype) else None
-        for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
-    }
 
 
 def _fits(plain: str | None, kind: str) -> bool:

@@ -7,6 +7,7 @@ from cardqp._validation import LARGEST
 from cardqp.exceptions import DataError, ParameterError
 from cardqp.tables.kinds import BOOLEAN, NUMBER
 from cardqp.tables.place import Gap
+from cardqp.tables.summary import Range
 from cardqp.tables.tally import Tally
 from cardqp.tables.words import count, listed
 
@@ -90,16 +91,18 @@ def target_complete(gap: Gap | None) -> None:
         )
 
 
-def target_range(name: str, low: float, high: float) -> None:
+def target_range(name: str, found: Range) -> None:
     """The target must vary, and not be too large."""
-    most = max(abs(low), abs(high))
+    most = max(abs(found.low), abs(found.high))
     if most > LARGEST**0.5:
         raise DataError(
             f"the target `{name}` must hold numbers below {LARGEST**0.5:g}, for they "
             f"are squared: one is {most:g}; rescale it."
         )
-    if low == high:
-        raise DataError(f"the target `{name}` must vary: all its values are {low:g}.")
+    if found.low == found.high:
+        raise DataError(
+            f"the target `{name}` must vary: all its values are {found.low:g}."
+        )
 
 
 def has_columns(frame: Any, wanted: Sequence[str]) -> None:

@@ -29,6 +29,24 @@ EXPECTED = {
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 
 
+PLAIN = {"b": BOOLEAN, "i": NUMBER, "u": NUMBER, "f": NUMBER}
+"""What columns of some types hold, by the letters of NumPy for kinds of types."""
+
+
+def plain_kinds(frame: Any) -> dict[str, str | None]:
+    """What columns of NumPy's own types hold, by name; None for all others.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table.
+    """
+    return {
+        name: PLAIN.get(dtype.kind) if isinstance(dtype, np.dtype) else None
+        for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
+    }
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Distinct:
     """The cells of a column, each different one once.

@@ -14,7 +14,7 @@ from cardqp.tables.column import Column
 from cardqp.tables.kinds import CATEGORY, DATE
 from cardqp.tables.place import Place
 from cardqp.tables.summary import Summary, refuse_labels
-from cardqp.tables.tally import Tally
+from cardqp.tables.tally import Tally, tallies
 from cardqp.tables.words import count, listed
 
 
@@ -117,29 +117,30 @@ def learn(table: Table, request: Request) -> Learnt:
     names = check.feature_names(
         table.columns, target, request.drop, request.only, request.categorical
     )
-    tallies = table.fold(Look(target, tuple(names)), frozenset()).each
-    target_kind = check.target_kind(tallies[target], missing)
+    found = table.fold(Look(target, tuple(names)), frozenset()).each
+    target_kind = check.target_kind(found[target], missing)
     kinds = {target: target_kind}
-    empty = [name for name in names if tallies[name].is_empty]
+    empty = [name for name in names if found[name].is_empty]
     for name in names:
         if name not in empty:
             is_label = name in request.categorical
-            kinds[name] = CATEGORY if is_label else tallies[name].kind()
+            kinds[name] = CATEGORY if is_label else found[name].kind()
     if missing == "error":
-        gaps = (tallies[name].gap for name in kinds)
+        gaps = (found[name].gap for name in kinds)
         check.complete([gap for gap in gaps if gap is not None])
-    text = frozenset(name for name in kinds if tallies[name].is_text)
+    text = frozenset(name for name in kinds if found[name].is_text)
     summary = table.fold(Measure(target, kinds, missing), text)
     if summary.n_rows == 0:
         raise DataError(
             "the table must have complete rows: every row misses a value; use "
             '`missing="mean"`, or `drop` the columns that miss most.'
         )
-    check.target_range(target, *summary.range_of(target))
+    check.target_range(target, summary.ranges()[target])
     del kinds[target]
     columns = _columns(summary, kinds, request.max_levels)
-    constant = sorted(set(kinds) - {column.name for column in columns}, key=names.index)
-    filled = [column.name for column in columns if tallies[column.name].gap]
+    used = {column.name for column in columns}
+    constant = [name for name in kinds if name not in used]
+    filled = [column.name for column in columns if found[column.name].gap]
     notes = [
         *_left_out(empty, "without any value"),
         *_left_out(constant, "without variation"),
@@ -168,13 +169,11 @@ class Look:
     names: tuple[str, ...]
 
     def __call__(self, frame: Any, place: Place) -> Tallies:
-        target = frame[self.target]
-        found = {self.target: Tally.of(target, self.target, place)}
+        found = tallies(frame[[self.target]], place)
         if found[self.target].n_missing:
-            rows = np.flatnonzero(target.notna())
+            rows = np.flatnonzero(frame[self.target].notna())
             frame, place = frame.iloc[rows], place.only(rows)
-        found |= {name: Tally.of(frame[name], name, place) for name in self.names}
-        return Tallies(found)
+        return Tallies(found | tallies(frame[list(self.names)], place))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,17 +196,17 @@ def _columns(
     summary: Summary, kinds: Mapping[str, str], max_levels: int
 ) -> tuple[Column, ...]:
     """Columns that vary."""
-    found = []
+    found, ranges = [], summary.ranges()
     for name, kind in kinds.items():
         if kind == CATEGORY:
             levels = _levels(name, summary, max_levels)
             if len(levels) > 1:
                 found.append(Column(name, CATEGORY, levels=levels))
             continue
-        low, high = summary.range_of(name)
+        low, high, mean = ranges[name]
         if low < high:
             origin = low if kind == DATE else 0.0
-            found.append(Column(name, kind, origin, summary.mean_of(name) - origin))
+            found.append(Column(name, kind, origin, mean - origin))
     if not found:
         raise DataError("the table must have features that vary: it has none.")
     return tuple(found)

@@ -11,7 +11,8 @@ from typing import Any
 
 from cardqp.datasets.frames import BROKEN_PARQUET, read_parquet, require_pandas
 from cardqp.exceptions import DataError
-from cardqp.tables.text import MISSING, Layout, check_names, parse_text
+from cardqp.tables.header import check_names
+from cardqp.tables.text import MISSING, Layout, parse_text
 
 _PARQUET, _GZIP, _ZIP = b"PAR1", b"\x1f\x8b", b"PK\x03\x04"
 

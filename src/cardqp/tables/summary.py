@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,14 @@ from cardqp.tables.cells import Cells
 
 MANY = 10_000
 """More labels than this are not counted to the end."""
+
+
+class Range(NamedTuple):
+    """The least and the largest number of a column, and the mean of all."""
+
+    low: float
+    high: float
+    mean: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +69,10 @@ class Summary:
         labels = {name: self.labels[name] + other.labels[name] for name in self.labels}
         for name, counts in labels.items():
             if len(counts) > MANY:
-                refuse_labels(name, counts, MANY)
+                raise DataError(
+                    f"column `{name}` must have at most {MANY} different labels: it "
+                    f"has more, such as {min(counts)[:40]!r}; use `drop=[{name!r}]`."
+                )
         return Summary(
             self.n_rows + other.n_rows,
             self.numeric,
@@ -71,15 +83,11 @@ class Summary:
             labels,
         )
 
-    def range_of(self, name: str) -> tuple[float, float]:
-        """The least and the largest cell of a column of numbers."""
-        j = self.numeric.index(name)
-        return float(self.low[j]), float(self.high[j])
-
-    def mean_of(self, name: str) -> float:
-        """The mean of a column of numbers."""
-        j = self.numeric.index(name)
-        return float(self.total[j] / self.present[j])
+    def ranges(self) -> dict[str, Range]:
+        """What is known of each column of numbers."""
+        means = self.total / np.maximum(self.present, 1)
+        values = np.column_stack([self.low, self.high, means]).tolist()
+        return {n: Range(*v) for n, v in zip(self.numeric, values, strict=True)}
 
 
 def refuse_labels(name: str, counts: Counter[str], most: int) -> None:

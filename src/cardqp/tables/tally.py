@@ -18,8 +18,10 @@ from cardqp.tables.kinds import (
     DATE,
     ISO_DATE,
     NUMBER,
+    PLAIN,
     Distinct,
     parsed,
+    plain_kinds,
     refuse,
 )
 from cardqp.tables.place import Gap, Place
@@ -27,7 +29,6 @@ from cardqp.tables.place import Gap, Place
 MOST = 0.5
 """A column of text with a larger share of numbers, or of dates, is meant to be one."""
 
-_PLAIN = {"b": BOOLEAN, "i": NUMBER, "u": NUMBER, "f": NUMBER}
 _MOMENT, _COMMA, _MISSING = "moment", "comma", "missing"
 _WITH_COMMA = r"[+-]?\d*,\d+"
 _CELLS = (str, bool, int, float, np.bool_, np.number, Decimal, datetime.date)
@@ -63,7 +64,7 @@ class Tally:
 
     @classmethod
     def of(cls, series: Any, name: str, place: Place) -> "Tally":
-        """Count the cells of a column.
+        """Count the cells of a column that is not of a type of NumPy's.
 
         Parameters
         ----------
@@ -87,8 +88,8 @@ class Tally:
         size = len(gone), len(gone) - present
         if isinstance(series.dtype, require_pandas().CategoricalDtype):
             return cls(name, *size, first=first, is_label=True)
-        kind = _PLAIN.get(series.dtype.kind)
-        if kind is not None:
+        kind = PLAIN.get(series.dtype.kind)
+        if kind is not None:  # one that knows missing numbers
             return cls(name, *size, Counter({kind: present}), first)
         if series.dtype.kind == "M":
             return cls(name, *size, Counter({_MOMENT: present, DATE: present}), first)
@@ -159,9 +160,43 @@ class Tally:
         return CATEGORY
 
 
+def tallies(frame: Any, place: Place) -> dict[str, Tally]:
+    """Count the cells of all columns of a table.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table.
+    place : Place
+        Where its rows are.
+    """
+    kinds = plain_kinds(frame)
+    found = _plain_tallies(frame, kinds, place)
+    return {
+        name: found[name] if kind else Tally.of(frame[name], name, place)
+        for name, kind in kinds.items()
+    }
+
+
+def _plain_tallies(
+    frame: Any, kinds: Mapping[str, str | None], place: Place
+) -> dict[str, Tally]:
+    """Counts for columns of numbers, all of them at once."""
+    plain = {name: kind for name, kind in kinds.items() if kind}
+    gone, n_rows = frame[list(plain)].isna().to_numpy(), len(frame)
+    counts = gone.sum(axis=0).tolist()
+    rows = gone.argmax(axis=0).tolist() if n_rows else counts
+    found = {}
+    for (name, kind), number, row in zip(plain.items(), counts, rows, strict=True):
+        first = {_MISSING: (place.row(row), None)} if number else {}
+        cells = Counter({kind: n_rows - number})
+        found[name] = Tally(name, n_rows, number, cells, first)
+    return found
+
+
 def kind_of(series: Any, name: str) -> str:
     """What one column seems to hold; see :meth:`Tally.kind`."""
-    return Tally.of(series, name, Place()).kind()
+    return tallies(series.to_frame(name), Place())[name].kind()
 
 
 def _kinds(cells: Any) -> dict[str, BoolArray]:

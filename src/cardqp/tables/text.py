@@ -2,27 +2,16 @@
 
 import csv
 import io
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from cardqp.datasets.frames import exact_decimals, require_pandas
 from cardqp.exceptions import DataError, ParameterError
-
-DELIMITERS = (",", ";", "\t", "|")
-"""Those that are looked for, in this order if they fit equally well."""
+from cardqp.tables.header import broken, checked_delimiter, guess, header, records
 
 MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", "#N/A")
 """Cells that count as missing, besides empty ones."""
-
-UNUSUAL = (":", " ", "~", "^")
-"""Those that are only suggested."""
-
-SEEN = 20
-"""How many records decide about the delimiter."""
-
-Record = tuple[int, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +65,8 @@ class TextFormat:
         decimal = layout.decimal
         if decimal not in (".", ","):
             raise ParameterError(f"`decimal` must be . or ,: it is {decimal!r}.")
-        mark = _checked_delimiter(layout.delimiter, decimal) or _guess(text, decimal)
-        lines, names = _header(text, mark, label, layout.least_columns)
+        mark = checked_delimiter(layout.delimiter, decimal) or guess(text, decimal)
+        lines, names = header(text, mark, label, layout.least_columns)
         return cls(label, tuple(names), mark, decimal, layout.missing, lines)
 
     def parse(
@@ -109,7 +98,7 @@ class TextFormat:
                 na_values=["", *self.missing],
                 skipinitialspace=True,
                 low_memory=False,
-                dtype={self.names.index(name): str for name in text_columns},
+                dtype={j: str for j, n in enumerate(self.names) if n in text_columns},
                 **exact_decimals(pandas.__version__),
             )
         except ValueError as err:
@@ -119,14 +108,18 @@ class TextFormat:
         frame.columns = list(self.names)
         return frame if self.decimal == "." else _with_points(frame)
 
-    def _check_widths(self, rows: io.StringIO, line: int) -> int:
-        """Count the rows, and refuse those with more or fewer cells than the header.
+    def _check_widths(self, rows: io.StringIO, line: int) -> bool:
+        """Whether there are rows; those of another width than the header are refused.
 
         pandas would fill in, or leave out, what is missing or too much.
         """
-        width, count = len(self.names), 0
+        width, count, start = len(self.names), 0, rows.tell()
+        seen = {-1 if '"' in text else text.count(self.mark) for text in rows}
+        if seen == {width - 1} and width > 1:
+            return True
+        rows.seek(start)
         try:
-            for number, found in _widths(rows, self.mark):
+            for number, found in _widths(rows, self.mark, has_quotes=-1 in seen):
                 count += 1
                 if found != width:
                     raise DataError(
@@ -135,8 +128,8 @@ class TextFormat:
                         "it."
                     )
         except csv.Error as err:
-            raise _broken(self.label, err) from err
-        return count
+            raise broken(self.label, err) from err
+        return count > 0
 
 
 def parse_text(data: bytes, label: str, layout: Layout) -> Any:
@@ -153,37 +146,18 @@ def parse_text(data: bytes, label: str, layout: Layout) -> Any:
     """
     text = decoded(data, label)
     found = TextFormat.of(text, label, layout)
-    frame = found.parse(below_header(text, found.header_lines), found.header_lines)
+    frame = found.parse(belowheader(text, found.header_lines), found.header_lines)
     if len(frame) == 0:
         raise DataError(f"{label} must have rows below the header: it has none.")
     return frame
 
 
-def below_header(text: str, lines: int) -> io.StringIO:
+def belowheader(text: str, lines: int) -> io.StringIO:
     """A text to be read from the line after its header on."""
     stream = io.StringIO(text, newline="")
     for _ in range(lines):
         stream.readline()
     return stream
-
-
-def check_names(names: Sequence[str], label: str) -> list[str]:
-    """Names of columns without spaces around them: none empty, none twice."""
-    known = [name.strip() for name in names]
-    if "" in known:
-        raise DataError(
-            f"{label} must name every column: column {known.index('') + 1} of "
-            f"{len(known)} has no name; give it one, or remove it."
-        )
-    seen: set[str] = set()
-    for place, name in enumerate(known):
-        if name in seen:
-            raise DataError(
-                f"{label} must have distinct names of columns: {name!r} is the name of "
-                f"columns {known.index(name) + 1} and {place + 1}; rename one."
-            )
-        seen.add(name)
-    return known
 
 
 def decoded(data: bytes, label: str, line: int = 0) -> str:
@@ -218,98 +192,17 @@ def decoded(data: bytes, label: str, line: int = 0) -> str:
     return text
 
 
-def _checked_delimiter(delimiter: str | None, decimal: str) -> str | None:
-    if delimiter is None:
-        return None
-    mark = "\t" if delimiter in ("tab", "\\t") else delimiter
-    if len(mark) != 1 or mark in '"\r\n' or mark.isalnum():
-        raise ParameterError(
-            f"`delimiter` must be one character, or tab: it is {delimiter!r}."
-        )
-    if mark == decimal:
-        raise ParameterError(
-            f"`delimiter` must differ from `decimal`: both are {mark!r}."
-        )
-    return mark
-
-
-def _guess(text: str, decimal: str) -> str:
-    """The delimiter that cuts the first records into most cells, equally many in each.
-
-    If none does, the one that cuts the first record into most.
-    """
-    marks = [mark for mark in DELIMITERS if mark != decimal]
-    widths = {mark: _first_widths(text, mark) for mark in marks}
-    return max(marks, key=lambda m: (len(set(widths[m])) == 1, widths[m][:1]))
-
-
-def _first_widths(text: str, mark: str) -> list[int]:
-    """How many cells the first records have; none if there is but one cell."""
-    try:
-        records = _records(io.StringIO(text, newline=""), mark)
-        widths = [len(row) for _, row in islice(records, SEEN)]
-    except csv.Error:
-        return []
-    return widths if widths and widths[0] > 1 else []
-
-
-def _records(lines: io.StringIO, mark: str) -> Iterator[Record]:
-    """Numbers of last lines, and cells, of all records that are not blank."""
-    reader = csv.reader(lines, delimiter=mark, skipinitialspace=True)
-    for row in reader:
-        if len(row) > 1 or (row and row[0].strip()):
-            yield reader.line_num, row
-
-
-def _header(text: str, mark: str, label: str, least: int) -> Record:
-    """How many lines the header takes, and the names in it."""
-    records = _records(io.StringIO(text, newline=""), mark)
-    try:
-        lines, first = next(records, (0, []))
-    except csv.Error as err:
-        raise _broken(label, err) from err
-    if not first:
-        raise DataError(f"{label} must be a table: it is empty.")
-    if len(first) < least:
-        raise DataError(
-            f"{label} must have two columns or more: its first line, "
-            f"{_short(first[0])}, has one; {_suggestion(first[0], mark)}."
-        )
-    names = check_names(first, label)
-    if all(_is_number(name) for name in names) and not all(map(str.isdigit, names)):
-        raise DataError(
-            f"{label} must start with a line that names the columns: its first line "
-            f"has the numbers {_short(mark.join(names))}; add a line of names."
-        )
-    return lines, names
-
-
-def _suggestion(line: str, mark: str) -> str:
-    for other in (*DELIMITERS, *UNUSUAL):
-        if other != mark and other in line:
-            shown = "tab" if other == "\t" else other
-            return f"the delimiter may be another, try `delimiter={shown!r}`"
-    return "a table needs a target and a feature"
-
-
-def _widths(rows: io.StringIO, mark: str) -> Iterator[tuple[int, int]]:
+def _widths(
+    rows: io.StringIO, mark: str, *, has_quotes: bool
+) -> Iterator[tuple[int, int]]:
     """Numbers of lines, and of cells in them."""
-    start = rows.tell()
-    has_quotes = any('"' in line for line in rows)
-    rows.seek(start)
     if has_quotes:
-        yield from ((line, len(row)) for line, row in _records(rows, mark))
+        yield from ((line, len(row)) for line, row in records(rows, mark))
         return
     blank = " \r\n" if mark == "\t" else None
     for number, line in enumerate(rows, start=1):
         if line.strip(blank):
             yield number, line.count(mark) + 1
-
-
-def _broken(label: str, err: csv.Error) -> DataError:
-    return DataError(
-        f"{label} must be a table: {err}; look for a quotation mark that is not closed."
-    )
 
 
 def _with_points(frame: Any) -> Any:
@@ -321,15 +214,3 @@ def _with_points(frame: Any) -> Any:
                 r"^([+-]?\d*),(\d+)$", r"\1.\2", regex=True
             )
     return frame
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 40 else f"{text[:40]}...")

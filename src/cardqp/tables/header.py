@@ -1,0 +1,132 @@
+"""The first lines of a text: what separates cells, and what columns are called."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from cardqp.exceptions import DataError, ParameterError
+
+DELIMITERS = (",", ";", "\t", "|")
+"""Those that are looked for, in this order if they fit equally well."""
+
+UNUSUAL = (":", " ", "~", "^")
+"""Those that are only suggested."""
+
+SEEN = 20
+"""How many records decide about the delimiter."""
+
+Record = tuple[int, list[str]]
+
+
+def check_names(names: Sequence[str], label: str) -> list[str]:
+    """Names of columns without spaces around them: none empty, none twice."""
+    known = [name.strip() for name in names]
+    if "" in known:
+        raise DataError(
+            f"{label} must name every column: column {known.index('') + 1} of "
+            f"{len(known)} has no name; give it one, or remove it."
+        )
+    seen: set[str] = set()
+    for place, name in enumerate(known):
+        if name in seen:
+            raise DataError(
+                f"{label} must have distinct names of columns: {name!r} is the name of "
+                f"columns {known.index(name) + 1} and {place + 1}; rename one."
+            )
+        seen.add(name)
+    return known
+
+
+def checked_delimiter(delimiter: str | None, decimal: str) -> str | None:
+    """The delimiter that the user wants, if there is one."""
+    if delimiter is None:
+        return None
+    mark = "\t" if delimiter in ("tab", "\\t") else delimiter
+    if len(mark) != 1 or mark in '"\r\n' or mark.isalnum():
+        raise ParameterError(
+            f"`delimiter` must be one character, or tab: it is {delimiter!r}."
+        )
+    if mark == decimal:
+        raise ParameterError(
+            f"`delimiter` must differ from `decimal`: both are {mark!r}."
+        )
+    return mark
+
+
+def guess(text: str, decimal: str) -> str:
+    """The delimiter that cuts the first records into most cells, equally many in each.
+
+    If none does, the one that cuts the first record into most.
+    """
+    marks = [mark for mark in DELIMITERS if mark != decimal]
+    widths = {mark: _first_widths(text, mark) for mark in marks}
+    return max(marks, key=lambda m: (len(set(widths[m])) == 1, widths[m][:1]))
+
+
+def _first_widths(text: str, mark: str) -> list[int]:
+    """How many cells the first records have; none if there is but one cell."""
+    try:
+        found = records(io.StringIO(text, newline=""), mark)
+        widths = [len(row) for _, row in islice(found, SEEN)]
+    except csv.Error:
+        return []
+    return widths if widths and widths[0] > 1 else []
+
+
+def records(lines: io.StringIO, mark: str) -> Iterator[Record]:
+    """Numbers of last lines, and cells, of all records that are not blank."""
+    reader = csv.reader(lines, delimiter=mark, skipinitialspace=True)
+    for row in reader:
+        if len(row) > 1 or (row and row[0].strip()):
+            yield reader.line_num, row
+
+
+def header(text: str, mark: str, label: str, least: int) -> Record:
+    """How many lines the header takes, and the names in it."""
+    found = records(io.StringIO(text, newline=""), mark)
+    try:
+        lines, first = next(found, (0, []))
+    except csv.Error as err:
+        raise broken(label, err) from err
+    if not first:
+        raise DataError(f"{label} must be a table: it is empty.")
+    if len(first) < least:
+        raise DataError(
+            f"{label} must have two columns or more: its first line, "
+            f"{_short(first[0])}, has one; {_suggestion(first[0], mark)}."
+        )
+    names = check_names(first, label)
+    if all(_is_number(name) for name in names) and not all(map(str.isdigit, names)):
+        raise DataError(
+            f"{label} must start with a line that names the columns: its first line "
+            f"has the numbers {_short(mark.join(names))}; add a line of names."
+        )
+    return lines, names
+
+
+def _suggestion(line: str, mark: str) -> str:
+    for other in (*DELIMITERS, *UNUSUAL):
+        if other != mark and other in line:
+            shown = "tab" if other == "\t" else other
+            return f"the delimiter may be another, try `delimiter={shown!r}`"
+    return "a table needs a target and a feature"
+
+
+def broken(label: str, err: csv.Error) -> DataError:
+    """What to say of a text that cannot be cut into cells."""
+    return DataError(
+        f"{label} must be a table: {err}; look for a quotation mark that is not closed."
+    )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:40]}...")
