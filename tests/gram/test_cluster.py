@@ -183,11 +183,9 @@ def test_a_real_cluster_and_a_worker_that_dies(tmp_path):
         same = GramAccumulator.from_files(text, client="synchronous", **settings)
         assert_same_bits(coded, same)
         assert coded.recipe == same.recipe
-        with pytest.raises(CardQPError, match="target `y` must not miss .*row 1601 of"):
-            gap = pd.concat([frame, frame.iloc[:1].assign(y=np.nan)])
-            GramAccumulator.from_files(
-                write(gap.assign(city="Rome"), path), target="y", client=client
-            )
+        gap = pd.concat([frame, frame.iloc[:1].assign(y=np.nan)]).assign(city="Rome")
+        with pytest.raises(CardQPError, match=r"`y` must not miss .*row 1601 of `"):
+            GramAccumulator.from_files(write(gap, path), target="y", client=client)
     assert_same(expected.moments(), GramAccumulator().update(X, y).moments())
     assert_same(files.moments(), expected.moments())
 
