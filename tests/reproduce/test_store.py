@@ -64,3 +64,13 @@ def test_two_runs_do_not_write_to_one_folder(tmp_path):
         pass
     with locked(tmp_path):
         pass
+
+
+@pytest.mark.parametrize("name", ["file", "file/within"])
+def test_no_folder_where_a_file_is(tmp_path, name):
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(ParameterError, match="`out` must be a folder: a file is where"),
+        locked(tmp_path / name),
+    ):
+        pass

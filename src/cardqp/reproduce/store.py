@@ -107,9 +107,14 @@ def locked(folder: Path) -> Iterator[None]:
     Raises
     ------
     ParameterError
-        When another run is at it.
+        When another run is at it, or when there can be no such folder.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise ParameterError(
+            f"`out` must be a folder: a file is where {folder} would be; name another."
+        ) from None
     with (folder / ".lock").open("w") as stream:
         try:
             import fcntl
@@ -120,6 +125,6 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ParameterError(
-                f"`--out` must be a folder of its own: another run writes to {folder}."
+                f"`out` must be a folder of its own: another run writes to {folder}."
             ) from None
         yield
