@@ -1,8 +1,8 @@
 """How the cost grows with the numbers of rows and of columns.
 
 ``python -m benchmarks.scale --out docs/scale`` runs :mod:`benchmarks.scale_columns` and
-:mod:`benchmarks.scale_rows` (half an hour, 8 GB of disk for ten million rows), prints
-their tables and writes them with a picture; ``--quick`` takes small sizes.
+:mod:`benchmarks.scale_rows` (a quarter of an hour, 8 GB of disk for ten million rows),
+prints their tables and writes them with a picture; ``--quick`` takes small sizes.
 """
 
 import argparse
@@ -11,20 +11,14 @@ import os
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import scale_columns, scale_rows
+from benchmarks.scale_rows import shown
 from cardqp.plot import BLUE, ORANGE, new_axes
 
 Columns = tuple[scale_columns.Case, scale_columns.Record]
-
-
-def shown(header: str, lines: Iterable[str]) -> Iterator[str]:
-    """Lines of a table, printed as they come."""
-    for line in (header, "|" + "---|" * (header.count("|") - 1), *lines):
-        print(line, flush=True)
-        yield line
 
 
 def draw(
@@ -95,7 +89,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parts = ["# Cost against columns and rows", ""]
     parts += [f"`python -m benchmarks.scale --out {options.out}` makes this page.", ""]
     parts += [*shown(scale_columns.HEADER, column_lines()), ""]
-    parts += [*shown(scale_rows.HEADER, row_lines()), "", "![](scale.png)", ""]
+    parts += [*shown(scale_rows.HEADER, row_lines()), ""]
+    texts = scale_rows.with_text(10**4 if options.quick else 2 * 10**6)
+    parts += [*shown(scale_rows.TEXT_HEADER, texts), ""]
+    lazy = scale_rows.on_cluster(0.1 if options.quick else 20.0)
+    parts += [*shown(scale_rows.CLUSTER_HEADER, lazy), "", "![](scale.png)", ""]
     draw(columns, rows, folder / "scale.png")
     (folder / "README.md").write_text("\n".join(parts), encoding="utf-8")
 

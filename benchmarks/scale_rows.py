@@ -5,8 +5,9 @@ temporary folder (8 GB for ten million rows), adds up their rows by
 ``GramAccumulator.from_files`` and solves for 10 features.  For each number of rows it
 prints the peak of memory, the seconds, those of decoding alone and of the products
 alone (blocks that are in memory already), and the ratio to both of them together.
-``--dask`` adds up rows that are made as they are needed, 20 GB by default, by four
-workers, and prints the peak of memory of each.
+``--text`` adds up a file with three columns of labels, one of dates and missing cells,
+and one with the numbers alone.  ``--dask`` adds up rows that are made as they are
+needed, 20 GB by default, by four workers, and prints the peak of memory of each.
 """
 
 import argparse
@@ -17,7 +18,8 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -162,8 +164,63 @@ def from_files(most: int) -> Iterator[Record]:
             n_rows = min(10 * n_rows, most)
 
 
-def on_cluster(gigabytes: float) -> None:
-    """Rows that are made when they are needed, on four workers."""
+def write_text(path: Path, n_rows: int) -> Path:
+    """A file with 20 numbers, three labels and a date in each row; some are missing."""
+    rng = np.random.default_rng(0)
+    parts = []
+    for start in range(0, n_rows, GROUP_ROWS):
+        m = min(GROUP_ROWS, n_rows - start)
+        columns = {f"x{j}": rng.standard_normal(m) for j in range(20)}
+        columns["y"] = columns["x0"] - columns["x1"] + rng.standard_normal(m)
+        gaps = rng.random(m) < 0.01
+        columns["x3"] = pyarrow.array(columns["x3"], mask=gaps)
+        for name, count in (("city", 40), ("shop", 12), ("size", 3)):
+            labels = pyarrow.array([f"{name} {i}" for i in range(count)])
+            columns[name] = labels.take(pyarrow.array(rng.integers(0, count, m)))
+        days = rng.integers(15_000, 20_000, m).astype("datetime64[D]")
+        columns["day"] = pyarrow.array(days, mask=gaps[::-1])
+        parts.append(pyarrow.table(columns))
+    with pyarrow.parquet.ParquetWriter(path, parts[0].schema) as writer:
+        for part in parts:
+            writer.write_table(part)
+    return path
+
+
+def accumulate_numbers(path: Path) -> GramAccumulator:
+    """The sums of complete columns of numbers."""
+    names = [f"x{j}" for j in range(20) if j != 3]
+    return GramAccumulator.from_files(path, target="y", columns=names)
+
+
+def accumulate_all(path: Path) -> GramAccumulator:
+    """The sums of all columns, what is missing filled in."""
+    return GramAccumulator.from_files(path, target="y", missing="mean")
+
+
+TEXT_HEADER = "| rows with text | features | peak MB | seconds | numbers alone |"
+
+
+def with_text(n_rows: int) -> Iterator[str]:
+    """The cost of columns that are not numbers, in a line of a table."""
+    with tempfile.TemporaryDirectory(prefix="cardqp-text-") as folder:
+        path = write_text(Path(folder) / "rows.parquet", n_rows)
+        rows, seconds, megabytes = alone(accumulate_all, path)
+        _, numbers, _ = alone(accumulate_numbers, path)
+    width = len(rows.names or ())
+    yield (
+        f"| {n_rows:14d} | {width:8d} | {megabytes:7.0f} | {seconds:7.2f} | "
+        f"{numbers:13.2f} |"
+    )
+
+
+CLUSTER_HEADER = (
+    "| rows made on 4 workers |   GB | chunks | seconds | peak MB of each worker | "
+    "solving |     gap |"
+)
+
+
+def on_cluster(gigabytes: float) -> Iterator[str]:
+    """Rows that are made when they are needed, on four workers; a line of a table."""
     import dask.array as da
     from distributed import Client, LocalCluster
 
@@ -187,28 +244,35 @@ def on_cluster(gigabytes: float) -> None:
         seconds = time.perf_counter() - start
         peaks = sorted(client.run(peak).values())
     solution, solving = solve(rows)
-    print(
-        f"rows              {n_rows}, {X.nbytes / 1e9:.1f} GB, {X.numblocks[0]} chunks"
+    each = ", ".join(f"{peak:.0f}" for peak in peaks)
+    yield (
+        f"| {n_rows:22d} | {X.nbytes / 1e9:4.1f} | {X.numblocks[0]:6d} | "
+        f"{seconds:7.1f} | {each:>22} | {solving:7.3f} | {solution.gap:7.1e} |"
     )
-    print(f"seconds           {seconds:.1f}, making the rows included")
-    print(f"peak of workers   {', '.join(f'{each:.0f}' for each in peaks)} MB")
-    print(f"solving           {solving:.3f} s, gap {solution.gap:.0e}")
+
+
+def shown(header: str, lines: Iterable[str]) -> Iterator[str]:
+    """Lines of a table, printed as they come."""
+    for each in (header, "|" + "---|" * (header.count("|") - 1), *lines):
+        print(each, flush=True)
+        yield each
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run one of both and print it."""
+    """Run one of the tables and print it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000, help="the most rows")
+    parser.add_argument("--text", action="store_true", help="columns of text instead")
     parser.add_argument("--dask", action="store_true", help="on a cluster instead")
     parser.add_argument("--gigabytes", type=float, default=20.0, help="with --dask")
     options = parser.parse_args(argv)
     if options.dask:
-        on_cluster(options.gigabytes)
+        lines = shown(CLUSTER_HEADER, on_cluster(options.gigabytes))
+    elif options.text:
+        lines = shown(TEXT_HEADER, with_text(options.rows))
     else:
-        print(HEADER)
-        print("|" + "---|" * (HEADER.count("|") - 1))
-        for record in from_files(options.rows):
-            print(line(record), flush=True)
+        lines = shown(HEADER, map(line, from_files(options.rows)))
+    deque(lines, maxlen=0)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ EXPECTED = {
 }
 """What messages call the cells of a kind."""
 
+_UNIFORM = ("string", "date", "empty")
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 
 
@@ -72,11 +73,11 @@ class Distinct:
             The column.
         """
         pandas = require_pandas()
-        cells = series if series.dtype.kind in "biuf" else series.astype(object)
-        is_uniform = cells.dtype.kind in "biuf" or (
-            pandas.api.types.infer_dtype(cells, skipna=True) in ("string", "empty")
+        one_type = series.dtype.kind in "biuf" or isinstance(
+            series.dtype, pandas.StringDtype
         )
-        if is_uniform:
+        cells = series if one_type else series.astype(object)
+        if one_type or pandas.api.types.infer_dtype(cells, skipna=True) in _UNIFORM:
             codes, found = pandas.factorize(cells)
             return cls(pandas.Series(found).astype(object), np.asarray(codes))
         present = cells.notna().to_numpy()  # 1, 1.0 and True would be one

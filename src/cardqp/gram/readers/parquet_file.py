@@ -73,7 +73,8 @@ class RowGroup:
         for batch in self._batches(wanted, rows, numbers_only=False):
             # What pandas has noted could turn a column into labels of rows.
             table = pyarrow().Table.from_batches([batch])
-            yield table.to_pandas(ignore_metadata=True)[list(wanted)]
+            frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+            yield frame[list(wanted)]
 
     def _batches(
         self, wanted: Sequence[str], rows: int, *, numbers_only: bool
