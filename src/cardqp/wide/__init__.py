@@ -2,7 +2,13 @@
 
 from cardqp.wide.bound import SweepBound
 from cardqp.wide.search import SweepSearch
-from cardqp.wide.size import can_copy, has_swept_levels, in_memory, is_for_sweeps
+from cardqp.wide.size import (
+    can_copy,
+    has_swept_levels,
+    in_memory,
+    is_for_sweeps,
+    is_worth_sweeps,
+)
 from cardqp.wide.tree import SweepTree
 
 __all__ = [
@@ -13,4 +19,5 @@ __all__ = [
     "has_swept_levels",
     "in_memory",
     "is_for_sweeps",
+    "is_worth_sweeps",
 ]

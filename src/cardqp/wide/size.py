@@ -13,6 +13,20 @@ FEWEST = 4000
 MOST_BYTES = 4e9
 """The largest dense copy of the data that is made."""
 
+LARGE = 10**8
+"""A table with so many entries is better read in sweeps than searched as a factor: in
+smaller ones sweeps prove what is easy sooner, but less of what is hard."""
+
+
+def is_worth_sweeps(n_samples: int, n: int) -> bool:
+    """Whether a table in memory is solved by sweeps.
+
+    All its components fit into memory, so that every method works.
+    """
+    is_wide = n > FEWEST and n > n_samples
+    is_large = n_samples * n >= LARGE
+    return is_wide and is_large and 8.0 * n_samples * (n + n_samples) <= MOST_BYTES
+
 
 def is_for_sweeps(problem: SparseQP) -> bool:
     """Whether a problem is solved by sweeps over its columns."""
