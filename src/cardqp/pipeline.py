@@ -71,7 +71,8 @@ def solve(
         so.
     level : int, optional
         Eigenvectors to keep in best response and dual program; by default as many as
-        matter.
+        matter.  With very many columns, whose eigenvectors do not all fit into memory,
+        it must be given.
     gap : float
         Relative gap at which the answer counts as optimal.
     time_limit : float or None
