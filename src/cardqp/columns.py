@@ -6,7 +6,7 @@ whatever the data are.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,7 +64,8 @@ class Columns:
             stop = start + len(products)
             form.products[start:stop], form.squares[start:stop] = products.T
 
-        form._visit(target[:, None], measure, _products_and_squares)
+        for _ in form._visit(target[:, None], measure, _products_and_squares):
+            pass
         wrong = np.flatnonzero(~np.isfinite(form.squares))
         if len(wrong):
             raise ProblemError(
@@ -122,7 +123,7 @@ class Columns:
         list
             What it returned, in the order of the blocks.
         """
-        return self._visit(R, reduce, _products)
+        return list(self._visit(R, reduce, _products))
 
     def correlate(self, R: FloatArray) -> FloatArray:
         """``X'R``, in one sweep."""
@@ -134,15 +135,34 @@ class Columns:
         self.sweep(R, keep)
         return result
 
+    @cached_property
+    def outer(self) -> FloatArray:
+        """``XX'``, in one sweep: for data with few rows."""
+        return self._total(np.zeros((self.n_samples, 0)), _outer)
+
+    def apply_outer(self, R: FloatArray) -> FloatArray:
+        """``XX'R``, in one sweep."""
+        return self._total(R, _outer_products)
+
+    def _total(
+        self, R: FloatArray, measure: Callable[[Any, FloatArray], FloatArray]
+    ) -> FloatArray:
+        """The sum of what blocks measure; their order does not depend on threads."""
+        total = np.zeros(1)
+        for part in self._visit(R, lambda _, measured: measured, measure):
+            total = total + part
+        return total
+
     def _visit(
         self,
         R: FloatArray,
         reduce: Callable[[int, FloatArray], Result],
         measure: Callable[[Any, FloatArray], FloatArray],
-    ) -> list[Result]:
+    ) -> Iterator[Result]:
         """Measure blocks against right-hand sides, and reduce what was measured."""
         if is_lazy(self.X):
-            return self._visit_cluster(R, reduce, measure)
+            yield from self._visit_cluster(R, reduce, measure)
+            return
         width = max(BLOCK // max(self.n_samples, 1), 1)
 
         def one(start: int) -> Result:
@@ -151,14 +171,14 @@ class Columns:
         # Threads of BLAS get in each other's way on narrow blocks.
         n_threads = min(os.cpu_count() or 1, MOST_THREADS)
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
-            return list(pool.map(one, range(0, self.n, width)))
+            yield from pool.map(one, range(0, self.n, width))
 
     def _visit_cluster(
         self,
         R: FloatArray,
         reduce: Callable[[int, FloatArray], Result],
         measure: Callable[[Any, FloatArray], FloatArray],
-    ) -> list[Result]:
+    ) -> Iterator[Result]:
         """The same where blocks are chunks of a Dask array: only products travel."""
         from dask.base import compute
         from dask.delayed import delayed
@@ -166,12 +186,10 @@ class Columns:
         edges = np.cumsum([0, *self.X.chunks[1]]).tolist()
         shared, task = delayed(R), delayed(measure)
         blocks = [task(self.X[:, a:b], shared) for a, b in pairwise(edges)]
-        found = []
         for first in range(0, len(blocks), AT_ONCE):
             measured = compute(*blocks[first : first + AT_ONCE])
             starts = edges[first : first + AT_ONCE]
-            found += list(map(reduce, starts, measured))
-        return found
+            yield from map(reduce, starts, measured)
 
     def fitted(self, x: FloatArray) -> FloatArray:
         """``Xx`` for a point with few nonzeros."""
@@ -209,7 +227,9 @@ class Columns:
         return Factor(self.take(indices) / np.sqrt(self.n_samples))
 
     def squared_norm(self) -> float:
-        return self.restrict(np.arange(self.n)).squared_norm()
+        if self.n <= self.n_samples:
+            return float(np.sum(self.dense() ** 2))
+        return float(np.vdot(self.outer, self.outer)) / self.n_samples**2
 
     def tangent(self, x: FloatArray) -> Minorant:
         # Any alpha will do; its product with the columns is taken as it comes.
@@ -229,6 +249,19 @@ def is_lazy(X: Any) -> bool:
 def _products(block: Any, R: FloatArray) -> FloatArray:
     """Products of columns with right-hand sides, in double precision."""
     return np.asarray(_dense64(block).T @ R)
+
+
+def _outer(block: Any, _: FloatArray) -> FloatArray:
+    """Products of rows with each other."""
+    block = _dense64(block)
+    square = block @ block.T
+    return np.asarray(square.toarray() if scipy.sparse.issparse(square) else square)
+
+
+def _outer_products(block: Any, R: FloatArray) -> FloatArray:
+    """Products of columns with their own products with right-hand sides."""
+    block = _dense64(block)
+    return np.asarray(block @ (block.T @ R))
 
 
 def _products_and_squares(block: Any, R: FloatArray) -> FloatArray:

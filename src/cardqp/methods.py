@@ -18,6 +18,7 @@ from cardqp.screening.result import Screening
 from cardqp.screening.warm_start import WarmStart
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum, spectrum
+from cardqp.wide import can_copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +143,11 @@ def _reduce(
     """Solve on the candidates, unless all are candidates or the others are proved zero.
 
     The last search proves zeros for itself, at its root, and goes on with the rest.
+    Candidates that do not fit into memory are as good as all.
     """
     run.offer(screening.x)
-    is_all = len(screening.candidates) == run.problem.n
+    count = len(screening.candidates)
+    is_all = count == run.problem.n or not can_copy(run.problem, count)
     if is_all or isinstance(screening, SafeScreening):
         return False
     solve_reduced(run, screening.candidates)

@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 
 from cardqp import _validation as check
-from cardqp._iterate import Callback, Stop, Watch, iterate
+from cardqp._iterate import Callback, Stop, Watch
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.backends.catalogue import Backend, find
 from cardqp.certificate import Certificate, SweepCertificate
@@ -31,7 +31,8 @@ from cardqp.problem import SparseQP
 from cardqp.run import Run, ask, explore, search
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum
-from cardqp.wide import SweepSearch, SweepTree, in_memory, is_for_sweeps
+from cardqp.sweep_stages import bound_by_sweeps, search_by_sweeps
+from cardqp.wide import has_swept_levels, in_memory, is_for_sweeps
 
 
 def solve(
@@ -70,7 +71,8 @@ def solve(
         so.
     level : int, optional
         Eigenvectors to keep in best response and dual program; by default as many as
-        matter.
+        matter.  With very many columns, whose eigenvectors do not all fit into memory,
+        it must be given.
     gap : float
         Relative gap at which the answer counts as optimal.
     time_limit : float or None
@@ -127,7 +129,7 @@ def solve(
     if resume is not None:
         _check_resume(resume, chosen)
     load_for(problem)
-    if not (isinstance(chosen, Exact) and solver is None and is_for_sweeps(problem)):
+    if solver is not None or not _stays(problem, chosen):
         problem = in_memory(problem)
     with Watch(time_limit, callback) as watch, _executor(threads) as executor:
         branching = BranchAndBound(
@@ -145,31 +147,17 @@ def solve(
         guess = None if start is None else check.vector("start", start, problem.n)
         if guess is not None:
             _offer_start(run, guess)
-        if isinstance(problem.quadratic, Columns):
-            return _solve_by_sweeps(run)
         if solver is not None:
             return _delegate(run, solver, chosen, level, spectrum)
         is_partial = prepare(run, chosen, guess, level, spectrum)
         return _search_or_bound(run, is_partial)
 
 
-def _solve_by_sweeps(run: Run) -> Solution:
-    """Very many columns, which stay where they are."""
-    method = SweepSearch(run.gap, lambda: run.watch.is_over, run.search.node_limit)
-
-    def work() -> tuple[SweepTree, Stop]:
-        tree, stop = iterate(method, SweepTree.plant(run.problem, run.x), run.watch)
-        method.settle(tree)
-        return tree, stop
-
-    tree, stop = run.stage(
-        "sweeps",
-        work,
-        run.problem.n,
-        lambda done: (len(done[0].working.ids), done[0].account),
-    )
-    run.offer(tree.x)
-    return conclude(run, tree, stop)
+def _stays(problem: SparseQP, method: Method) -> bool:
+    """Whether very many columns are left where they are."""
+    if uses_level(method):
+        return has_swept_levels(problem)
+    return isinstance(method, Exact) and is_for_sweeps(problem)
 
 
 def _search_or_bound(run: Run, is_partial: bool) -> Solution:
@@ -177,11 +165,22 @@ def _search_or_bound(run: Run, is_partial: bool) -> Solution:
 
     Without a feasible point there is nothing to bound: one is searched for everywhere.
     """
+    if isinstance(run.problem.quadratic, Columns):
+        return _search_or_bound_by_sweeps(run, is_partial)
     is_heuristic = is_partial and run.x is not None
     name = "bound" if is_heuristic else "search"
     tree, stop = search(run, run.problem, name, run.x, root_only=is_heuristic)
     if not is_heuristic:
         run.offer(tree.best.x)
+    return conclude(run, tree, stop)
+
+
+def _search_or_bound_by_sweeps(run: Run, is_partial: bool) -> Solution:
+    """The same for very many columns, which stay where they are."""
+    if is_partial and run.x is not None:
+        return conclude(run, *bound_by_sweeps(run, run.x))
+    tree, stop = search_by_sweeps(run)
+    run.offer(tree.x)
     return conclude(run, tree, stop)
 
 

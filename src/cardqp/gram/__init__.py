@@ -10,13 +10,19 @@ from cardqp.gram.moments import (
     moments,
     moments_of_parts,
 )
-from cardqp.gram.problem import is_constant, regression_problem, unit_scale
+from cardqp.gram.problem import (
+    columns_problem,
+    is_constant,
+    regression_problem,
+    unit_scale,
+)
 
 __all__ = [
     "GramAccumulator",
     "GramMoments",
     "Moments",
     "RowMoments",
+    "columns_problem",
     "is_constant",
     "mean_squared_error",
     "merge",

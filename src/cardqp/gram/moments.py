@@ -208,6 +208,17 @@ class RowMoments:
     def form(self, scale: FloatArray) -> Factor:
         return check.factor_matrix(self._factor / scale)
 
+    def columns(self, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Data without weights or means that have the moments of ``feature / scale``.
+
+        Returns
+        -------
+        X, y : arrays
+            Features and target, one row for each that counts.
+        """
+        root = np.sqrt(self.n_samples)
+        return self._factor * (root / scale), root * self._target
+
     def block(self, support: IntArray) -> FloatArray:
         part = self._factor[:, support]
         return np.asarray(part.T @ part)
@@ -224,7 +235,11 @@ class RowMoments:
     @cached_property
     def _factor(self) -> FloatArray:
         """Rows about the means, times the roots of their weights' shares."""
-        return (self.X[self.rows] - self.mean) * np.sqrt(self._share)[:, None]
+        # A copy, which may be large: the only one.
+        factor = self.X[self.rows].astype(np.float64, copy=False)
+        factor -= self.mean
+        factor *= np.sqrt(self._share)[:, None]
+        return factor
 
     @cached_property
     def _target(self) -> FloatArray:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
-from cardqp.gram.moments import Moments
+from cardqp.gram.moments import Moments, RowMoments
 from cardqp.problem import SparseQP
 
 
@@ -44,3 +44,16 @@ def regression_problem(
         constant=rows.power,
         **settings,
     )
+
+
+def columns_problem(
+    rows: RowMoments, scale: FloatArray, *, eta: ArrayLike, **settings: Any
+) -> SparseQP:
+    """The same with the rows at hand as columns, for a search by sweeps.
+
+    Parameters
+    ----------
+    rows, scale, eta, **settings
+        As for :func:`regression_problem`.
+    """
+    return SparseQP.from_data(*rows.columns(scale), eta=eta, **settings)

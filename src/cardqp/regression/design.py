@@ -1,14 +1,22 @@
 """From moments to a problem in scaled units, and from its points back."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp._validation import whole_blocks
-from cardqp.gram import Moments, regression_problem, unit_scale
+from cardqp.gram import (
+    Moments,
+    RowMoments,
+    columns_problem,
+    regression_problem,
+    unit_scale,
+)
 from cardqp.problem import SparseQP
 from cardqp.regression.least_squares import least_squares
+from cardqp.wide import is_worth_sweeps
 
 AUTOMATIC_ETA = 20.0
 """``eta`` for standardised features, if it is chosen automatically.  The ridge is then
@@ -62,6 +70,8 @@ class Design:
     def scaled(self, rows: Moments, eta: float, sparsity: int) -> "ScaledProblem":
         """The problem on some rows.
 
+        Very large tables with more columns than rows are kept for sweeps.
+
         Parameters
         ----------
         rows : Moments
@@ -75,18 +85,26 @@ class Design:
         scale = np.ones(len(self.lower))
         if self.standardize:
             scale = unit_scale(rows)
-        problem = regression_problem(
-            rows,
-            scale,
-            eta=eta,
-            sparsity=min(sparsity, self.n_units),
-            lower=self.lower * scale,
-            upper=self.upper * scale,
-            forced_in=self.forced_in,
-            blocks=self.blocks,
-            names=self.names,
-        )
+        settings: dict[str, Any] = {
+            "eta": eta,
+            "sparsity": min(sparsity, self.n_units),
+            "lower": self.lower * scale,
+            "upper": self.upper * scale,
+            "forced_in": self.forced_in,
+            "blocks": self.blocks,
+            "names": self.names,
+        }
+        if isinstance(rows, RowMoments) and self._is_for_sweeps(rows):
+            problem = columns_problem(rows, scale, **settings)
+        else:
+            problem = regression_problem(rows, scale, **settings)
         return ScaledProblem(problem, scale, rows)
+
+    def _is_for_sweeps(self, rows: RowMoments) -> bool:
+        """Whether the rows are many numbers, and each column is chosen by itself."""
+        has_thresholds = ((self.lower > 0) | (self.upper < 0)).any()
+        is_plain = self.blocks is None and not has_thresholds
+        return is_plain and is_worth_sweeps(rows.n_samples, len(self.lower))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,6 +19,22 @@ class DualPoint:
     beta: FloatArray
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Margin:
+    """What levels give up so that they lie below ``Q`` in spite of rounding.
+
+    Attributes
+    ----------
+    share : float
+        The share of the eigenvalues that levels keep, at most 1.
+    defects : (r,) array
+        For each ``k``, how far ``Q_k`` may still stick out above ``Q``.
+    """
+
+    share: float
+    defects: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Level:
     """The problem with ``Q`` replaced by ``Q_k``, which lies below it.

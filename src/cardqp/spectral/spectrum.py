@@ -10,10 +10,12 @@ import scipy.sparse.linalg
 
 from cardqp import _validation as check
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray
+from cardqp.columns import Columns
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor, QuadraticForm
-from cardqp.spectral.level import Level
+from cardqp.spectral.level import Level, Margin
+from cardqp.spectral.sweeps import components
 
 log = logging.getLogger(__name__)
 
@@ -39,11 +41,15 @@ class Spectrum:
         Descending; negative rounding errors are set to zero.
     eigenvectors : (n, r) array
         One column per eigenvalue.
+    known_margin : Margin or None
+        What levels give up so that they lie below ``Q``, if that is known; otherwise
+        it is measured when the first level is asked for.
     """
 
     problem: SparseQP
     eigenvalues: FloatArray
     eigenvectors: FloatArray
+    known_margin: Margin | None = None
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
@@ -54,9 +60,11 @@ class Spectrum:
         Levels beyond the rank of a complete decomposition are the problem itself.
         """
         k = min(check.level(k, self._highest()), len(self))
-        factor = np.sqrt(self.eigenvalues[:k])[:, None] * self.eigenvectors[:, :k].T
+        margin = self.margin
+        kept = np.sqrt(margin.share * self.eigenvalues[:k])
+        factor = kept[:, None] * self.eigenvectors[:, :k].T
         return Level(
-            self.problem, factor, np.full(self.problem.n, self._defects[k - 1])
+            self.problem, factor, np.full(self.problem.n, margin.defects[k - 1])
         )
 
     def _highest(self) -> int:
@@ -65,12 +73,14 @@ class Spectrum:
         return n if is_complete else len(self)
 
     @cached_property
-    def _defects(self) -> FloatArray:
-        """How far each ``Q_k`` may stick out above ``Q``: measured, not assumed.
+    def margin(self) -> Margin:
+        """What levels give up so that they lie below ``Q``: measured, not assumed.
 
         With ``E = QV - VL`` and orthonormal ``V``, ``Q - VLV'`` is at least ``-2|E|``
         times the identity; the departure of ``V`` from orthonormality comes on top.
         """
+        if self.known_margin is not None:
+            return self.known_margin
         values, vectors, form = (
             self.eigenvalues,
             self.eigenvectors,
@@ -83,7 +93,7 @@ class Spectrum:
         terms = 2 * (form.n + len(self)) * UNIT_ROUNDOFF * np.sqrt(len(self))
         size = np.sqrt(form.squared_norm())
         common = 4 * skewness * values[0] + terms * size + form.defect.max()
-        return np.asarray(2 * np.sqrt(np.cumsum(column_norms)) + common)
+        return Margin(1.0, 2 * np.sqrt(np.cumsum(column_norms)) + common)
 
     def of(self, problem: SparseQP) -> "Spectrum":
         """The same decomposition for a problem that shares ``Q``.
@@ -99,9 +109,7 @@ class Spectrum:
             raise ParameterError(
                 "`spectrum` must belong to the problem: it was computed from another Q."
             )
-        other = replace(self, problem=problem)
-        other.__dict__["_defects"] = self._defects
-        return other
+        return replace(self, problem=problem, known_margin=self.margin)
 
     def truncation_error(self) -> FloatArray:
         """``|Q - Q_k|`` in the Frobenius norm for ``k = 1, ..., r``."""
@@ -147,7 +155,8 @@ def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
         The problem.
     max_level : int, optional
         How many eigenvectors are wanted; all by default.  A few of many are computed
-        by Lanczos iterations, more by a full decomposition.
+        by Lanczos iterations, more by a full decomposition.  Data with very many
+        columns are read in sweeps: see :func:`cardqp.spectral.sweeps.components`.
 
     Examples
     --------
@@ -160,6 +169,9 @@ def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
     form = problem.quadratic
     most = min(problem.n, rank_bound(form))
     count = most if max_level is None else min(check.level(max_level, problem.n), most)
+    if isinstance(form, Columns):
+        found = components(form, count)
+        return Spectrum(problem, found.values, found.vectors, found.margin)
     if most >= LANCZOS_SIZE and count <= LANCZOS_SHARE * most:
         values, vectors = _lanczos(form, count)
     elif isinstance(form, Factor) and len(form.array) < problem.n:
@@ -176,6 +188,8 @@ def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
 
 def rank_bound(form: QuadraticForm) -> int:
     """An upper bound on the rank of ``Q`` that is known without computing."""
+    if isinstance(form, Columns):
+        return form.n_samples
     return max(len(form.array), 1) if isinstance(form, Factor) else form.n
 
 

@@ -1,7 +1,23 @@
 """Very many columns: a tree on a working set, whose leaves are certified by sweeps."""
 
+from cardqp.wide.bound import SweepBound
 from cardqp.wide.search import SweepSearch
-from cardqp.wide.size import in_memory, is_for_sweeps
+from cardqp.wide.size import (
+    can_copy,
+    has_swept_levels,
+    in_memory,
+    is_for_sweeps,
+    is_worth_sweeps,
+)
 from cardqp.wide.tree import SweepTree
 
-__all__ = ["SweepSearch", "SweepTree", "in_memory", "is_for_sweeps"]
+__all__ = [
+    "SweepBound",
+    "SweepSearch",
+    "SweepTree",
+    "can_copy",
+    "has_swept_levels",
+    "in_memory",
+    "is_for_sweeps",
+    "is_worth_sweeps",
+]

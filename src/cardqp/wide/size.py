@@ -13,6 +13,20 @@ FEWEST = 4000
 MOST_BYTES = 4e9
 """The largest dense copy of the data that is made."""
 
+LARGE = 10**8
+"""A table with so many entries is better read in sweeps than searched as a factor: in
+smaller ones sweeps prove what is easy sooner, but less of what is hard."""
+
+
+def is_worth_sweeps(n_samples: int, n: int) -> bool:
+    """Whether a table in memory is solved by sweeps.
+
+    All its components fit into memory, so that every method works.
+    """
+    is_wide = n > FEWEST and n > n_samples
+    is_large = n_samples * n >= LARGE
+    return is_wide and is_large and 8.0 * n_samples * (n + n_samples) <= MOST_BYTES
+
 
 def is_for_sweeps(problem: SparseQP) -> bool:
     """Whether a problem is solved by sweeps over its columns."""
@@ -21,6 +35,25 @@ def is_for_sweeps(problem: SparseQP) -> bool:
     is_plain = is_plain and len(problem.forced_out) < problem.n
     is_wide = isinstance(problem.quadratic, Columns) and problem.n > FEWEST
     return is_wide and is_plain and not problem.is_semicontinuous.any()
+
+
+def has_swept_levels(problem: SparseQP) -> bool:
+    """Whether levels of the hierarchy are computed by sweeps, too.
+
+    With more rows than columns the matrix is worth having, if it fits into memory.
+    """
+    form = problem.quadratic
+    if not isinstance(form, Columns) or not is_for_sweeps(problem):
+        return False
+    return form.n > form.n_samples or _copy_size(form) > MOST_BYTES
+
+
+def can_copy(problem: SparseQP, n_columns: int) -> bool:
+    """Whether so many columns of a problem fit into memory."""
+    form = problem.quadratic
+    if not isinstance(form, Columns):
+        return True
+    return 8.0 * n_columns * form.n_samples <= MOST_BYTES
 
 
 def in_memory(problem: SparseQP) -> SparseQP:
@@ -34,13 +67,19 @@ def in_memory(problem: SparseQP) -> SparseQP:
     form = problem.quadratic
     if not isinstance(form, Columns):
         return problem
-    size = 8.0 * form.n * min(form.n, form.n_samples)
+    size = _copy_size(form)
     if size > MOST_BYTES:
         raise ProblemError(
             f"`X` must fit into memory for this ({size / 1e9:.0f} GB): rows, groups, "
             "blocks, thresholds, other methods and other solvers need a dense copy; "
-            'use bounds and prices only, with method="exact".'
+            'use bounds and prices only, with method="exact", or "best-response" or '
+            '"dual-program" at a low level.'
         )
     if form.n <= form.n_samples:
         return problem.with_quadratic(quadratic_matrix(form.dense()))
     return problem.with_quadratic(form.restrict(np.arange(form.n)))
+
+
+def _copy_size(form: Columns) -> float:
+    """Bytes of the matrix, or of a factor if that is smaller."""
+    return 8.0 * form.n * min(form.n, form.n_samples)

@@ -1,0 +1,129 @@
+"""Tables with very many columns: the same models, proved by sweeps."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from cardqp import SparseRidge, SparseRidgeCV, SparseRidgePath
+from cardqp.certificate import SweepCertificate
+from cardqp.wide import is_worth_sweeps, size
+
+
+@pytest.fixture
+def by_sweeps(monkeypatch):
+    """Small tables are large."""
+    monkeypatch.setattr(size, "FEWEST", 0)
+    monkeypatch.setattr(size, "LARGE", 0)
+
+
+def table(n_samples=30, n=150, seed=0):
+    """Three of the columns matter; columns have different means and sizes."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_samples, n)) * rng.uniform(0.5, 3.0, n) + 4.0
+    X[:, 11] = 2.0  # a column that does not vary
+    y = X[:, [1, 4, 7]] @ [3.0, -1.0, 1.5] + rng.standard_normal(n_samples) + 3.0
+    return X, y
+
+
+def assert_same(model, plain):
+    assert isinstance(model.solution_.certificate, SweepCertificate)
+    assert not isinstance(plain.solution_.certificate, SweepCertificate)
+    assert model.status_ == plain.status_ == "OPTIMAL"
+    assert model.solution_.verify().ok
+    np.testing.assert_array_equal(model.support_, plain.support_)
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-7, atol=1e-12)
+    assert model.intercept_ == pytest.approx(plain.intercept_, rel=1e-7)
+    assert model.objective_ == pytest.approx(plain.objective_, rel=1e-10)
+    assert model.lower_bound_ <= plain.objective_ * (1 + 1e-10)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"eta": 3.0},
+        {"eta": 3.0, "standardize": True},
+        {"fit_intercept": False},
+        {"positive": True},
+        {"coef_bounds": (-0.5, 2.0)},
+        {"always_include": [20, 3]},
+        {"refit": True},
+    ],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_models_are_those_of_the_factor(settings, weighted, request):
+    X, y = table()
+    weights = np.random.default_rng(1).integers(0, 4, len(y)) if weighted else None
+    plain = SparseRidge(3, **settings).fit(X, y, weights)
+    request.getfixturevalue("by_sweeps")
+    model = SparseRidge(3, **settings).fit(X, y, weights)
+    assert_same(model, plain)
+    np.testing.assert_allclose(model.predict(X), plain.predict(X), rtol=1e-7)
+    assert model.score(X, y) == pytest.approx(plain.score(X, y))
+    assert str(model.summary()) == str(plain.summary())
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_thousands_of_columns(seed, monkeypatch):
+    X, y = table(60, 5000, seed)
+    plain = SparseRidge(3, eta=5.0, standardize=True).fit(X, y)
+    monkeypatch.setattr(size, "LARGE", 60 * 5000)
+    assert_same(SparseRidge(3, eta=5.0, standardize=True).fit(X, y), plain)
+
+
+@pytest.mark.usefixtures("by_sweeps")
+def test_frames_and_sparse_matrices():
+    X, y = table()
+    X[np.abs(X) < 3.0] = 0.0
+    model = SparseRidge(3, eta=1.0).fit(X, y)
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(X.shape[1])])
+    for other in (frame, scipy.sparse.csr_matrix(X)):
+        found = SparseRidge(3, eta=1.0).fit(other, y)
+        np.testing.assert_array_equal(found.coef_, model.coef_)
+    assert isinstance(found.solution_.certificate, SweepCertificate)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.solution_.verify().ok
+
+
+def test_alternatives_and_other_methods(request):
+    X, y = table()
+    plain = SparseRidge(3, eta=1.0).fit(X, y).alternatives(20)
+    request.getfixturevalue("by_sweeps")
+    others = SparseRidge(3, eta=1.0).fit(X, y).alternatives(20)
+    assert [s.tolist() for s in others.supports] == [s.tolist() for s in plain.supports]
+    for method in ("best-response", "dual-program", "beck-hallak"):
+        model = SparseRidge(3, method=method, gap=1.0).fit(X, y)
+        assert set(model.support_) >= {1}
+
+
+def test_paths_and_folds(request):
+    X, y = table()
+    settings = {"eta": 2.0, "standardize": True}
+    path = SparseRidgePath([1, 2, 3], **settings).fit(X, y)
+    folds = SparseRidgeCV([1, 3], cv=3, **settings).fit(X, y)
+    request.getfixturevalue("by_sweeps")
+    swept_path = SparseRidgePath([1, 2, 3], **settings).fit(X, y)
+    swept_folds = SparseRidgeCV([1, 3], cv=3, **settings).fit(X, y)
+    assert_same(swept_path, path)
+    assert_same(swept_folds, folds)
+
+
+@pytest.mark.usefixtures("by_sweeps")
+@pytest.mark.parametrize(
+    "settings", [{"groups": [0, 0, *range(1, 149)]}, {"coef_bounds": (0.1, None)}]
+)
+def test_what_sweeps_cannot_do_is_done_as_before(settings):
+    X, y = table()
+    model = SparseRidge(3, gap=1.0, **settings).fit(X, y)
+    assert not isinstance(model.solution_.certificate, SweepCertificate)
+
+
+def test_which_tables_are_read_in_sweeps():
+    assert is_worth_sweeps(200, 500_000)
+    assert not is_worth_sweeps(200, 499_999)  # too small to gain
+    assert not is_worth_sweeps(200, 2_500_000)  # too large for all components
+    assert not is_worth_sweeps(20_000, 19_999)  # more rows than columns
+    assert not is_worth_sweeps(10**6, 4000)
