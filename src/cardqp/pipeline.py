@@ -31,7 +31,11 @@ from cardqp.problem import SparseQP
 from cardqp.run import Run, ask, explore, search
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum
-from cardqp.wide import SweepSearch, SweepTree, in_memory, is_for_sweeps
+from cardqp.wide import SweepSearch, SweepTree, in_memory, is_for_sweeps, settle
+
+GRACE, LEAST_GRACE = 0.1, 1.0
+"""A search by sweeps that is out of time takes this share of it once more, and at least
+so many seconds, to bound what it leaves open."""
 
 
 def solve(
@@ -158,8 +162,12 @@ def _solve_by_sweeps(run: Run) -> Solution:
     method = SweepSearch(run.gap, lambda: run.watch.is_over, run.search.node_limit)
 
     def work() -> tuple[SweepTree, Stop]:
-        tree, stop = iterate(method, SweepTree.plant(run.problem, run.x), run.watch)
-        method.settle(tree)
+        tree = SweepTree.plant(run.problem, run.x)
+        try:
+            _, stop = iterate(method, tree, run.watch)
+            settle(method, tree, _grace(run.watch))
+        except KeyboardInterrupt:  # the second one: what there is, at once
+            stop = Stop.INTERRUPTED
         return tree, stop
 
     tree, stop = run.stage(
@@ -170,6 +178,13 @@ def _solve_by_sweeps(run: Run) -> Solution:
     )
     run.offer(tree.x)
     return conclude(run, tree, stop)
+
+
+def _grace(watch: Watch) -> float:
+    """Seconds for bounding what a search leaves open."""
+    if watch.stopped in (Stop.TIME_LIMIT, Stop.INTERRUPTED):
+        return max(GRACE * watch.seconds, LEAST_GRACE)
+    return np.inf
 
 
 def _search_or_bound(run: Run, is_partial: bool) -> Solution:

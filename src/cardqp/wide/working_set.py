@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,19 @@ from cardqp.columns import Columns
 from cardqp.exact.relaxation import Relaxation
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Gram
+
+
+class Sparse(NamedTuple):
+    """The nonzeros of a point of a working set, by their places in it."""
+
+    places: IntArray
+    values: FloatArray
+
+    @classmethod
+    def of(cls, x: FloatArray) -> "Sparse":
+        """The nonzeros of a dense point."""
+        places = np.flatnonzero(x)
+        return cls(places, x[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,19 +92,19 @@ class WorkingSet:
         """Where each column is."""
         return {int(column): place for place, column in enumerate(self.ids)}
 
-    def point(self, index: IntArray, value: FloatArray) -> FloatArray:
+    def place(self, x: FloatArray) -> Sparse:
         """A point of the whole problem, as far as it is in the set."""
+        return Sparse.of(x[self.ids])
+
+    def dense(self, point: Sparse) -> FloatArray:
+        """A point of this set, or of one that has grown to it."""
         x = np.zeros(len(self.ids))
-        for column, entry in zip(index, value, strict=True):
-            place = self.places.get(int(column))
-            if place is not None:
-                x[place] = entry
+        x[point.places] = point.values
         return x
 
-    def residual(self, x: FloatArray) -> FloatArray:
-        """``y - Xx`` for a point on the set."""
-        support = np.flatnonzero(x)
-        return np.asarray(self.form.target - self.X[:, support] @ x[support])
+    def residual(self, point: Sparse) -> FloatArray:
+        """``y - Xx`` for a point of the set."""
+        return np.asarray(self.form.target - self.X[:, point.places] @ point.values)
 
 
 def _gram(X: FloatArray) -> FloatArray:
