@@ -19,7 +19,7 @@ from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
 
 MOST_ENTRIES = 2**25
-"""Products of columns and residuals that are held at a time."""
+"""Products of columns and residuals, or entries of these, that are held at a time."""
 
 
 class Leaf(NamedTuple):
@@ -93,7 +93,7 @@ class Points:
         """The dual point as a vector."""
         begin = self.end[number - 1] if number else 0
         part = slice(begin, self.end[number])
-        fitted = form.take(self.index[part]) @ self.value[part]
+        fitted = form.combine(self.index[part], self.value[part])
         return Residual.of(form, form.target - fitted)
 
 
@@ -251,7 +251,7 @@ class SweepCertificate:
         self, form: Columns, points: Points, numbers: Sequence[int]
     ) -> Iterator[tuple[int, Residual, FloatArray]]:
         """Residuals of points and ``X'r``, as many in one sweep as memory allows."""
-        batch = max(MOST_ENTRIES // form.n, 1)
+        batch = max(MOST_ENTRIES // max(form.n, 2 * form.n_samples), 1)
         for first in range(0, len(numbers), batch):
             some = numbers[first : first + batch]
             residuals = [points.residual(number, form) for number in some]

@@ -19,6 +19,7 @@ from cardqp.sparsity import Choice
 from cardqp.wide.incumbent import first_columns, look_around
 from cardqp.wide.leaves import Bounded
 from cardqp.wide.root import RootBound
+from cardqp.wide.size import batch_size, fewer
 from cardqp.wide.tree import Node, Phase, SweepTree
 from cardqp.wide.working_set import Sparse, WorkingSet
 
@@ -91,7 +92,7 @@ class SweepSearch:
             self._improve_support(tree)
         elif tree.phase is Phase.ROOT:
             self._bound_root(tree)
-        elif tree.heap and len(tree.waiting) < BATCH:
+        elif tree.heap and len(tree.waiting) < batch_size(tree.form, BATCH):
             self._look_into(tree, heapq.heappop(tree.heap))
         else:
             self._certify(tree)
@@ -167,7 +168,7 @@ class SweepSearch:
         relaxed, reached = self._relax(tree, choice, start.point, ROOT_SLACK)
         self._offer_rounded(tree, choice, relaxed)
         point = Sparse.of(relaxed.anchor)
-        residual = Residual.of(form, working.residual(point))
+        residual = Residual.of(form, working.residuals([point])[:, 0])
         with tree.sweeping():
             products = form.correlate(residual.vector[:, None])[:, 0]
         tree.n_rounds += 1
@@ -187,7 +188,7 @@ class SweepSearch:
         costs = np.minimum(costs, 0.0)
         costs[tree.working.ids] = 0.0
         costs[tree.problem.forced_out] = 0.0
-        count = min(ADDED, len(costs))
+        count = min(fewer(tree.form, ADDED), len(costs))
         new = np.argpartition(costs, count - 1)[:count]
         return np.asarray(new[costs[new] < 0])
 
@@ -263,10 +264,11 @@ class SweepSearch:
         Once time is up, no further sweep is begun, and the last ones have no bound.
         """
         found: list[Bounded] = []
-        for first in range(0, len(nodes), BATCH):
+        size = batch_size(tree.form, BATCH)
+        for first in range(0, len(nodes), size):
             if first and self.is_over():
                 break
-            found += tree.sweep(nodes[first : first + BATCH])
+            found += tree.sweep(nodes[first : first + size])
         return found
 
     def _certify(self, tree: SweepTree) -> None:
@@ -303,4 +305,4 @@ class SweepSearch:
             least = NEARLY * float(found.costs[slots - 1])
         columns = found.columns[found.costs < least]
         is_new = ~np.isin(columns, tree.working.ids)
-        return np.asarray(columns[is_new][:PER_LEAF])
+        return np.asarray(columns[is_new][: fewer(tree.form, PER_LEAF)])

@@ -1,5 +1,7 @@
 """Which problems are solved by sweeps, and which in memory."""
 
+import math
+
 import numpy as np
 
 from cardqp._validation import quadratic_matrix
@@ -12,6 +14,29 @@ FEWEST = 4000
 
 MOST_BYTES = 4e9
 """The largest dense copy of the data that is made."""
+
+MOST_HELD = 250e6
+"""Bytes of columns, or of residuals, that are kept as dense copies; twice as much while
+they are put together.  Columns of a larger working set are read when they are needed,
+a few rows at a time."""
+
+MANY_ROWS = 50_000
+"""With more rows, fewer columns are looked at closely."""
+
+
+def fewer(form: Columns, count: int) -> int:
+    """As many of some columns that their Gram matrix costs no more with many rows."""
+    return math.ceil(count * min(1.0, math.sqrt(MANY_ROWS / form.n_samples)))
+
+
+def holds(form: Columns, count: int) -> bool:
+    """Whether so many columns are kept as a dense copy."""
+    return 8.0 * form.n_samples * count <= MOST_HELD
+
+
+def batch_size(form: Columns, most: int) -> int:
+    """How many residuals are swept at a time."""
+    return max(min(most, int(MOST_HELD / (8.0 * form.n_samples))), 1)
 
 
 def is_for_sweeps(problem: SparseQP) -> bool:

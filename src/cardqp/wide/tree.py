@@ -174,13 +174,14 @@ class SweepTree:
 
     def sweep(self, nodes: Sequence[Node]) -> list[Bounded]:
         """Bound branches over all columns."""
+        residuals = self.working.residuals([node.point for node in nodes])
         branches = [
             Branch(
                 np.union1d(np.array(node.inside, dtype=np.intp), self.inside),
                 np.array(node.outside, dtype=np.intp),
-                self.working.residual(node.point),
+                residual,
             )
-            for node in nodes
+            for node, residual in zip(nodes, residuals.T, strict=True)
         ]
         with self.sweeping():
             return bound_branches(self.problem, self.form, self.alive, branches)
