@@ -158,6 +158,12 @@ class SweepCertificate:
         leaves = list(self._walk())
         if not self._is_partition(leaves):
             return -np.inf
+        # What is too large for numbers proves nothing, and need not be mentioned.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._least(problem, form, leaves)
+
+    def _least(self, problem: SparseQP, form: Columns, leaves: list[Leaf]) -> float:
+        """The bound of the worst leaf."""
         floor, choice = self._decide(problem, form)
         bounds = [floor for leaf in leaves if leaf.record < 0]
         for bound in self._bounds(problem, form, choice, leaves):
@@ -255,7 +261,7 @@ class SweepCertificate:
         for first in range(0, len(numbers), batch):
             some = numbers[first : first + batch]
             residuals = [points.residual(number, form) for number in some]
-            R = np.column_stack([residual.vector for residual in residuals])
+            R = np.column_stack([residual.finite for residual in residuals])
             products = form.correlate(R)
             for column, (number, residual) in enumerate(
                 zip(some, residuals, strict=True)

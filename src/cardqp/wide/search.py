@@ -19,7 +19,7 @@ from cardqp.sparsity import Choice
 from cardqp.wide.incumbent import first_columns, look_around
 from cardqp.wide.leaves import Bounded
 from cardqp.wide.root import RootBound
-from cardqp.wide.size import batch_size, fewer
+from cardqp.wide.size import batch_size
 from cardqp.wide.tree import Node, Phase, SweepTree
 from cardqp.wide.working_set import Sparse, WorkingSet
 
@@ -188,7 +188,7 @@ class SweepSearch:
         costs = np.minimum(costs, 0.0)
         costs[tree.working.ids] = 0.0
         costs[tree.problem.forced_out] = 0.0
-        count = min(fewer(tree.form, ADDED), len(costs))
+        count = min(ADDED, len(costs))
         new = np.argpartition(costs, count - 1)[:count]
         return np.asarray(new[costs[new] < 0])
 
@@ -305,4 +305,4 @@ class SweepSearch:
             least = NEARLY * float(found.costs[slots - 1])
         columns = found.columns[found.costs < least]
         is_new = ~np.isin(columns, tree.working.ids)
-        return np.asarray(columns[is_new][: fewer(tree.form, PER_LEAF)])
+        return np.asarray(columns[is_new][:PER_LEAF])
