@@ -5,7 +5,9 @@
 regressions on it to a proven gap of 1e-4.  Times include the reading of the data
 (``from_data``) and the replay of the certificate; they are also given as multiples of
 one pass over the columns with ten right-hand sides, measured in the same run.  Memory
-is what the process holds at most besides the mapped file.
+is what the process holds at most besides the mapped file.  Then the certificate is
+damaged: one bit is flipped in each array of every leaf and of the tree, one at a time,
+and each time it is replayed.
 """
 
 import argparse
@@ -15,12 +17,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 import cardqp
+from cardqp.certificate import SweepCertificate
 from cardqp.columns import Columns
 
 BLOCK = 20_000
@@ -62,6 +65,8 @@ class Record:
     status: str
     megabytes: float
     found: bool
+    n_flips: int
+    n_refused: int
 
     @property
     def ratio(self) -> float:
@@ -111,6 +116,45 @@ def peak_memory() -> Iterator[list[float]]:
         thread.join()
 
 
+def flipped(array: np.ndarray, position: int, bit: int) -> np.ndarray:
+    """The array with one bit of one of its entries changed."""
+    damaged = array.copy()
+    damaged.view(np.uint8)[position * array.itemsize + bit // 8] ^= 1 << bit % 8
+    return damaged
+
+
+def damaged(certificate: SweepCertificate, seed: int = 0) -> Iterator[SweepCertificate]:
+    """Certificates with one flipped bit each: for every leaf one in each array.
+
+    Of ``index`` and ``value`` an entry of the leaf's point is taken, of the tree the
+    leaf's own entries; where and which bit is drawn.
+    """
+    rng, points = np.random.default_rng(seed), certificate.leaves
+    for leaf in np.flatnonzero(certificate.record >= 0):
+        record = int(certificate.record[leaf])
+        begin, end = int(points.end[record - 1]) if record else 0, points.end[record]
+        places = {"end": record, "scale": record}
+        if end > begin:
+            places |= {k: int(rng.integers(begin, end)) for k in ("index", "value")}
+        for name, place in places.items():
+            array = flipped(getattr(points, name), place, int(rng.integers(64)))
+            yield replace(certificate, leaves=replace(points, **{name: array}))
+        for name in ("branch", "child", "record"):
+            array = flipped(getattr(certificate, name), leaf, int(rng.integers(64)))
+            yield replace(certificate, **{name: array})
+
+
+def count_refusals(solution: cardqp.Solution) -> tuple[int, int]:
+    """How many flips of one bit there were, and how many were refused."""
+    certificate, n_flips, n_refused = solution.certificate, 0, 0
+    if not isinstance(certificate, SweepCertificate):
+        return 0, 0  # solved in memory
+    for other in damaged(certificate):
+        n_flips += 1
+        n_refused += other.lower_bound(solution.problem) == -np.inf
+    return n_flips, n_refused
+
+
 def measure(case: Case, folder: Path, time_limit: float) -> Record:
     """Solve one case."""
     path = folder / "columns.npy"
@@ -131,6 +175,7 @@ def measure(case: Case, folder: Path, time_limit: float) -> Record:
     start = time.perf_counter()
     verified = solution.verify()
     replay = time.perf_counter() - start
+    n_flips, n_refused = count_refusals(solution)
     path.unlink()
     sweeps = re.match(r"(\d+) sweeps", solution.stages[-1].detail)
     return Record(
@@ -143,12 +188,14 @@ def measure(case: Case, folder: Path, time_limit: float) -> Record:
         status=solution.status.name if verified.ok else "REFUSED",
         megabytes=peak[0],
         found=solution.support.tolist() == true.tolist(),
+        n_flips=n_flips,
+        n_refused=n_refused,
     )
 
 
 HEADER = (
     "|       n |    N |  s | rho | seed | seconds | passes | sweeps | nodes |     gap "
-    "| replay | MB besides X | status |"
+    "| replay | MB besides X | flips refused | status |"
 )
 
 
@@ -158,7 +205,8 @@ def row(case: Case, record: Record) -> str:
         f"| {case.n:7d} | {case.n_samples:4d} | {case.sparsity:2d} | {case.rho:3.1f} | "
         f"{case.seed:4d} | {record.seconds:7.2f} | {record.ratio:6.1f} | "
         f"{record.sweeps:6d} | {record.nodes:5d} | {record.gap:7.1e} | "
-        f"{record.replay:6.2f} | {record.megabytes:12.0f} | {record.status} |"
+        f"{record.replay:6.2f} | {record.megabytes:12.0f} | "
+        f"{f'{record.n_refused} of {record.n_flips}':>13} | {record.status} |"
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from functools import reduce as fold
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -25,6 +26,13 @@ Result = TypeVar("Result")
 
 BLOCK = 4_000_000
 """Entries of a block of columns."""
+
+NARROW = 1024
+"""Columns of a block, at least, where rows are stored one after the other: fewer would
+read a page of memory for a few numbers.  The block is then read in pieces of rows."""
+
+SPARSE = 64
+"""Entries that a sparse column counts as, at least: products with it are not sparse."""
 
 MOST_THREADS = 8
 
@@ -149,7 +157,8 @@ class Columns:
     ) -> FloatArray:
         """The sum of what blocks measure; their order does not depend on threads."""
         total = np.zeros(1)
-        for part in self._visit(R, lambda _, measured: measured, measure):
+        blocks = self._visit(R, lambda _, part: part, measure, whole_columns=True)
+        for part in blocks:
             total = total + part
         return total
 
@@ -158,20 +167,46 @@ class Columns:
         R: FloatArray,
         reduce: Callable[[int, FloatArray], Result],
         measure: Callable[[Any, FloatArray], FloatArray],
+        *,
+        whole_columns: bool = False,
     ) -> Iterator[Result]:
-        """Measure blocks against right-hand sides, and reduce what was measured."""
+        """Measure blocks against right-hand sides, and reduce what was measured.
+
+        What is measured are sums over rows, which may be read in pieces, unless columns
+        must stay whole.
+        """
         if is_lazy(self.X):
             yield from self._visit_cluster(R, reduce, measure)
             return
-        width = max(BLOCK // max(self.n_samples, 1), 1)
+        N = self.n_samples
+        width, height = self._block_shape()
+        if whole_columns and height < N:
+            width, height = max(BLOCK // N, 1), N
 
         def one(start: int) -> Result:
-            return reduce(start, measure(self.X[:, start : start + width], R))
+            block = self.X[:, start : start + width]
+            rows = range(0, N, height)
+            parts = (measure(block[a : a + height], R[a : a + height]) for a in rows)
+            return reduce(start, fold(np.add, parts))
 
         # Threads of BLAS get in each other's way on narrow blocks.
         n_threads = min(os.cpu_count() or 1, MOST_THREADS)
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
             yield from pool.map(one, range(0, self.n, width))
+
+    def _block_shape(self) -> tuple[int, int]:
+        """Columns and rows that are read at a time."""
+        N = self.n_samples
+        width = max(BLOCK // N, 1)
+        if scipy.sparse.issparse(self.X):
+            filled = max(self.X.nnz // self.n, SPARSE)
+            share = -(-self.n // MOST_THREADS)
+            return max(width, min(BLOCK // filled, share)), N
+        along_rows = abs(self.X.strides[1]) < abs(self.X.strides[0])
+        if width >= min(NARROW, self.n) or not along_rows:
+            return width, N
+        width = min(NARROW, self.n)
+        return width, max(BLOCK // width, 1)
 
     def _visit_cluster(
         self,
@@ -194,7 +229,38 @@ class Columns:
     def fitted(self, x: FloatArray) -> FloatArray:
         """``Xx`` for a point with few nonzeros."""
         support = np.flatnonzero(x)
-        return np.asarray(self.take(support) @ x[support])
+        return self.combine(support, x[support])
+
+    def combine(self, support: IntArray, weights: FloatArray) -> FloatArray:
+        """Sums of some columns, for one vector of weights or one in each column."""
+        if is_lazy(self.X):
+            return np.asarray(self.take(support) @ weights)
+        if scipy.sparse.issparse(self.X):
+            return np.asarray(_dense64(self.X[:, support]) @ weights)
+        found = np.zeros((self.n_samples, *weights.shape[1:]), order="F")
+        for rows in self._pieces(len(support)):
+            found[rows] = _dense64(self.X[rows][:, support]) @ weights
+        return found
+
+    def cross(self, left: IntArray, right: IntArray) -> FloatArray:
+        """``Q`` at some rows and columns, without a copy of all these columns."""
+        if is_lazy(self.X):
+            return np.asarray(self.take(left).T @ self.take(right) / self.n_samples)
+        if scipy.sparse.issparse(self.X):
+            parts = (_dense64(self.X[:, some]) for some in (left, right))
+            product = next(parts).T @ next(parts)
+            return np.asarray(product.toarray() / self.n_samples)
+        total = np.zeros((len(left), len(right)))
+        for rows in self._pieces(len(left)):
+            part = self.X[rows]
+            total += _dense64(part[:, left]).T @ _dense64(part[:, right])
+        return total / self.n_samples
+
+    def _pieces(self, width: int) -> Iterator[slice]:
+        """Rows, so many at a time that a block has this width."""
+        height = max(BLOCK // max(width, 1), 1)
+        for start in range(0, self.n_samples, height):
+            yield slice(start, start + height)
 
     def value(self, x: FloatArray) -> float:
         fitted = self.fitted(x)
@@ -207,8 +273,7 @@ class Columns:
         return self.correlate(fitted) / self.n_samples
 
     def block(self, support: IntArray) -> FloatArray:
-        part = self.take(support)
-        return np.asarray(part.T @ part / self.n_samples)
+        return self.cross(support, support)
 
     def columns(self, support: IntArray) -> FloatArray:
         return self.correlate(self.take(support)) / self.n_samples

@@ -7,13 +7,18 @@ import numpy as np
 
 from cardqp._iterate import Stop
 from cardqp.certificate import Certificate, SweepCertificate
+from cardqp.columns import Columns
 from cardqp.gap import relative_gap
+from cardqp.problem import SparseQP
 from cardqp.run import Run
 from cardqp.solution import Solution, Status
 
 QUICK = 3000
 """A certificate with no more branches is replayed before any bound is reported; a
 larger one only for a claim of optimality."""
+
+QUICK_PRODUCTS = 2e11
+"""The same for a certificate of sweeps: entries of the data times dual points."""
 
 
 class Searched(Protocol):
@@ -53,7 +58,10 @@ def conclude(run: Run, tree: Searched, stop: Stop) -> Solution:
         problem=problem,
         claim=run.claim,
     )
-    return _claim_more(solution, run.threads)
+    try:
+        return _claim_more(solution, run.threads)
+    except KeyboardInterrupt:  # the second one, with the answer at hand
+        return replace(solution, stop=Stop.INTERRUPTED)
 
 
 def _claim_more(solution: Solution, threads: int) -> Solution:
@@ -69,9 +77,18 @@ def _claim_more(solution: Solution, threads: int) -> Solution:
         return better if is_proved else solution  # the bound is the search's word
     if is_proved and (found := better.verify(threads=threads)).ok:
         return _claim_less(better, found.lower_bound)
-    if is_proved or len(certificate) <= QUICK:
+    if is_proved or _is_quick(certificate, solution.problem):
         return _claim_less(solution, certificate.lower_bound(solution.problem))
     return solution
+
+
+def _is_quick(certificate: Certificate | SweepCertificate, problem: SparseQP) -> bool:
+    """Whether a replay hardly takes time."""
+    form = problem.quadratic
+    if isinstance(certificate, SweepCertificate) and isinstance(form, Columns):
+        n_points = len(certificate.root) + len(certificate.leaves)
+        return n_points * float(form.n) * form.n_samples <= QUICK_PRODUCTS
+    return len(certificate) <= QUICK
 
 
 def _claim_less(solution: Solution, proved: float) -> Solution:

@@ -1,10 +1,16 @@
 """The last stage where there are very many columns: a search by sweeps, or a bound."""
 
-from cardqp._iterate import Stop, iterate
+import numpy as np
+
+from cardqp._iterate import Stop, Watch, iterate
 from cardqp._typing import FloatArray
 from cardqp.exact.incumbent import IMPROVEMENT
 from cardqp.run import Run
-from cardqp.wide import SweepBound, SweepSearch, SweepTree
+from cardqp.wide import SweepBound, SweepSearch, SweepTree, settle
+
+GRACE, LEAST_GRACE = 0.1, 1.0
+"""A search by sweeps that is out of time takes this share of it once more, and at least
+so many seconds, to bound what it leaves open."""
 
 
 def search_by_sweeps(run: Run) -> tuple[SweepTree, Stop]:
@@ -12,8 +18,12 @@ def search_by_sweeps(run: Run) -> tuple[SweepTree, Stop]:
     method = _search(run)
 
     def work() -> tuple[SweepTree, Stop]:
-        tree, stop = iterate(method, SweepTree.plant(run.problem, run.x), run.watch)
-        method.settle(tree)
+        tree = SweepTree.plant(run.problem, run.x)
+        try:
+            _, stop = iterate(method, tree, run.watch)
+            settle(method, tree, _grace(run.watch))
+        except KeyboardInterrupt:  # the second one: what there is, at once
+            stop = Stop.INTERRUPTED
         return tree, stop
 
     def summary(done: tuple[SweepTree, Stop]) -> tuple[int, str]:
@@ -37,6 +47,13 @@ def bound_by_sweeps(run: Run, x: FloatArray) -> tuple[SweepTree, Stop]:
         return len(tree.working.ids), text
 
     return run.stage("bound", work, run.problem.n, summary)
+
+
+def _grace(watch: Watch) -> float:
+    """Seconds for bounding what a search leaves open."""
+    if watch.stopped in (Stop.TIME_LIMIT, Stop.INTERRUPTED):
+        return max(GRACE * watch.seconds, LEAST_GRACE)
+    return np.inf
 
 
 def _search(run: Run) -> SweepSearch:

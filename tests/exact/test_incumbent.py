@@ -138,3 +138,18 @@ def test_random_exchanges_keep_to_the_rule():
     found = shake(forced, start, 1, lambda: False)
     assert forced.feasibility(found.x).holds()
     assert found.objective < start.objective
+
+
+def test_large_supports_are_completed_at_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 12)), rng.standard_normal(30)
+    problem = SparseQP.from_regression(X, y, eta=1.0, sparsity=8)
+    first = grow_greedily(problem.with_limits(3), np.zeros(0, dtype=int))
+    monkeypatch.setattr("cardqp.exact.incumbent.MOST_GREEDY", 3)
+    found = grow_greedily(problem, np.zeros(0, dtype=int))
+    assert len(found) == 8
+    assert set(first) <= set(found)
+    every = grow_greedily(problem.with_limits(12), np.zeros(0, dtype=int))
+    assert every.tolist() == list(range(12))
+    fit = fit_support(problem.with_limits(12), every)
+    assert improve(problem.with_limits(12), fit) is fit

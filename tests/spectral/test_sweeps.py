@@ -12,10 +12,12 @@ from cardqp import (
     ParameterError,
     SparseQP,
     best_response,
+    columns,
     dual_program,
     hierarchy,
     spectrum,
 )
+from cardqp.columns import Columns
 from cardqp.spectral import sweeps
 from tests.problems import enumerate_optimum
 
@@ -210,3 +212,16 @@ def test_a_level_that_does_not_fit_into_memory(monkeypatch):
     for level in (6, None):
         with pytest.raises(ParameterError, match="`level` must be at most 5 for so"):
             best_response(problem, level)
+
+
+def test_rows_of_tall_data_are_not_torn_apart(monkeypatch):
+    """Row by row data are swept in pieces of rows; products with ``X`` need all."""
+    monkeypatch.setattr(columns, "BLOCK", 300)
+    monkeypatch.setattr(columns, "NARROW", 8)
+    rng = np.random.default_rng(0)
+    X, R = rng.standard_normal((90, 20)), rng.standard_normal((90, 3))
+    form = Columns.read(X, rng.standard_normal(90))
+    assert form._block_shape()[1] < 90
+    np.testing.assert_allclose(form.outer, X @ X.T, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(form.apply_outer(R), X @ (X.T @ R), rtol=1e-11)
+    np.testing.assert_allclose(form.correlate(R), X.T @ R, rtol=1e-11, atol=1e-12)

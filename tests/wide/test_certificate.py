@@ -278,3 +278,17 @@ def test_what_belongs_to_the_data_stays(solution, tmp_path):
         solution.problem.with_linear(c=np.zeros(12))
     with pytest.raises(ProblemError, match="`path` is for problems of moderate size"):
         solution.problem.save(tmp_path / "problem.npz")
+
+
+@pytest.mark.parametrize("value", [1e200, -1e308])
+@pytest.mark.parametrize("scale", [0.0, 1e-300, 1.0, 1e300])
+def test_points_that_are_too_large_for_numbers(value, scale):
+    """Not even where a variable must not be zero, so that costs may be infinite."""
+    X = np.ones((3, 2))
+    problem = SparseQP.from_data(
+        X, np.ones(3), eta=1.0, sparsity=1, lower=-2.0, upper=-1.0, forced_in=[0]
+    )
+    points = Points.stack([(np.array([0]), np.array([value]))], [scale])
+    arrays = (np.array([number]) for number in (-1, 0, -1))
+    forged = SweepCertificate(points, 1e300, *arrays, Points.stack([], [])).sealed()
+    assert forged.lower_bound(problem) <= problem.objective([-1.0, 0.0])

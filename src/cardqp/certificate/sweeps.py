@@ -19,7 +19,7 @@ from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice
 
 MOST_ENTRIES = 2**25
-"""Products of columns and residuals that are held at a time."""
+"""Products of columns and residuals, or entries of these, that are held at a time."""
 
 
 class Leaf(NamedTuple):
@@ -93,7 +93,7 @@ class Points:
         """The dual point as a vector."""
         begin = self.end[number - 1] if number else 0
         part = slice(begin, self.end[number])
-        fitted = form.take(self.index[part]) @ self.value[part]
+        fitted = form.combine(self.index[part], self.value[part])
         return Residual.of(form, form.target - fitted)
 
 
@@ -158,6 +158,12 @@ class SweepCertificate:
         leaves = list(self._walk())
         if not self._is_partition(leaves):
             return -np.inf
+        # What is too large for numbers proves nothing, and need not be mentioned.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._least(problem, form, leaves)
+
+    def _least(self, problem: SparseQP, form: Columns, leaves: list[Leaf]) -> float:
+        """The bound of the worst leaf."""
         floor, choice = self._decide(problem, form)
         bounds = [floor for leaf in leaves if leaf.record < 0]
         for bound in self._bounds(problem, form, choice, leaves):
@@ -251,11 +257,11 @@ class SweepCertificate:
         self, form: Columns, points: Points, numbers: Sequence[int]
     ) -> Iterator[tuple[int, Residual, FloatArray]]:
         """Residuals of points and ``X'r``, as many in one sweep as memory allows."""
-        batch = max(MOST_ENTRIES // form.n, 1)
+        batch = max(MOST_ENTRIES // max(form.n, 2 * form.n_samples), 1)
         for first in range(0, len(numbers), batch):
             some = numbers[first : first + batch]
             residuals = [points.residual(number, form) for number in some]
-            R = np.column_stack([residual.vector for residual in residuals])
+            R = np.column_stack([residual.finite for residual in residuals])
             products = form.correlate(R)
             for column, (number, residual) in enumerate(
                 zip(some, residuals, strict=True)

@@ -56,6 +56,11 @@ class Residual:
         along = float(y @ vector) - unit * size - N * SMALLEST
         return cls(vector, along / N, square / N, 1.01 * unit * float(np.sqrt(square)))
 
+    @property
+    def finite(self) -> FloatArray:
+        """The vector to be swept; zeros if its square is too large for a number."""
+        return self.vector if np.isfinite(self.square) else np.zeros_like(self.vector)
+
     def base(self, scale: float) -> float:
         """The part of the bound that no variable has a say in, rounded down.
 

@@ -12,6 +12,9 @@ from cardqp.exact.blocks import exchange_blocks
 from cardqp.problem import SparseQP
 from cardqp.sparsity import Choice, SupportRule
 
+MOST_GREEDY = 200
+"""Variables that a support gains one by one; what it lacks then is added at once."""
+
 MAX_SWAPS = 1000
 ENTERING = 5
 """How many variables are tried in the place of another one, with rows or bounds."""
@@ -124,7 +127,10 @@ def grow_greedily(problem: SparseQP, support: IntArray) -> IntArray:
         gain[problem.forced_out] = -np.inf
         if not gain.max() > problem.rule.penalty:
             break
-        support = np.append(support, gain.argmax())
+        room = problem.rule.limit - len(support)
+        count = 1 if len(support) < MOST_GREEDY else room
+        best = np.argsort(-gain, kind="stable")[:count]
+        support = np.append(support, best[gain[best] > problem.rule.penalty])
     return np.sort(support)
 
 
@@ -170,6 +176,8 @@ def _best_swap(problem: SparseQP, fit: SupportFit) -> SupportFit:
     """The fit after the best of all swaps, whose changes are known exactly."""
     if fit.x is None:
         return fit
+    if np.count_nonzero(fit.x) + len(problem.forced_out) >= problem.n:
+        return fit  # nothing is left to come in
     support = problem.support_of(fit.x)
     if len(support) == 0:
         return fit

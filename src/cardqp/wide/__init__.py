@@ -1,6 +1,7 @@
 """Very many columns: a tree on a working set, whose leaves are certified by sweeps."""
 
 from cardqp.wide.bound import SweepBound
+from cardqp.wide.fold import settle
 from cardqp.wide.search import SweepSearch
 from cardqp.wide.size import (
     can_copy,
@@ -20,4 +21,5 @@ __all__ = [
     "in_memory",
     "is_for_sweeps",
     "is_worth_sweeps",
+    "settle",
 ]

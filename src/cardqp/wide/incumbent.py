@@ -15,10 +15,14 @@ from cardqp.exact.incumbent import (
     improve,
 )
 from cardqp.problem import SparseQP
+from cardqp.wide.size import fewer
 from cardqp.wide.working_set import WorkingSet
 
 FIRST = 1000
 """Columns among which a first support is looked for: those that gain most alone."""
+
+PER_PLACE = 4
+"""With many rows it is looked for among fewer, but so many for each nonzero."""
 
 STEEPEST = 200
 """Columns that join them after a swap: those with the largest slopes."""
@@ -58,7 +62,8 @@ def first_fit(
 ) -> tuple[WorkingSet, SupportFit]:
     """A good point on the columns that gain most alone, and those of a start."""
     known = np.zeros(0, dtype=np.intp) if start is None else np.flatnonzero(start)
-    ids = np.union1d(np.union1d(best_alone(problem, FIRST), problem.forced_in), known)
+    best = best_alone(problem, _first_count(problem, form))
+    ids = np.union1d(np.union1d(best, problem.forced_in), known)
     working = WorkingSet.of(problem, form, ids)
     reduced = working.reduced
     supports = [grow_greedily(reduced, reduced.forced_in)]
@@ -66,6 +71,12 @@ def first_fit(
         supports.append(np.flatnonzero(np.isin(ids, known)))
     fits = [improve(reduced, fit_support(reduced, support)) for support in supports]
     return working, min(fits, key=lambda fit: fit.objective)
+
+
+def _first_count(problem: SparseQP, form: Columns) -> int:
+    """Columns for a first support: fewer with many rows, but some for each place."""
+    least = 0 if problem.sparsity is None else PER_PLACE * problem.sparsity
+    return min(FIRST, max(fewer(form, FIRST), least))
 
 
 def best_alone(problem: SparseQP, count: int) -> IntArray:
@@ -96,12 +107,12 @@ def look_around(
     except np.linalg.LinAlgError:
         return None  # the ridge is lost in the rounding of Q
     change = changes_seen(problem, support, view)
-    count = min(REPLACEMENTS, problem.n)
+    count = min(fewer(working.form, REPLACEMENTS), problem.n)
     near = np.argpartition(change, count - 1, axis=1)[:, :count]
     leaves, enters = np.unravel_index(int(change.argmin()), change.shape)
     improved = False
     if change[leaves, enters] < -IMPROVEMENT * abs(fit.objective):
-        steep = largest(problem, np.abs(view.slope), STEEPEST)
+        steep = largest(problem, np.abs(view.slope), fewer(working.form, STEEPEST))
         working = working.with_more(np.union1d(steep, [enters]))
         start = np.union1d(np.delete(support, leaves), [enters])
         places = np.sort([working.places[int(j)] for j in start])
@@ -122,13 +133,14 @@ def _extended(fit: SupportFit, working: WorkingSet) -> SupportFit:
 
 def first_columns(problem: SparseQP, found: Neighbours) -> IntArray:
     """What the working set of the search starts with."""
+    form = found.working.form
     x = np.zeros(0) if found.fit.x is None else found.fit.x
     chosen = found.working.ids[np.flatnonzero(x)]
     parts = (
         chosen,
         problem.forced_in,
-        best_alone(problem, ALONE),
-        largest(problem, np.abs(found.slope), SLOPED),
+        best_alone(problem, fewer(form, ALONE)),
+        largest(problem, np.abs(found.slope), fewer(form, SLOPED)),
         np.setdiff1d(found.replacements, problem.forced_out),
     )
     return np.unique(np.concatenate(parts))

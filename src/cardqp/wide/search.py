@@ -1,7 +1,7 @@
 """The search: support, root, tree, each leaf certified over all columns."""
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +17,11 @@ from cardqp.exact.relaxation import Effort, Relaxed
 from cardqp.exact.visit import NODE_SLACK
 from cardqp.sparsity import Choice
 from cardqp.wide.incumbent import first_columns, look_around
-from cardqp.wide.leaves import Bounded, Branch, bound_branches, is_homogeneous
+from cardqp.wide.leaves import Bounded
+from cardqp.wide.root import RootBound
+from cardqp.wide.size import batch_size
 from cardqp.wide.tree import Node, Phase, SweepTree
-from cardqp.wide.working_set import WorkingSet
+from cardqp.wide.working_set import Sparse, WorkingSet
 
 BATCH = 32
 """Leaves that wait for a sweep."""
@@ -46,11 +48,11 @@ KEPT_COST = 0.4
 """After the root, columns stay in the working set whose costs are at least this share
 of the last one that counts."""
 
-MOST_SETTLED = 640
-"""Open branches that are swept once more when time is up."""
-
 MOST_FAILURES = 5
 """A branch that no split and no column helps is relaxed so often before it is left."""
+
+ROOT_SLACK = 0.02
+"""How nearly the root is relaxed: see :class:`cardqp.exact.relaxation.Effort`."""
 
 SMALL = 1e-6
 """A relaxed switch below this is off."""
@@ -90,7 +92,7 @@ class SweepSearch:
             self._improve_support(tree)
         elif tree.phase is Phase.ROOT:
             self._bound_root(tree)
-        elif tree.heap and len(tree.waiting) < BATCH:
+        elif tree.heap and len(tree.waiting) < batch_size(tree.form, BATCH):
             self._look_into(tree, heapq.heappop(tree.heap))
         else:
             self._certify(tree)
@@ -122,17 +124,6 @@ class SweepSearch:
         """A branch with this bound cannot hold a point that is better by the gap."""
         return tree.objective - CLOSING_SHARE * self.gap * tree.gap_unit
 
-    def settle(self, tree: SweepTree) -> None:
-        """Bound what is open once more, so that what was done is not lost."""
-        if tree.phase is not Phase.TREE or not 0 < tree.n_open <= MOST_SETTLED:
-            return
-        nodes = [*tree.waiting, *tree.heap]
-        tree.waiting, tree.heap = [], []
-        for first in range(0, len(nodes), BATCH):
-            some = nodes[first : first + BATCH]
-            for node, found in zip(some, self._sweep(tree, some), strict=True):
-                self._close(tree, node, found)
-
     def _improve_support(self, tree: SweepTree) -> None:
         found = look_around(tree.problem, tree.working, tree.fit)
         tree.n_sweeps += 1
@@ -144,8 +135,6 @@ class SweepSearch:
             columns = first_columns(tree.problem, found)
             tree.working = WorkingSet.of(tree.problem, tree.form, columns)
         tree.fit = SupportFit.nothing(tree.problem)
-        tree.on = np.full(tree.problem.n, -np.inf)
-        tree.off = np.full(tree.problem.n, -np.inf)
         tree.phase = Phase.ROOT
 
     def _effort(self, tree: SweepTree, slack: float) -> Effort:
@@ -154,12 +143,11 @@ class SweepSearch:
         return Effort(tolerance, aim, slack, self.is_over)
 
     def _relax(
-        self, tree: SweepTree, choice: Choice, x: FloatArray, slack: float
+        self, tree: SweepTree, choice: Choice, point: Sparse, slack: float
     ) -> tuple[Relaxed, float]:
         """Relax a branch on the working set; also its bound there."""
-        working = tree.working
-        start = np.zeros(len(working.ids))
-        start[: len(x)] = x
+        working, start = tree.working, tree.working.dense(point)
+        start[choice.outside] = 0.0
         unit, nothing = working.relaxation.unit, np.zeros(0)
         effort = self._effort(tree, slack)
         relaxed = working.relaxation.solve(choice, start / unit, nothing, effort)
@@ -175,35 +163,23 @@ class SweepSearch:
     def _bound_root(self, tree: SweepTree) -> None:
         """Relax the whole problem, bound it by a sweep, and enlarge the working set."""
         working, problem, form = tree.working, tree.problem, tree.form
-        choice = tree.choice(Node(-np.inf, 0, (), (), np.zeros(0)))
-        relaxed, reached = self._relax(
-            tree, choice, working.point(*_sparse(tree.x)), 0.02
-        )
+        start = Node(-np.inf, 0, (), (), working.place(tree.x))
+        choice = tree.choice(start)
+        relaxed, reached = self._relax(tree, choice, start.point, ROOT_SLACK)
         self._offer_rounded(tree, choice, relaxed)
-        residual = Residual.of(form, working.residual(relaxed.anchor))
-        products = form.correlate(residual.vector[:, None])[:, 0]
-        tree.n_sweeps += 1
+        point = Sparse.of(relaxed.anchor)
+        residual = Residual.of(form, working.residuals([point])[:, 0])
+        with tree.sweeping():
+            products = form.correlate(residual.vector[:, None])[:, 0]
         tree.n_rounds += 1
-        scale = 1.0
-        root = problem.root
-        if is_homogeneous(problem):
-            costs = residual.costs(problem, form, products, 1.0)
-            scale = residual.best_scale(root.total(costs))
-        bound = residual.bound(problem, form, products, scale)
-        value = bound.value(root)
-        on, off = bound.fixing_bounds(root)
-        np.maximum(tree.on, on, out=tree.on)
-        np.maximum(tree.off, off, out=tree.off)
-        tree.floor = max(tree.floor, value)
-        place = np.flatnonzero(relaxed.anchor)
-        point = working.ids[place], relaxed.anchor[place], scale
-        tree.root_points.append(point)
-        new = self._overlooked(tree, bound.costs)
+        found = RootBound.of(problem, form, residual, products)
+        tree.learn(working.ids[point.places], point.values, found)
+        new = self._overlooked(tree, found.bound.costs)
         overlooked = reached - tree.floor
         left = max(tree.objective - reached, 0.0)
         is_enough = overlooked <= ENOUGH * left + 0.2 * self.gap * tree.gap_unit
         if is_enough or len(new) == 0 or tree.n_rounds >= MOST_ROUNDS:
-            self._begin(tree, relaxed, bound.costs)
+            self._begin(tree, relaxed, found.bound.costs)
         else:
             tree.working = working.with_more(new)
 
@@ -237,7 +213,7 @@ class SweepSearch:
         tree.phase = Phase.TREE
         missing = np.setdiff1d(tree.inside, tree.working.ids)
         tree.working = tree.working.with_more(missing)
-        tree.heap = [Node(tree.floor, 0, (), (), relaxed.anchor[places])]
+        tree.heap = [Node(tree.floor, 0, (), (), Sparse.of(relaxed.anchor[places]))]
 
     def _look_into(self, tree: SweepTree, node: Node) -> None:
         """Relax a branch on the working set; split it or let it wait for a sweep."""
@@ -248,12 +224,13 @@ class SweepSearch:
             if choice.slots == 0:
                 tree.offer(fit)
             x = np.zeros(len(tree.working.ids)) if fit.x is None else fit.x
-            tree.waiting.append(node._replace(x=x))
+            tree.waiting.append(node._replace(point=Sparse.of(x)))
             return
         slack = 0.0 if node.failures else NODE_SLACK
-        relaxed, reached = self._relax(tree, choice, node.x, slack)
+        relaxed, reached = self._relax(tree, choice, node.point, slack)
         self._offer_rounded(tree, choice, relaxed)
-        node = node._replace(promise=max(reached, node.promise), x=relaxed.anchor)
+        point = Sparse.of(relaxed.anchor)
+        node = node._replace(promise=max(reached, node.promise), point=point)
         candidates = np.flatnonzero(choice.free & (relaxed.switches > SMALL))
         is_closed = reached >= self.cutoff(tree) and node.failures == 0
         if is_closed or len(candidates) == 0:
@@ -262,58 +239,65 @@ class SweepSearch:
         size = np.abs(relaxed.anchor[candidates])
         self._split(tree, node, int(candidates[size.argmax()]))
 
+    def relaxed(self, tree: SweepTree, node: Node) -> Node:
+        """A branch that was swept, relaxed on the working set as it is now."""
+        choice = tree.choice(node)
+        if choice.slots <= 0:
+            return node
+        relaxed, reached = self._relax(tree, choice, node.point, ROOT_SLACK)
+        return node._replace(promise=reached, point=Sparse.of(relaxed.anchor))
+
     def _split(self, tree: SweepTree, node: Node, place: int) -> None:
         column = int(tree.working.ids[place])
         first = tree.log.split(node.position, column)
-        without = node.x.copy()
-        without[place] = 0.0
-        on = node._replace(position=first, inside=(*node.inside, column), failures=0)
-        off = node._replace(
-            position=first + 1,
-            outside=(*node.outside, column),
-            x=without,
-            failures=0,
-        )
+        tree.inner[node.position] = node
+        # Children keep the point: until they are relaxed, it is the best dual point.
+        node = node._replace(failures=0)
+        on = node._replace(position=first, inside=(*node.inside, column))
+        off = node._replace(position=first + 1, outside=(*node.outside, column))
         heapq.heappush(tree.heap, on)
         heapq.heappush(tree.heap, off)
 
-    def _sweep(self, tree: SweepTree, nodes: list[Node]) -> list[Bounded]:
-        branches = [
-            Branch(
-                np.union1d(np.array(node.inside, dtype=np.intp), tree.inside),
-                np.array(node.outside, dtype=np.intp),
-                tree.working.residual(self._padded(tree, node)),
-            )
-            for node in nodes
-        ]
-        tree.n_sweeps += 1
-        return bound_branches(tree.problem, tree.form, tree.alive, branches)
+    def sweep(self, tree: SweepTree, nodes: list[Node]) -> list[Bounded]:
+        """Bound branches over all columns, in as many sweeps as it takes.
 
-    def _padded(self, tree: SweepTree, node: Node) -> FloatArray:
-        x = np.zeros(len(tree.working.ids))
-        x[: len(node.x)] = node.x
-        return x
+        Once time is up, no further sweep is begun, and the last ones have no bound.
+        """
+        found: list[Bounded] = []
+        size = batch_size(tree.form, BATCH)
+        for first in range(0, len(nodes), size):
+            if first and self.is_over():
+                break
+            found += tree.sweep(nodes[first : first + size])
+        return found
 
     def _certify(self, tree: SweepTree) -> None:
         """Bound the leaves that wait, in one sweep; open those that fall short."""
         nodes, tree.waiting = tree.waiting, []
-        cutoff, wanted = self.cutoff(tree), [np.zeros(0, dtype=np.intp)]
-        for node, found in zip(nodes, self._sweep(tree, nodes), strict=True):
+        cutoff = self.cutoff(tree)
+        short: list[tuple[Node, Bounded]] = []
+        for node, found in zip(nodes, tree.sweep(nodes), strict=True):
             if max(found.bound, tree.floor) >= cutoff:
-                self._close(tree, node, found)
+                tree.close(node, found)
                 continue
-            slots = tree.problem.rule.limit - len(node.inside) - len(tree.inside)
-            new = self._worth_adding(tree, found, slots)
-            failures = 0 if len(new) else node.failures + 1
+            is_useful = len(self._worth_adding(tree, node, found)) > 0
+            failures = 0 if is_useful else node.failures + 1
             if failures > MOST_FAILURES:
-                self._close(tree, node, found)  # no more can be proved about it
+                tree.close(node, found)  # no more can be proved about it
                 continue
-            wanted.append(new)
+            short.append((node, found))
             heapq.heappush(tree.heap, node._replace(failures=failures))
-        tree.working = tree.working.with_more(np.unique(np.concatenate(wanted)))
+        self.enlarge(tree, short)
 
-    def _worth_adding(self, tree: SweepTree, found: Bounded, slots: int) -> IntArray:
-        """Columns that a leaf has overlooked."""
+    def enlarge(self, tree: SweepTree, swept: Iterable[tuple[Node, Bounded]]) -> None:
+        """Take columns that branches have overlooked into the working set."""
+        wanted = [self._worth_adding(tree, node, found) for node, found in swept]
+        if wanted:
+            tree.working = tree.working.with_more(np.unique(np.concatenate(wanted)))
+
+    def _worth_adding(self, tree: SweepTree, node: Node, found: Bounded) -> IntArray:
+        """Columns that a branch has overlooked."""
+        slots = tree.problem.rule.limit - len(node.inside) - len(tree.inside)
         if slots <= 0:
             return np.zeros(0, dtype=np.intp)
         least = 0.0
@@ -322,14 +306,3 @@ class SweepSearch:
         columns = found.columns[found.costs < least]
         is_new = ~np.isin(columns, tree.working.ids)
         return np.asarray(columns[is_new][:PER_LEAF])
-
-    def _close(self, tree: SweepTree, node: Node, found: Bounded) -> None:
-        x = self._padded(tree, node)
-        places = np.flatnonzero(x)
-        tree.log.settle(node.position, tree.working.ids[places], x[places], found.scale)
-        tree.closed = min(tree.closed, max(found.bound, tree.floor))
-
-
-def _sparse(x: FloatArray) -> tuple[IntArray, FloatArray]:
-    index = np.flatnonzero(x)
-    return index, x[index]

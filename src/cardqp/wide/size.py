@@ -1,5 +1,7 @@
 """Which problems are solved by sweeps, and which in memory."""
 
+import math
+
 import numpy as np
 
 from cardqp._validation import quadratic_matrix
@@ -26,6 +28,30 @@ def is_worth_sweeps(n_samples: int, n: int) -> bool:
     is_wide = n > FEWEST and n > n_samples
     is_large = n_samples * n >= LARGE
     return is_wide and is_large and 8.0 * n_samples * (n + n_samples) <= MOST_BYTES
+
+
+MOST_HELD = 250e6
+"""Bytes of columns, or of residuals, that are kept as dense copies; twice as much while
+they are put together.  Columns of a larger working set are read when they are needed,
+a few rows at a time."""
+
+MANY_ROWS = 50_000
+"""With more rows, fewer columns are looked at closely."""
+
+
+def fewer(form: Columns, count: int) -> int:
+    """As many of some columns that their Gram matrix costs no more with many rows."""
+    return math.ceil(count * min(1.0, math.sqrt(MANY_ROWS / form.n_samples)))
+
+
+def holds(form: Columns, count: int) -> bool:
+    """Whether so many columns are kept as a dense copy."""
+    return 8.0 * form.n_samples * count <= MOST_HELD
+
+
+def batch_size(form: Columns, most: int) -> int:
+    """How many residuals are swept at a time."""
+    return max(min(most, int(MOST_HELD / (8.0 * form.n_samples))), 1)
 
 
 def is_for_sweeps(problem: SparseQP) -> bool:

@@ -1,5 +1,8 @@
 """The state of the search: the working set, open branches, and the proof so far."""
 
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
@@ -7,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.certificate.sweeps import Points, SweepCertificate
+from cardqp.certificate.sweeps import SweepCertificate
 from cardqp.columns import Columns
 from cardqp.convex.support_qp import SupportFit
 from cardqp.exceptions import ProblemError
@@ -15,7 +18,10 @@ from cardqp.gap import gap_unit
 from cardqp.problem import SparseQP, lift
 from cardqp.sparsity import Choice
 from cardqp.wide.incumbent import first_fit
-from cardqp.wide.working_set import WorkingSet
+from cardqp.wide.leaves import Bounded, Branch, bound_branches
+from cardqp.wide.log import SweepPoint, TreeLog
+from cardqp.wide.root import RootBound
+from cardqp.wide.working_set import Sparse, WorkingSet
 
 
 class Phase(Enum):
@@ -37,8 +43,8 @@ class Node(NamedTuple):
         Its number in the tree.
     inside, outside : tuples of int
         Columns that splits have switched on and off.
-    x : (m,) array
-        Where its relaxation starts, on the working set of that time.
+    point : Sparse
+        Its relaxed point; until it is relaxed, that of its parent.
     failures : int
         How often a sweep has reopened it without a column to add.
     """
@@ -47,8 +53,15 @@ class Node(NamedTuple):
     position: int
     inside: tuple[int, ...]
     outside: tuple[int, ...]
-    x: FloatArray
+    point: Sparse
     failures: int = 0
+
+
+class Settled(NamedTuple):
+    """A tree without open leaves, and its bound, of a search that was stopped."""
+
+    log: TreeLog
+    bound: float
 
 
 @dataclass(slots=True)
@@ -69,6 +82,12 @@ class SweepTree:
         The best bounds with each variable switched on, and off.
     alive, inside : arrays
         Columns not proved zero, and columns proved nonzero or forced.
+    inner : dict
+        Branches that were split, by their numbers, with the points they had.
+    settled : Settled or None
+        What is proved where branches are left open.
+    slowest : float
+        The seconds of a sweep for branches, or at the root, at most.
     """
 
     problem: SparseQP
@@ -88,11 +107,14 @@ class SweepTree:
     alive: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     inside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     fixing_cutoff: float = np.inf
-    root_points: list[tuple[IntArray, FloatArray, float]] = field(default_factory=list)
+    root_points: list[SweepPoint] = field(default_factory=list)
     heap: list[Node] = field(default_factory=list)
     waiting: list[Node] = field(default_factory=list)
-    log: "TreeLog" = field(default_factory=lambda: TreeLog())
+    inner: dict[int, Node] = field(default_factory=dict)
+    log: TreeLog = field(default_factory=TreeLog)
     closed: float = np.inf
+    settled: Settled | None = None
+    slowest: float = 0.0
 
     @classmethod
     def plant(cls, problem: SparseQP, start: FloatArray | None = None) -> "SweepTree":
@@ -114,7 +136,18 @@ class SweepTree:
         objective = problem.value(x)
         unit = gap_unit(problem, x, objective)
         inside = problem.forced_in
-        return cls(problem, form, working, fit, x, objective, unit, inside=inside)
+        tree = cls(problem, form, working, fit, x, objective, unit, inside=inside)
+        tree.on, tree.off = np.full((2, problem.n), -np.inf)
+        tree.learn(inside[:0], x[:0], RootBound.of_target(problem, form))
+        return tree
+
+    def learn(self, columns: IntArray, values: FloatArray, found: RootBound) -> None:
+        """Take in what the residual at a point proves about the whole problem."""
+        self.root_points.append(SweepPoint(columns, values, found.scale))
+        on, off = found.bound.fixing_bounds(self.problem.root)
+        np.maximum(self.on, on, out=self.on)
+        np.maximum(self.off, off, out=self.off)
+        self.floor = max(self.floor, found.value)
 
     def offer(self, fit: SupportFit) -> None:
         """Keep a point of the working set if it is the best."""
@@ -139,6 +172,39 @@ class SweepTree:
                     status[places[int(column)]] = sign
         return Choice.of_status(status, self.working.reduced.rule)
 
+    def sweep(self, nodes: Sequence[Node]) -> list[Bounded]:
+        """Bound branches over all columns."""
+        residuals = self.working.residuals([node.point for node in nodes])
+        branches = [
+            Branch(
+                np.union1d(np.array(node.inside, dtype=np.intp), self.inside),
+                np.array(node.outside, dtype=np.intp),
+                residual,
+            )
+            for node, residual in zip(nodes, residuals.T, strict=True)
+        ]
+        with self.sweeping():
+            return bound_branches(self.problem, self.form, self.alive, branches)
+
+    @contextmanager
+    def sweeping(self) -> Iterator[None]:
+        """Count a sweep and take its time."""
+        start = time.perf_counter()
+        yield
+        self.n_sweeps += 1
+        self.slowest = max(self.slowest, time.perf_counter() - start)
+
+    def dual_point(self, node: Node, found: Bounded) -> SweepPoint:
+        """What proves the bound of a branch."""
+        ids = self.working.ids[node.point.places]
+        return SweepPoint(ids, node.point.values, found.scale)
+
+    def close(self, node: Node, found: Bounded) -> None:
+        """Leave a branch with the bound that was found."""
+        # In this order whatever happens in between.
+        self.closed = min(self.closed, max(found.bound, self.floor))
+        self.log.settle(node.position, self.dual_point(node, found))
+
     @property
     def account(self) -> str:
         """What was done, in words."""
@@ -150,11 +216,17 @@ class SweepTree:
         return len(self.heap) + len(self.waiting)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether all is closed."""
+        is_grown = self.phase is Phase.TREE and self.n_open == 0
+        return is_grown and not self.log.is_open
+
+    @property
     def lower_bound(self) -> float:
         """The bound proved so far."""
-        if self.phase is not Phase.TREE or self.n_open or self.log.is_open:
-            return self.floor
-        return max(self.floor, min(self.closed, self.fixing_bound))
+        if self.is_complete:
+            return max(self.floor, min(self.closed, self.fixing_bound))
+        return self.floor if self.settled is None else self.settled.bound
 
     @property
     def fixing_bound(self) -> float:
@@ -166,50 +238,10 @@ class SweepTree:
     @property
     def certificate(self) -> SweepCertificate:
         """The proof so far."""
-        points = [(index, value) for index, value, _ in self.root_points]
-        scales = [scale for _, _, scale in self.root_points]
         cutoff = self.fixing_cutoff if np.isfinite(self.fixing_cutoff) else 1e300
-        return self.log.certificate(Points.stack(points, scales), cutoff)
-
-
-@dataclass(slots=True)
-class TreeLog:
-    """The tree in the making: see :class:`cardqp.certificate.SweepCertificate`."""
-
-    branch: list[int] = field(default_factory=lambda: [-1])
-    child: list[int] = field(default_factory=lambda: [0])
-    record: list[int] = field(default_factory=lambda: [-1])
-    points: list[tuple[IntArray, FloatArray]] = field(default_factory=list)
-    scales: list[float] = field(default_factory=list)
-
-    def split(self, position: int, branch: int) -> int:
-        """Split a branch; the number of the first child."""
-        first = len(self.branch)
-        self.branch[position], self.child[position] = branch, first
-        self.branch += [-1, -1]
-        self.child += [0, 0]
-        self.record += [-1, -1]
-        return first
-
-    def settle(
-        self, position: int, index: IntArray, value: FloatArray, scale: float
-    ) -> None:
-        """Give a leaf its dual point."""
-        self.record[position] = len(self.points)
-        self.points.append((index, value))
-        self.scales.append(scale)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a leaf has no dual point."""
-        return any(
-            b < 0 and r < 0 for b, r in zip(self.branch, self.record, strict=True)
-        )
-
-    def certificate(self, root: Points, cutoff: float) -> SweepCertificate:
-        """The proof, with the points at the root."""
-        branch, child, record = (
-            np.array(a, dtype=np.int64) for a in (self.branch, self.child, self.record)
-        )
-        leaves = Points.stack(self.points, self.scales)
-        return SweepCertificate(root, cutoff, branch, child, record, leaves).sealed()
+        log = TreeLog()  # leaves that are open prove no more than the root
+        if self.is_complete:
+            log = self.log
+        elif self.settled is not None:
+            log = self.settled.log
+        return log.certificate(self.root_points, cutoff)

@@ -1,7 +1,9 @@
 """The few columns that are looked at closely, with their Gram matrix."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +12,20 @@ from cardqp.columns import Columns
 from cardqp.exact.relaxation import Relaxation
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Gram
+from cardqp.wide.size import holds
+
+
+class Sparse(NamedTuple):
+    """The nonzeros of a point of a working set, by their places in it."""
+
+    places: IntArray
+    values: FloatArray
+
+    @classmethod
+    def of(cls, x: FloatArray) -> "Sparse":
+        """The nonzeros of a dense point."""
+        places = np.flatnonzero(x)
+        return cls(places, x[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +38,8 @@ class WorkingSet:
         The problem with all columns.
     ids : int array
         Which columns these are, in the order in which they came.
-    X : (N, m) array
-        The columns.
+    X : (N, m) array or None
+        The columns; none if they would take too much memory.
     gram : (m, m) array
         ``X'X / N``.
     """
@@ -31,12 +47,14 @@ class WorkingSet:
     problem: SparseQP
     form: Columns
     ids: IntArray
-    X: FloatArray
+    X: FloatArray | None
     gram: FloatArray = field(repr=False)
 
     @classmethod
     def of(cls, problem: SparseQP, form: Columns, ids: IntArray) -> "WorkingSet":
         """The set of some columns."""
+        if not holds(form, len(ids)):
+            return cls(problem, form, ids, None, form.cross(ids, ids))
         X = form.take(ids)
         return cls(problem, form, ids, X, X.T @ X / form.n_samples)
 
@@ -45,19 +63,27 @@ class WorkingSet:
         new = np.setdiff1d(ids, self.ids)
         if len(new) == 0:
             return self
+        X, across = self._joined(new)
+        m = len(self.ids)
+        gram = np.block([[self.gram, across[:m]], [across[:m].T, across[m:]]])
+        return replace(self, ids=np.concatenate([self.ids, new]), X=X, gram=gram)
+
+    def _joined(self, new: IntArray) -> tuple[FloatArray | None, FloatArray]:
+        """The columns with new ones, and the products of all with the new ones."""
+        together = np.concatenate([self.ids, new])
+        if self.X is None or not holds(self.form, len(together)):
+            return None, self.form.cross(together, new)
         more = self.form.take(new)
-        across = self.X.T @ more / self.form.n_samples
-        gram = np.block([[self.gram, across], [across.T, _gram(more)]])
         X = np.asfortranarray(np.hstack([self.X, more]))
-        return WorkingSet(
-            self.problem, self.form, np.concatenate([self.ids, new]), X, gram
-        )
+        return X, X.T @ more / self.form.n_samples
 
     def only(self, kept: IntArray) -> "WorkingSet":
         """The set with some of its columns, given by their positions."""
-        part = self.gram[np.ix_(kept, kept)]
-        X = np.asfortranarray(self.X[:, kept])
-        return WorkingSet(self.problem, self.form, self.ids[kept], X, part)
+        ids, part = self.ids[kept], self.gram[np.ix_(kept, kept)]
+        X = None if self.X is None else np.asfortranarray(self.X[:, kept])
+        if X is None and holds(self.form, len(ids)):
+            X = self.form.take(ids)
+        return replace(self, ids=ids, X=X, gram=part)
 
     @cached_property
     def reduced(self) -> SparseQP:
@@ -78,20 +104,24 @@ class WorkingSet:
         """Where each column is."""
         return {int(column): place for place, column in enumerate(self.ids)}
 
-    def point(self, index: IntArray, value: FloatArray) -> FloatArray:
+    def place(self, x: FloatArray) -> Sparse:
         """A point of the whole problem, as far as it is in the set."""
+        return Sparse.of(x[self.ids])
+
+    def dense(self, point: Sparse) -> FloatArray:
+        """A point of this set, or of one that has grown to it."""
         x = np.zeros(len(self.ids))
-        for column, entry in zip(index, value, strict=True):
-            place = self.places.get(int(column))
-            if place is not None:
-                x[place] = entry
+        x[point.places] = point.values
         return x
 
-    def residual(self, x: FloatArray) -> FloatArray:
-        """``y - Xx`` for a point on the set."""
-        support = np.flatnonzero(x)
-        return np.asarray(self.form.target - self.X[:, support] @ x[support])
-
-
-def _gram(X: FloatArray) -> FloatArray:
-    return np.asarray(X.T @ X / len(X))
+    def residuals(self, points: Sequence[Sparse]) -> FloatArray:
+        """``y - Xx`` for points of the set, one in each column."""
+        support = np.unique(np.concatenate([point.places for point in points]))
+        weights = np.zeros((len(support), len(points)))
+        for k, point in enumerate(points):
+            weights[np.searchsorted(support, point.places), k] = point.values
+        if self.X is None:
+            fitted = self.form.combine(self.ids[support], weights)
+        else:
+            fitted = self.X[:, support] @ weights
+        return np.asfortranarray(self.form.target[:, None] - fitted)

@@ -1,0 +1,104 @@
+"""A search that was stopped: what is open is bounded, so that no work is lost.
+
+The bound of a tree is that of its worst leaf, and leaves that no sweep has bounded have
+that of the root.  So all of them are bounded or none.  Where there are too many, parts
+of the tree are folded up: one dual point bounds a branch and all that is below it.
+First few branches are bounded, then more and more, as long as there is time.
+"""
+
+import heapq
+from dataclasses import replace
+
+import numpy as np
+
+from cardqp._iterate import Watch
+from cardqp.wide.log import SweepPoint
+from cardqp.wide.search import SweepSearch
+from cardqp.wide.tree import Node, Phase, Settled, SweepTree
+
+FEW, GROWTH, MOST = 8, 4, 512
+"""Branches that are bounded at first, how many times more then, and at most."""
+
+UNTIMED = 32
+"""Branches that are bounded at most where no time is set."""
+
+ROUNDS = 4
+"""How often a branch is swept.  Columns that it has overlooked join the working set in
+between; more rounds hardly prove more."""
+
+
+def settle(search: SweepSearch, tree: SweepTree, seconds: float = np.inf) -> None:
+    """Bound all that is open, folded up as far as time demands.
+
+    Parameters
+    ----------
+    search : SweepSearch
+        The search that was stopped.
+    tree : SweepTree
+        Its tree; its bound and its certificate may be better ones afterwards.
+    seconds : float
+        About how long that may take.
+    """
+    if tree.phase is not Phase.TREE or tree.n_open == 0:
+        return
+    watch = Watch(seconds)
+    search = replace(search, is_over=lambda: watch.is_over)
+    most, last = FEW, UNTIMED if np.isinf(seconds) else MOST
+    expected = ROUNDS * tree.slowest
+    while most <= last and watch.seconds + expected <= seconds:
+        start = watch.seconds
+        nodes = folded(tree, most)
+        _settle(search, tree, nodes)
+        if len(nodes) == tree.n_open:
+            return
+        expected = GROWTH * (watch.seconds - start)
+        most *= GROWTH
+
+
+def folded(tree: SweepTree, most: int) -> list[Node]:
+    """Branches that hold all that is open, at most so many.
+
+    From the root on, the branch that promises least is replaced by its children, those
+    left out in which all is closed.
+    """
+    leaves = {node.position: node for node in (*tree.waiting, *tree.heap)}
+    is_open = tree.log.holds(leaves)
+    chosen: list[Node] = []
+    heap: list[Node] = []
+    fresh = [0]
+    while True:
+        for position in fresh:
+            if position in leaves:
+                chosen.append(leaves[position])
+            elif is_open[position]:
+                heapq.heappush(heap, tree.inner[position])
+        if not heap or len(chosen) + len(heap) >= most:
+            return [*chosen, *heap]
+        first = tree.log.child[heapq.heappop(heap).position]
+        fresh = [first, first + 1]
+
+
+def _settle(search: SweepSearch, tree: SweepTree, nodes: list[Node]) -> None:
+    """Bound some branches, and keep it if that is the best so far."""
+    bounds = {node.position: -np.inf for node in nodes}
+    points: dict[int, SweepPoint] = {}
+    promises = {node.position: node.promise for node in nodes}
+    for n_rounds in range(1, ROUNDS + 1):
+        swept = search.sweep(tree, nodes)
+        if len(swept) < len(nodes):
+            return  # out of time
+        for node, found in zip(nodes, swept, strict=True):
+            if found.bound > bounds[node.position]:
+                bounds[node.position] = found.bound
+                points[node.position] = tree.dual_point(node, found)
+        # The worst branch keeps the bound down: more need not be proved of the others.
+        reach = min(promises.values())
+        short = [node for node in nodes if bounds[node.position] < reach]
+        if n_rounds == ROUNDS or not short:
+            break
+        search.enlarge(tree, zip(nodes, swept, strict=True))
+        nodes = [search.relaxed(tree, node) for node in short]
+        promises |= {node.position: node.promise for node in nodes}
+    worst = min(*bounds.values(), tree.closed, tree.fixing_bound)
+    if worst > tree.lower_bound:
+        tree.settled = Settled(tree.log.closed_at(points), worst)

@@ -1,0 +1,97 @@
+"""The tree in the making, as its certificate will have it."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from cardqp._typing import FloatArray, IntArray
+from cardqp.certificate.sweeps import Points, SweepCertificate
+
+
+class SweepPoint(NamedTuple):
+    """The nonzeros of a point whose residual is taken, and the scale of that."""
+
+    columns: IntArray
+    values: FloatArray
+    scale: float
+
+
+@dataclass(slots=True)
+class TreeLog:
+    """The tree in the making: see :class:`cardqp.certificate.SweepCertificate`."""
+
+    branch: list[int] = field(default_factory=lambda: [-1])
+    child: list[int] = field(default_factory=lambda: [0])
+    record: list[int] = field(default_factory=lambda: [-1])
+    points: list[SweepPoint] = field(default_factory=list)
+
+    def split(self, position: int, branch: int) -> int:
+        """Split a branch; the number of the first child."""
+        first = len(self.branch)
+        self.branch += [-1, -1]
+        self.child += [0, 0]
+        self.record += [-1, -1]
+        self.branch[position], self.child[position] = branch, first
+        return first
+
+    def settle(self, position: int, point: SweepPoint) -> None:
+        """Give a leaf its dual point."""
+        self.points.append(point)
+        self.record[position] = len(self.points) - 1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a leaf has no dual point."""
+        return any(
+            b < 0 and r < 0 for b, r in zip(self.branch, self.record, strict=True)
+        )
+
+    def holds(self, some: Collection[int]) -> list[bool]:
+        """Whether each branch is one of some, or holds one of them."""
+        found = [position in some for position in range(len(self.branch))]
+        for position in reversed(range(len(found))):
+            if self.branch[position] >= 0:
+                first = self.child[position]
+                found[position] = found[first] or found[first + 1]
+        return found
+
+    def closed_at(self, points: Mapping[int, SweepPoint]) -> "TreeLog":
+        """The tree with leaves where there are new points, and nothing below them."""
+        kept, stack = [], [0]
+        while stack:
+            kept.append(position := stack.pop())
+            if self._is_split(position, points):
+                stack += [self.child[position], self.child[position] + 1]
+        kept.sort()
+        number = {position: k for k, position in enumerate(kept)}
+        log = TreeLog([], [], [])
+        for k, position in enumerate(kept):
+            is_split = self._is_split(position, points)
+            log.branch.append(self.branch[position] if is_split else -1)
+            log.child.append(number[self.child[position]] if is_split else 0)
+            log.record.append(-1)
+            if position in points:
+                log.settle(k, points[position])
+            elif self.record[position] >= 0:
+                log.settle(k, self.points[self.record[position]])
+        return log
+
+    def _is_split(self, position: int, leaves: Collection[int]) -> bool:
+        return self.branch[position] >= 0 and position not in leaves
+
+    def certificate(self, root: list[SweepPoint], cutoff: float) -> SweepCertificate:
+        """The proof, with the points at the root."""
+        branch, child, record = (
+            np.array(a, dtype=np.int64) for a in (self.branch, self.child, self.record)
+        )
+        at_root, leaves = _stacked(root), _stacked(self.points)
+        return SweepCertificate(at_root, cutoff, branch, child, record, leaves).sealed()
+
+
+def _stacked(points: list[SweepPoint]) -> Points:
+    return Points.stack(
+        [(point.columns, point.values) for point in points],
+        [point.scale for point in points],
+    )
