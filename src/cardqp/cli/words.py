@@ -64,5 +64,6 @@ def _option(name: str, value: str | bool) -> str:
         return option
     text = str(value)
     # Without the sign, a value with a dash would be taken for an option.
-    words = [f"{option}={text}"] if text.startswith("-") else [option, text]
+    is_dashed = text.startswith("-") and text != "-"
+    words = [f"{option}={text}"] if is_dashed else [option, text]
     return shlex.join(words)
