@@ -173,7 +173,10 @@ def broken(tmp_path, suffix):
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npy"])
 def test_truncated_files(tmp_path, suffix):
     path = broken(tmp_path, suffix)
-    with pytest.raises(DataError, match=r"cannot be read: .*; it is truncated") as info:
+    message = r"cannot be read: .*; it is truncated"
+    if suffix == ".csv":
+        message = "must have 5 cells in each line, as in the first: line 88 has 3; corr"
+    with pytest.raises(DataError, match=message) as info:
         GramAccumulator.from_files(path, target=0 if suffix == ".npy" else "y")
     assert "\n" not in str(info.value)
 
@@ -217,6 +220,16 @@ def test_bad_columns(tmp_path, change, message, suffix):
         ({"target": "y", "columns": ["y"]}, "`columns` must name at least one .* y"),
         ({"target": "y", "columns": []}, "`columns` must name at least one .* none"),
         ({"target": "y", "columns": "ab"}, "`columns` must be a list of columns"),
+        ({"target": "y", "columns": 3}, "`columns` must be a list of columns: it is 3"),
+        ({"target": "y", "drop": None}, "`drop` must be a list of columns: it is None"),
+        ({"target": "y", "drop": ["y"]}, "`drop` must not name the target: .*'y'"),
+        ({"target": "y", "missing_values": "NA"}, "`missing_values` must be a list of"),
+        ({"target": "y", "missing_values": [3]}, "`missing_values` .* texts: it is"),
+        ({"target": "y", "delimiter": 3}, "`delimiter` must be one character.* is 3"),
+        ({"target": "y", "delimiter": "§"}, "`delimiter` must be one character.*'§'"),
+        ({"target": "y", "progress": 3}, "`progress` must be a function: it is 3"),
+        ({"target": "y", "checkpoint": 3}, "`checkpoint` must be the path of a file"),
+        ({"target": "y", "checkpoint": "."}, "`checkpoint` must be the path of a file"),
         ({"target": "y", "checkpoint": "no/a"}, "`checkpoint` must be in a folder"),
         ({"target": "y", "missing": "no"}, "`missing` must be one of error, drop"),
     ],
@@ -236,6 +249,8 @@ def test_bad_sets_of_files(tmp_path):
     first = write(frame, tmp_path / "1.csv")
     refused(str(tmp_path / "*.parquet"), "`paths` must name files: nothing matches")
     refused([], "`paths` must name files")
+    refused(3, "`paths` must be a list of files: it is 3")
+    refused([first, None], "`paths` must be a list of files: .*None")
     refused(tmp_path / "2.csv", "2.csv` is not a file; correct `paths`")
     refused(tmp_path, r"`paths` must name files that end in .parquet, .npy, .csv.*: it")
     other = write(frame.rename(columns={"a": "q"}), tmp_path / "3.csv")
@@ -299,6 +314,49 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch, suffix):
     write(frame[:40] + 1.0, paths[0])
     with pytest.raises(CardQPError, match="`checkpoint` must come from the same files"):
         GramAccumulator.from_files(paths, checkpoint=kept, **settings)
+
+
+def test_checkpoints_that_are_none(tmp_path):
+    path, kept = write(table(), tmp_path / "rows.csv"), tmp_path / "kept.npz"
+    GramAccumulator.from_files(path, target="y", checkpoint=kept)
+    for content in (b"", b"text", kept.read_bytes()[:-500]):
+        kept.write_bytes(content)
+        with pytest.raises(
+            CardQPError, match=r"`checkpoint` must be a file of an .* remove it, or"
+        ):
+            GramAccumulator.from_files(path, target="y", checkpoint=kept)
+    kept.unlink()
+    (tmp_path / "kept.npz.part").mkdir()  # in the way, as a full disk would be
+    with pytest.raises(CardQPError, match="`checkpoint` must be a file that can be wr"):
+        GramAccumulator.from_files(path, target="y", checkpoint=kept)
+
+
+def test_files_may_come_from_an_iterator(tmp_path):
+    frame = table()
+    for i, rows in enumerate(np.array_split(np.arange(90), 3)):
+        write(frame.iloc[rows], tmp_path / f"part-{i}.csv")
+    found = GramAccumulator.from_files(iter(sorted(tmp_path.iterdir())), target="y")
+    assert found.n_samples == 90
+
+
+def test_lines_of_spaces(tmp_path):
+    path = write(table(), tmp_path / "rows.csv")
+    whole = GramAccumulator.from_files(path, target="y")
+    path.write_text(path.read_text().replace("\n", "\n  \n"))
+    found = GramAccumulator.from_files(path, target="y")
+    assert (found.recipe, found.names) == (None, whole.names)
+    assert_same(found.moments(), whole.moments())
+
+
+@pytest.mark.parametrize("columns", [["a"], None])
+def test_a_quotation_mark_that_is_not_closed(tmp_path, columns):
+    """Else the rest of the file would be a cell, and its rows be lost in silence."""
+    path = write(table().assign(text="b"), tmp_path / "rows.csv")
+    lines = path.read_text().splitlines(keepends=True)
+    lines[50] = lines[50].replace("b\n", '"b\n')
+    path.write_text("".join(lines))
+    with pytest.raises(DataError, match="quotation mark in line 51 is not closed; cl"):
+        GramAccumulator.from_files(path, target="y", columns=columns)
 
 
 def test_row_numbers_after_a_checkpoint(tmp_path, monkeypatch):

@@ -161,6 +161,85 @@ def test_text_that_comes_late(tmp_path):
     assert_as_in_memory(found, read_table(path))
 
 
+def late(first, second, first_rows=30, n_samples=120):
+    """A column whose cells are of one sort first and of another later."""
+    cells = [first[i % len(first)] for i in range(first_rows)]
+    cells += [second[i % len(second)] for i in range(n_samples - first_rows)]
+    noise = np.random.default_rng(0).standard_normal(n_samples)
+    return pd.DataFrame({"cells": cells, "city": ["Rome", "Oslo"] * 60, "y": noise})
+
+
+MIXED_CELLS = {
+    "TRUE among labels": (["TRUE", "FALSE"], ["TRUE", "maybe", "no"], 30),
+    "TRUE and 1": (["TRUE", "FALSE"], ["0", "1"], 80),
+    "TRUE and a gap": (["TRUE", "FALSE"], ["true", ""], 80),
+    "inches": (['5" pipe', '6" x 4'], ["a", "b, c", 'say "x"'], 60),
+    "hexadecimal": (["0x10"], ["0x11", "0x12"], 30),
+    "lines in quotes": (["a\nb", 'c\n"d"\n'], ['5" pipe'], 60),
+}
+
+
+@pytest.mark.parametrize("name", MIXED_CELLS)
+@pytest.mark.parametrize("kind", [None, "category"])
+@pytest.mark.parametrize("columns", [None, ["cells"]])
+def test_cells_that_depend_on_others(tmp_path, name, kind, columns):
+    """What pandas makes of a piece is not what it makes of the whole."""
+    frame, path = late(*MIXED_CELLS[name]), tmp_path / "rows.csv"
+    if name == "inches":  # quotes that pandas would put in quotes
+        frame["cells"] = frame["cells"].str.replace(", ", " ")
+        lines = frame.astype(str).agg(",".join, axis=1)
+        path.write_text("\n".join(["cells,city,y", *lines]))
+    else:
+        write(frame, path)
+    settings = {"missing": "drop", "categorical": ["cells"] if kind else []}
+    found = GramAccumulator.from_files(path, target="y", columns=columns, **settings)
+    whole = read_table(path)
+    if columns is not None:
+        whole = whole[[*columns, "y"]]
+    assert_as_in_memory(found, whole, **settings)
+
+
+def test_integers_of_64_bits_with_gaps(tmp_path):
+    """pandas takes these for text, and so the cells that are missing."""
+    path = tmp_path / "rows.csv"
+    write(late(["9223372036854775808", "4"], ["?", "3", "", "4"]), path)
+    found = GramAccumulator.from_files(path, target="y", missing="mean")
+    assert found.recipe.columns[0].kind == "number"
+    assert_as_in_memory(found, read_table(path), missing="mean")
+
+
+def test_booleans_among_numbers(tmp_path):
+    path = write(late(["TRUE"], ["0", "1"]), tmp_path / "rows.csv")
+    for columns in (None, ["cells"]):
+        with pytest.raises(
+            DataError, match=r"must hold numbers: row 1 of .* has 'TRUE' \(and 29 more"
+        ):
+            GramAccumulator.from_files(path, target="y", columns=columns)
+
+
+@pytest.mark.parametrize("columns", [None, ["flag"]])
+def test_booleans_and_numbers_in_files_with_types(tmp_path, columns):
+    frame = mixed()[["flag", "city", "y"]]
+    paths = [
+        write(frame[:70], tmp_path / "1.parquet"),
+        write(frame[70:].astype({"flag": int}), tmp_path / "2.parquet"),
+    ]
+    found = GramAccumulator.from_files(paths, target="y", columns=columns)
+    plain = frame.astype({"flag": float})[[*(columns or ["flag", "city"]), "y"]]
+    _, same = in_memory(plain)
+    assert_same(found.moments(), same.moments())
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+@pytest.mark.parametrize("missing", ["error", "drop"])
+def test_a_column_of_numbers_that_are_all_missing(tmp_path, suffix, missing):
+    frame = mixed()[["size", "code", "y"]].assign(none=np.nan)
+    path = write(frame, tmp_path / f"rows{suffix}")
+    found = GramAccumulator.from_files(path, target="y", missing=missing)
+    assert_as_in_memory(found, frame, missing=missing)
+    assert found.names == ("size", "code")
+
+
 def test_numbers_with_one_wrong_cell(tmp_path):
     frame = mixed()[["size", "city", "y"]].astype({"size": object})
     frame.loc[77, "size"] = "12 m"
@@ -245,6 +324,19 @@ def test_a_packed_file_that_ends_early(tmp_path):
     path.write_bytes(gzip.compress(mixed(2000).to_csv(index=False).encode())[:-900])
     with pytest.raises(DataError, match=r"rows.csv.gz` cannot be read: "):
         GramAccumulator.from_files(path, target="y")
+    data = bytearray(gzip.compress(mixed(2000).to_csv(index=False).encode()))
+    data[10] = 0xFF  # a kind of block that there is not
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"rows.csv.gz` cannot be read: .* damaged"):
+        GramAccumulator.from_files(path, target="y")
+
+
+def test_whether_text_is_packed_is_seen_from_its_contents(tmp_path):
+    content = mixed().to_csv(index=False).encode()
+    for name, data in (("1.csv", gzip.compress(content)), ("2.csv.gz", content)):
+        (tmp_path / name).write_bytes(data)
+        found = GramAccumulator.from_files(tmp_path / name, target="y")
+        assert_as_in_memory(found, read_table(tmp_path / name))
 
 
 @pytest.mark.parametrize(("suffix", "known"), [(".parquet", 360), (".csv", None)])

@@ -91,6 +91,17 @@ def test_a_given_delimiter(written):
         assert list(read_table(path, delimiter=name).columns) == ["a,x", "b"]
 
 
+def test_missing_cells_beside_integers_of_64_bits(written):
+    frame = read_table(written("a,b\n9223372036854775808,1\n?,2\n,3\n3,4\n"))
+    assert frame["a"].isna().tolist() == [False, True, True, False]
+
+
+@pytest.mark.parametrize("missing", ["NA", 3, [3]])
+def test_words_for_missing_cells(written, missing):
+    with pytest.raises(ParameterError, match="`missing` must be a list of texts: it"):
+        read_table(written("a,b\n1,2\n"), missing=missing)
+
+
 def test_one_column_if_it_is_allowed(written):
     frame = read_table(written('"a, b"\n1\n\n2\n'), least_columns=1)
     assert frame.to_dict("list") == {"a, b": [1, 2]}

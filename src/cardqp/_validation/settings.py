@@ -1,5 +1,6 @@
 """Settings of methods: numbers and counts within their ranges, objects of a kind."""
 
+from collections.abc import Collection
 from numbers import Real
 from typing import Any
 
@@ -62,6 +63,13 @@ def instance(name: str, value: Any, kind: type) -> None:
         raise ParameterError(
             f"`{name}` must be a {kind.__name__}: it is a {type(value).__name__}."
         )
+
+
+def listing(name: str, value: Any, what: str, kind: Any = object) -> None:
+    """Refuse what is no list; a text is none."""
+    is_list = isinstance(value, Collection) and not isinstance(value, str | bytes)
+    if not is_list or not all(isinstance(entry, kind) for entry in value):
+        raise ParameterError(f"`{name}` must be a list of {what}: it is {value!r}.")
 
 
 def is_integer(value: Any) -> bool:

@@ -2,11 +2,17 @@
 
 import re
 import shlex
+from ast import literal_eval
 from collections.abc import Collection
 
-_VALUE = r"""=\[?(?:"([^"`]*)"|'([^'`]*)'|True)\]?"""
-_SETTING = re.compile(rf"`(\w+){_VALUE}`")
-_BARE = re.compile(r"(?:^|(?<=\bor )|(?<=raise ))`(\w+)`")
+_TEXT = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_SETTING = (
+    rf"(?<!column )(?<!target )(?<!`)`(?P<name>\w+)=\[?(?P<value>{_TEXT}|True)\]?`"
+)
+_BARE = r"(?:^|(?<=\bor )|(?<=raise ))`(?P<bare>\w+)`(?!`)"
+_CELL = rf"(?<!\w){_TEXT}"
+# What stands in quotes is from a table, whatever it looks like.
+_SPOKEN = re.compile(rf"{_SETTING}|{_BARE}|{_CELL}")
 _OTHER_NAMES = {"are_returns": "returns"}
 _POSITIONAL = ("file", "ids", "model", "shell", "solution")
 
@@ -42,10 +48,22 @@ def with_options(message: str, options: Collection[str]) -> str:
     """
 
     def spoken(match: re.Match[str]) -> str:
-        name = _OTHER_NAMES.get(match[1], match[1])
+        given = match["name"] or match["bare"]
+        name = _OTHER_NAMES.get(given, given)
         if name not in options or name in _POSITIONAL:
             return match[0]
-        values = [value for value in match.groups()[1:] if value is not None]
-        return f"`{shlex.join([f'--{name}'.replace('_', '-'), *values])}`"
+        return f"`{_option(name, literal_eval(match['value'] or 'True'))}`"
 
-    return _BARE.sub(spoken, _SETTING.sub(spoken, message))
+    return _SPOKEN.sub(spoken, message)
+
+
+def _option(name: str, value: str | bool) -> str:
+    """An option as it is typed."""
+    option = f"--{name}".replace("_", "-")
+    if value is True:
+        return option
+    text = str(value)
+    # Without the sign, a value with a dash would be taken for an option.
+    is_dashed = text.startswith("-") and text != "-"
+    words = [f"{option}={text}"] if is_dashed else [option, text]
+    return shlex.join(words)

@@ -9,7 +9,7 @@ import numpy as np
 from cardqp import _validation as check
 from cardqp import storage
 from cardqp._typing import ArrayLike, FloatArray
-from cardqp.exceptions import ProblemError
+from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.gram.checks import (
     checked_rows,
     names_of,
@@ -263,8 +263,9 @@ class GramAccumulator:
         Files are read in the order of their names if they are given by a pattern, and
         rows in their order, so that the result is the same to the last bit every time.
 
-        Columns that hold numbers or booleans are added up as they are.  If others hold
-        text or dates, or missing cells are filled in, files are read three times: for
+        Columns of numbers, and of booleans where they have a type, are added up as they
+        are.  If others hold text or dates, or all is missing in one, or missing cells
+        are filled in, files are read three times: for
         what each column holds, for means and labels, and for the sums.  What is then
         done to each column is the ``recipe``, as :class:`cardqp.tables.Recipe` learns
         it from a table in memory: dates become days, texts categories, and columns
@@ -312,6 +313,9 @@ class GramAccumulator:
         from cardqp.gram.files import accumulate
         from cardqp.gram.source import Selection
 
+        check.listing("missing_values", missing_values, "texts", str)
+        if progress is not None and not callable(progress):
+            raise ParameterError(f"`progress` must be a function: it is {progress!r}.")
         selection = Selection(
             target,
             columns,

@@ -110,7 +110,9 @@ class ClusterTable:
         """Names of the columns that were selected, the weight left out."""
         return self.source.columns
 
-    def fold(self, measure: Callable[[Any, Place], Sum], text: frozenset[str]) -> Sum:
+    def fold(
+        self, measure: Callable[[Any, Place], Sum], text: frozenset[str] | None
+    ) -> Sum:
         """Add up what is measured on all rows, in a fixed tree."""
         shared = dask().delayed((self.source, measure, text))
         task = dask().delayed(_measured)
@@ -151,7 +153,8 @@ def _sums(shared: tuple[Source, FloatArray], batch: Batch) -> ShiftedSums:
 
 
 def _measured(
-    shared: tuple[Source, Callable[[Any, Place], Sum], frozenset[str]], batch: Batch
+    shared: tuple[Source, Callable[[Any, Place], Sum], frozenset[str] | None],
+    batch: Batch,
 ) -> Sum | None:
     """What is measured on some row groups."""
     source, measure, text = shared

@@ -127,7 +127,9 @@ class FileTable:
         """Names of the columns that were selected, the weight left out."""
         return self.source.columns
 
-    def fold(self, measure: Callable[[Any, Place], Sum], text: frozenset[str]) -> Sum:
+    def fold(
+        self, measure: Callable[[Any, Place], Sum], text: frozenset[str] | None
+    ) -> Sum:
         """Add up what is measured on all rows, in their order."""
         total: Sum | None = None
         for i, reader in enumerate(self.source.readers):
@@ -146,7 +148,7 @@ def measure_piece(
     piece: Piece,
     row: int,
     measure: Callable[[Any, Place], Sum],
-    text: frozenset[str],
+    text: frozenset[str] | None,
 ) -> tuple[Sum | None, int]:
     """What is measured on one piece of a file, and its number of rows.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cardqp import _validation as check
 from cardqp import storage
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.gram.accumulator import GramAccumulator
 from cardqp.gram.checks import from_json, sums_from_arrays, sums_to_arrays
 from cardqp.gram.coding import Coding, FileTable
@@ -154,6 +154,10 @@ class Checkpoint:
     @classmethod
     def of(cls, source: Source, path: str | PathLike[str]) -> "Checkpoint":
         """The checkpoint of a source."""
+        if not isinstance(path, str | PathLike) or Path(path).is_dir():
+            raise ParameterError(
+                f"`checkpoint` must be the path of a file: it is {str(path)!r}."
+            )
         if not Path(path).parent.is_dir():
             raise ParameterError(
                 f"`checkpoint` must be in a folder that exists: it is {str(path)!r}."
@@ -165,7 +169,13 @@ class Checkpoint:
         self.written = time.monotonic()
         if not self.path.exists():
             return None, None
-        data = storage.read_arrays(self.path)
+        try:
+            data = storage.read_arrays(self.path)
+        except ProblemError as err:
+            raise ParameterError(
+                f"`checkpoint` must be a file of an earlier run: {self.path} is none, "
+                "or damaged; remove it, or name another."
+            ) from err
         places = {name: data.pop(name, None) for name in _PLACES}
         if data.pop("plan", None) != self.plan:
             raise ParameterError(
@@ -184,7 +194,12 @@ class Checkpoint:
         entries = {name: getattr(cursor, name) for name in _PLACES}
         entries["plan"] = self.plan
         entries["coding"] = json.dumps(None if coding is None else coding.to_dict())
-        storage.write_arrays(self.path, sums_to_arrays(cursor.sums) | entries)
+        try:
+            storage.write_arrays(self.path, sums_to_arrays(cursor.sums) | entries)
+        except OSError as err:
+            raise ParameterError(
+                f"`checkpoint` must be a file that can be written: {err}."
+            ) from err
         self.written = time.monotonic()
 
     def write_if_due(self, cursor: Cursor, coding: Coding | None) -> None:

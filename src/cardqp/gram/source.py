@@ -14,7 +14,14 @@ from cardqp._typing import BoolArray, FloatArray
 from cardqp._validation import LARGEST
 from cardqp.exceptions import DataError, ParameterError
 from cardqp.gram.coding import Coding
-from cardqp.gram.readers import Blocks, NumPyFile, Piece, Reader, open_reader
+from cardqp.gram.readers import (
+    Blocks,
+    NotNumbersError,
+    NumPyFile,
+    Piece,
+    Reader,
+    open_reader,
+)
 from cardqp.gram.sums import ShiftedSums, UnusableEntryError
 from cardqp.tables.learn import Request, Table
 from cardqp.tables.recipe import Recipe
@@ -52,12 +59,10 @@ class Selection:
                 f"`missing` must be one of {', '.join(get_args(Missing))}: it is "
                 f"{self.missing!r}."
             )
-        for name in ("columns", "drop", "categorical"):
-            value = getattr(self, name)
-            if isinstance(value, str):
-                raise ParameterError(
-                    f"`{name}` must be a list of columns: it is {value!r}."
-                )
+        if self.columns is not None:
+            check.listing("columns", self.columns, "columns")
+        check.listing("drop", self.drop, "columns")
+        check.listing("categorical", self.categorical, "columns")
         check.count("max_levels", self.max_levels)
 
     def wanted(self, reader: Reader) -> tuple[str, ...]:
@@ -76,6 +81,10 @@ class Selection:
         else:
             features = [_find("columns", key, reader) for key in self.columns]
         dropped = {_find("drop", key, reader) for key in self.drop}
+        if target in dropped:
+            raise ParameterError(
+                f"`drop` must not name the target: it names {target!r}."
+            )
         features = [name for name in features if name not in dropped]
         wanted = (*features, *last)
         if not features or len(set(wanted)) < len(wanted):
@@ -224,13 +233,17 @@ class Source:
 
     def shift(self) -> FloatArray:
         """A point near the mean: that of the first block with complete rows."""
+        n_rows = 0
         for block in self._all_blocks():
+            n_rows += len(block)
             complete = block[~np.isnan(block).any(axis=1), : self._width]
             if len(complete):
                 with np.errstate(invalid="ignore"):
                     mean = complete.mean(axis=0)
                 # Rows that are not finite are refused later, with their place.
                 return np.where(np.isfinite(mean), mean, 0.0)
+        if n_rows and self.coding is None:
+            raise NotNumbersError("Some column may be empty.")  # and is then left out
         raise DataError(
             "Files must have rows in which nothing is missing: "
             f"`{self.readers[0].path}` and {len(self.readers) - 1} others have none."
@@ -333,7 +346,9 @@ def find_files(paths: Paths) -> list[Path]:
     elif isinstance(paths, os.PathLike):
         found = [Path(paths)]
     else:
-        found = [Path(name) for name in paths]
+        several = list(paths) if isinstance(paths, Iterable) else paths
+        check.listing("paths", several, "files", str | os.PathLike)
+        found = [Path(name) for name in several]
     if not found:
         raise ParameterError(f"`paths` must name files: nothing matches {paths!r}.")
     return found

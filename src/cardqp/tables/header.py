@@ -2,6 +2,7 @@
 
 import csv
 import io
+import string
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -12,6 +13,8 @@ DELIMITERS = (",", ";", "\t", "|")
 
 UNUSUAL = (":", " ", "~", "^")
 """Those that are only suggested."""
+
+_NO_MARKS, _LETTERS = '"\r\n\0', string.ascii_letters + string.digits
 
 SEEN = 20
 """How many records decide about the delimiter."""
@@ -43,7 +46,7 @@ def checked_delimiter(delimiter: str | None, decimal: str) -> str | None:
     if delimiter is None:
         return None
     mark = "\t" if delimiter in ("tab", "\\t") else delimiter
-    if len(mark) != 1 or mark in '"\r\n' or mark.isalnum():
+    if not isinstance(mark, str) or not _is_mark(mark):
         raise ParameterError(
             f"`delimiter` must be one character, or tab: it is {delimiter!r}."
         )
@@ -52,6 +55,11 @@ def checked_delimiter(delimiter: str | None, decimal: str) -> str | None:
             f"`delimiter` must differ from `decimal`: both are {mark!r}."
         )
     return mark
+
+
+def _is_mark(text: str) -> bool:
+    """Whether parsers can cut lines at a text; they look at single bytes."""
+    return len(text) == 1 and text.isascii() and text not in _NO_MARKS + _LETTERS
 
 
 def guess(text: str, decimal: str) -> str:

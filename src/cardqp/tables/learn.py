@@ -35,15 +35,18 @@ class Table(Protocol):
     def columns(self) -> Sequence[str]:
         """Names of its columns."""
 
-    def fold(self, measure: Callable[[Any, Place], Sum], text: frozenset[str]) -> Sum:
+    def fold(
+        self, measure: Callable[[Any, Place], Sum], text: frozenset[str] | None
+    ) -> Sum:
         """Add up what is measured on all parts of the table.
 
         Parameters
         ----------
         measure : callable
             Called with a pandas.DataFrame and the place of its rows.
-        text : set of str
-            Columns whose cells must come as text, for some of them are.
+        text : set of str or None
+            Columns whose cells must come as text, for some of them are; None if that is
+            not known yet.
         """
 
 
@@ -61,7 +64,7 @@ class Frame:
     def fold(
         self,
         measure: Callable[[Any, Place], Sum],
-        text: frozenset[str],  # noqa: ARG002 - cells of a frame are what they are
+        text: frozenset[str] | None,  # noqa: ARG002 - cells of a frame are what they are
     ) -> Sum:
         """What is measured on the whole."""
         return measure(self.frame, Place())
@@ -117,7 +120,7 @@ def learn(table: Table, request: Request) -> Learnt:
     names = check.feature_names(
         table.columns, target, request.drop, request.only, request.categorical
     )
-    found = table.fold(Look(target, tuple(names)), frozenset()).each
+    found = table.fold(Look(target, tuple(names)), None).each
     target_kind = check.target_kind(found[target], missing)
     kinds = {target: target_kind}
     empty = [name for name in names if found[name].is_empty]
@@ -128,7 +131,7 @@ def learn(table: Table, request: Request) -> Learnt:
     if missing == "error":
         gaps = (found[name].gap for name in kinds)
         check.complete([gap for gap in gaps if gap is not None])
-    text = frozenset(name for name in kinds if found[name].is_text)
+    text = frozenset(name for name in kinds if found[name].must_be_text)
     summary = table.fold(Measure(target, kinds, missing), text)
     if summary.n_rows == 0:
         raise DataError(

@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from cardqp import _validation as check
 from cardqp.datasets.frames import BROKEN_PARQUET, read_parquet, require_pandas
 from cardqp.exceptions import DataError
 from cardqp.tables.header import check_names
@@ -67,6 +68,7 @@ def read_table(
             f"{label} must be text or Parquet: it is a spreadsheet or an archive; save "
             "it as CSV."
         )
+    check.listing("missing", missing, "texts", str)
     layout = Layout(delimiter, decimal, tuple(missing), least_columns)
     return parse_text(data, label, layout)
 

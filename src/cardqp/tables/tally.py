@@ -90,7 +90,7 @@ class Tally:
             return cls(name, *size, first=first, is_label=True)
         kind = PLAIN.get(series.dtype.kind)
         if kind is not None:  # one that knows missing numbers
-            return cls(name, *size, Counter({kind: present}), first)
+            return cls(name, *size, _plain_counts(kind, present), first)
         if series.dtype.kind == "M":
             return cls(name, *size, Counter({_MOMENT: present, DATE: present}), first)
         found = Distinct.of(series)
@@ -128,6 +128,11 @@ class Tally:
     def is_empty(self) -> bool:
         """Whether no row has a cell."""
         return self.n_missing == self.n_rows
+
+    @property
+    def must_be_text(self) -> bool:
+        """Whether cells that look like numbers or booleans are text, as others are."""
+        return self.is_text and self.counts[BOOLEAN] < self.n_rows - self.n_missing
 
     def kind(self) -> str:
         """What the column seems to hold: one of ``KINDS``.
@@ -189,9 +194,14 @@ def _plain_tallies(
     found = {}
     for (name, kind), number, row in zip(plain.items(), counts, rows, strict=True):
         first = {_MISSING: (place.row(row), None)} if number else {}
-        cells = Counter({kind: n_rows - number})
+        cells = _plain_counts(kind, n_rows - number)
         found[name] = Tally(name, n_rows, number, cells, first)
     return found
+
+
+def _plain_counts(kind: str, present: int) -> Counter[str]:
+    """Counts of cells of one type; true and false can stand among numbers."""
+    return Counter({kind: present, NUMBER: present})
 
 
 def kind_of(series: Any, name: str) -> str:

@@ -106,7 +106,16 @@ class TextFormat:
             raise DataError(f"{self.label} must be a table: {reason}.") from err
         frame = frame.copy()  # one block of numbers instead of one per column
         frame.columns = list(self.names)
+        self._remove_missing(frame, text_columns)
         return frame if self.decimal == "." else _with_points(frame)
+
+    def _remove_missing(self, frame: Any, text_columns: Collection[str]) -> None:
+        """Take out cells that pandas leaves beside integers of 64 bits and no sign."""
+        for name, dtype in zip(self.names, frame.dtypes, strict=True):
+            if dtype.kind == "O" and name not in text_columns:
+                gone = frame[name].isin(["", *self.missing])
+                if gone.any():
+                    frame[name] = frame[name].mask(gone)
 
     def _check_widths(self, rows: io.StringIO, line: int) -> bool:
         """Whether there are rows; those of another width than the header are refused.

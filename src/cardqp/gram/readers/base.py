@@ -1,5 +1,6 @@
 """What readers have in common."""
 
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,18 +30,21 @@ class Piece(Protocol):
         Raises
         ------
         NotNumbersError
-            When a column does not hold numbers or booleans.
+            When a column does not hold numbers, or booleans of a type of their own.
         """
 
-    def frames(self, wanted: Sequence[str], text: frozenset[str], rows: int) -> Frames:
+    def frames(
+        self, wanted: Sequence[str], text: frozenset[str] | None, rows: int
+    ) -> Frames:
         """The rows as they are.
 
         Parameters
         ----------
         wanted : sequence of str
             Names of columns.
-        text : set of str
-            Columns whose cells must come as text where the file has text.
+        text : set of str or None
+            Columns whose cells must come as text where the file has text; None for
+            those that hold true and false in these rows, and may not in others.
         rows : int
             How many rows to give at a time, at most.
         """
@@ -79,7 +83,7 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except (CardQPError, ImportError):
         raise
-    except (OSError, ValueError, EOFError) as err:
+    except (OSError, ValueError, EOFError, zlib.error) as err:
         reason = str(err).strip().partition("\n")[0].rstrip(".")[:200]
         raise DataError(
             f"`{path}` cannot be read: {reason}; it is truncated or damaged, write it "

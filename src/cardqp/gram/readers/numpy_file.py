@@ -56,7 +56,7 @@ class MatrixRows:
     def frames(
         self,
         wanted: Sequence[str],
-        text: frozenset[str],  # noqa: ARG002 - there is none
+        text: frozenset[str] | None,  # noqa: ARG002 - there is none
         rows: int,
     ) -> Frames:
         [block] = self.blocks(wanted)

@@ -67,7 +67,7 @@ class RowGroup:
     def frames(
         self,
         wanted: Sequence[str],
-        text: frozenset[str],  # noqa: ARG002 - columns have their types
+        text: frozenset[str] | None,  # noqa: ARG002 - columns have their types
         rows: int,
     ) -> Frames:
         for batch in self._batches(wanted, rows, numbers_only=False):

@@ -1,24 +1,27 @@
 """Files of text, some megabytes of lines at a time."""
 
-import gzip
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import numpy as np
 
+from cardqp.datasets.frames import require_pandas
+from cardqp.exceptions import DataError
 from cardqp.gram.readers.base import (
     Blocks,
     Frames,
+    NotNumbersError,
     Piece,
     fill,
     pyarrow,
     reading,
-    refuse_text,
 )
+from cardqp.gram.readers.lines import opened, quoted_cell, whole_lines
 from cardqp.gram.sums import block_rows
+from cardqp.tables.header import DELIMITERS
 from cardqp.tables.text import Layout, TextFormat, decoded
 
 PIECE_BYTES = 2**22
@@ -35,7 +38,7 @@ class TextFile:
     Attributes
     ----------
     path : path
-        The file, packed by gzip if its name says so.
+        The file, packed by gzip if its first bytes say so.
     layout : TextFormat
         How its lines are cut.
     header_bytes : int
@@ -51,8 +54,8 @@ class TextFile:
     @classmethod
     def open(cls, path: Path, layout: Layout) -> "TextFile":
         """Read the header."""
-        with _opened(path) as stream:
-            head = _whole_lines(stream, _HEAD_BYTES)
+        with opened(path) as stream:
+            head, _ = whole_lines(stream, _HEAD_BYTES, quoted_cell(*DELIMITERS))
         found = TextFormat.of(decoded(head, f"`{path}`"), f"`{path}`", layout)
         lines = head.splitlines(keepends=True)[: found.header_lines]
         return cls(path, found, sum(map(len, lines)))
@@ -62,10 +65,17 @@ class TextFile:
         return self.layout.names
 
     def pieces(self, start: int) -> Iterator[tuple[int, Piece]]:
-        line = self.layout.header_lines
-        with reading(self.path), _opened(self.path) as stream:
+        line, quoted = self.layout.header_lines, quoted_cell(self.layout.mark)
+        with reading(self.path), opened(self.path) as stream:
             stream.seek(start or self.header_bytes)
-            while text := _whole_lines(stream, PIECE_BYTES):
+            while (found := whole_lines(stream, PIECE_BYTES, quoted)) != (b"", -1):
+                text, open_at = found
+                if open_at >= 0:  # Arrow would take the rest of the file for a cell
+                    line += text.count(b"\n", 0, open_at + 1) + 1
+                    raise DataError(
+                        f"`{self.path}` must be a table: the quotation mark in line "
+                        f"{line} is not closed; close or remove it."
+                    )
                 yield stream.tell(), Lines(self.path, self.layout, text, line)
                 line += text.count(b"\n")
 
@@ -86,52 +96,61 @@ class Lines:
         for i in range(0, table.num_rows, rows):
             yield fill(buffer, table.slice(i, rows), wanted)
 
-    def frames(self, wanted: Sequence[str], text: frozenset[str], rows: int) -> Frames:
-        content = decoded(self.text, f"`{self.path}`", self.line)
-        lines = io.StringIO(content, newline="")
-        frame = self.layout.parse(lines, self.line, text)[list(wanted)]
+    def frames(
+        self, wanted: Sequence[str], text: frozenset[str] | None, rows: int
+    ) -> Frames:
+        frame = self._parsed(text or frozenset())
+        truths = frozenset() if text is not None else _truths(frame)
+        if truths:
+            frame = self._parsed(truths)
+        frame = frame[list(wanted)]
         for i in range(0, len(frame), rows):
             yield frame.iloc[i : i + rows]
 
+    def _parsed(self, text: frozenset[str]) -> Any:
+        content = decoded(self.text, f"`{self.path}`", self.line)
+        lines = io.StringIO(content, newline="")
+        return self.layout.parse(lines, self.line, text)
+
     def _numbers(self, wanted: Sequence[str]) -> Any:
-        """An Arrow table; numbers at once, everything else after a look at it."""
-        arrow, arrow_csv = pyarrow(), pyarrow("csv")
-        layout = self.layout
-        read = arrow_csv.ReadOptions(column_names=layout.names, use_threads=False)
-        cut = arrow_csv.ParseOptions(delimiter=layout.mark, newlines_in_values=True)
-        with reading(self.path):
-            for kinds in (dict.fromkeys(wanted, arrow.float64()), None):
-                convert = arrow_csv.ConvertOptions(
-                    column_types=kinds,
-                    include_columns=list(wanted),
-                    null_values=["", *layout.missing],
-                    decimal_point=layout.decimal,
-                )
-                try:
-                    table = arrow_csv.read_csv(
-                        arrow.BufferReader(self.text), read, cut, convert
-                    )
-                except arrow.ArrowInvalid as err:
-                    if kinds is None or "conversion error" not in str(err):
-                        raise
-                else:
-                    break
-        refuse_text(self.path, dict(zip(wanted, table.schema.types, strict=True)))
-        return table
+        """An Arrow table of numbers."""
+        arrow = pyarrow()
+        kinds = dict.fromkeys(wanted, arrow.float64())
+        try:
+            return self._cut(kinds)
+        except arrow.ArrowInvalid as err:
+            if "conversion error" in str(err):
+                # What it is depends on cells elsewhere: 1 may be a number or a label.
+                raise NotNumbersError(
+                    f"`{self.path}` must hold numbers: {err}"
+                ) from err
+        # pandas skips lines of spaces, and says which line has too many cells.
+        frame = self._parsed(frozenset())[list(wanted)]
+        if len(frame) and any(dtype.kind not in "iuf" for dtype in frame.dtypes):
+            raise NotNumbersError(f"`{self.path}` must hold numbers.")
+        return arrow.Table.from_pandas(frame, preserve_index=False)
+
+    def _cut(self, kinds: dict[str, Any]) -> Any:
+        csv, layout = pyarrow("csv"), self.layout
+        return csv.read_csv(
+            pyarrow().BufferReader(self.text),
+            csv.ReadOptions(column_names=layout.names, use_threads=False),
+            csv.ParseOptions(delimiter=layout.mark, newlines_in_values=True),
+            csv.ConvertOptions(
+                column_types=kinds,
+                include_columns=list(kinds),
+                null_values=["", *layout.missing],
+                decimal_point=layout.decimal,
+            ),
+        )
 
 
-def _opened(path: Path) -> BinaryIO:
-    if path.suffix.casefold() == ".gz":
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    return path.open("rb")
-
-
-def _whole_lines(stream: BinaryIO, size: int) -> bytes:
-    """Some bytes that end with a line, and not within quotes."""
-    text = stream.read(size) + stream.readline()
-    quotes = text.count(b'"')
-    more = [text]
-    while quotes % 2 and (line := stream.readline()):
-        quotes += line.count(b'"')
-        more.append(line)
-    return b"".join(more)
+def _truths(frame: Any) -> frozenset[str]:
+    """Columns of true and false, some of which may be missing."""
+    infer = require_pandas().api.types.infer_dtype
+    return frozenset(
+        name
+        for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
+        if dtype.kind == "b"
+        or (dtype.kind == "O" and infer(frame[name], skipna=True) == "boolean")
+    )
