@@ -311,7 +311,7 @@ class GramAccumulator:
             on storage that all of them see.
         """
         from cardqp.gram.files import accumulate
-        from cardqp.gram.source import Selection
+        from cardqp.gram.selection import Selection
 
         check.listing("missing_values", missing_values, "texts", str)
         if progress is not None and not callable(progress):

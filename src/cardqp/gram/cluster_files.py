@@ -11,7 +11,8 @@ from cardqp.gram.accumulator import GramAccumulator
 from cardqp.gram.coding import add, measure_piece, not_empty
 from cardqp.gram.files import Meter, Progress
 from cardqp.gram.readers import NotNumbersError, Piece
-from cardqp.gram.source import Paths, Selection, Source
+from cardqp.gram.selection import Selection
+from cardqp.gram.source import Paths, Source
 from cardqp.gram.sums import ShiftedSums
 from cardqp.gram.tree import dask, total
 from cardqp.tables.learn import Sum

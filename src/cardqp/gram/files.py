@@ -14,7 +14,8 @@ from cardqp.gram.accumulator import GramAccumulator
 from cardqp.gram.checks import from_json, sums_from_arrays, sums_to_arrays
 from cardqp.gram.coding import Coding, FileTable
 from cardqp.gram.readers import NotNumbersError
-from cardqp.gram.source import Paths, Selection, Source
+from cardqp.gram.selection import Selection
+from cardqp.gram.source import Paths, Source
 from cardqp.gram.sums import ShiftedSums
 
 SECONDS_BETWEEN_CHECKPOINTS = 10.0

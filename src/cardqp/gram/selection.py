@@ -1,0 +1,105 @@
+"""What to take from files: which columns, and what to do about missing cells."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from cardqp import _validation as check
+from cardqp.exceptions import ParameterError
+from cardqp.gram.readers import NumPyFile, Reader
+from cardqp.tables.learn import Request
+from cardqp.tables.text import Layout
+
+Missing = Literal["error", "drop", "mean"]
+Key = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What to take from files, as the user names it.
+
+    Attributes
+    ----------
+    target, columns, drop, weight, missing, categorical, max_levels
+        As for :meth:`cardqp.gram.GramAccumulator.from_files`.
+    layout : Layout
+        How text is cut into cells.
+    """
+
+    target: Key | None = None
+    columns: Sequence[Key] | None = None
+    drop: Sequence[Key] = ()
+    weight: Key | None = None
+    missing: Missing = "error"
+    categorical: Sequence[Key] = ()
+    max_levels: int = 50
+    layout: Layout = field(default_factory=Layout)
+
+    def __post_init__(self) -> None:
+        if self.missing not in get_args(Missing):
+            raise ParameterError(
+                f"`missing` must be one of {', '.join(get_args(Missing))}: it is "
+                f"{self.missing!r}."
+            )
+        if self.columns is not None:
+            check.listing("columns", self.columns, "columns")
+        check.listing("drop", self.drop, "columns")
+        check.listing("categorical", self.categorical, "columns")
+        check.count("max_levels", self.max_levels)
+
+    def wanted(self, reader: Reader) -> tuple[str, ...]:
+        """Columns of a file: features, target, and the weight if there is one."""
+        if self.target is None and not isinstance(reader, NumPyFile):
+            raise ParameterError(
+                f"`target` must name the column to predict: `{reader.path}` has "
+                f"{_some(reader.columns)}."
+            )
+        target = _find("target", -1 if self.target is None else self.target, reader)
+        last = [target]
+        if self.weight is not None:
+            last.append(_find("weight", self.weight, reader))
+        if self.columns is None:
+            features = [name for name in reader.columns if name not in last]
+        else:
+            features = [_find("columns", key, reader) for key in self.columns]
+        dropped = {_find("drop", key, reader) for key in self.drop}
+        if target in dropped:
+            raise ParameterError(
+                f"`drop` must not name the target: it names {target!r}."
+            )
+        features = [name for name in features if name not in dropped]
+        wanted = (*features, *last)
+        if not features or len(set(wanted)) < len(wanted):
+            raise ParameterError(
+                "`columns` must name at least one feature, and no column twice, "
+                f"neither `target` nor `weight`: it names {_some(features) or 'none'}."
+            )
+        return wanted
+
+    def request(self, reader: Reader) -> Request:
+        """What is wanted of files that are not all numbers."""
+        wanted = self.wanted(reader)
+        return Request(
+            wanted[-1 if self.weight is None else -2],
+            categorical=[_find("categorical", k, reader) for k in self.categorical],
+            missing=self.missing,
+            max_levels=self.max_levels,
+        )
+
+
+def _find(argument: str, key: Any, reader: Reader) -> str:
+    """The name of a column that the user names, or counts in files without names."""
+    columns = reader.columns
+    if isinstance(reader, NumPyFile):
+        if isinstance(key, int) and -len(columns) <= key < len(columns):
+            return columns[key]
+    elif key in columns:
+        return str(key)
+    raise ParameterError(
+        f"`{argument}` must be a column of `{reader.path}`: {key!r} is none; it has "
+        f"{_some(columns)}."
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" * (len(names) > 5))
