@@ -265,11 +265,10 @@ class GramAccumulator:
 
         Columns of numbers, and of booleans where they have a type, are added up as they
         are.  If others hold text or dates, or all is missing in one, or missing cells
-        are filled in, files are read three times: for
-        what each column holds, for means and labels, and for the sums.  What is then
-        done to each column is the ``recipe``, as :class:`cardqp.tables.Recipe` learns
-        it from a table in memory: dates become days, texts categories, and columns
-        that do not vary are left out.
+        are filled in, files are read three times: for what each column holds, for means
+        and labels, and for the sums.  What is then done to each column is the
+        ``recipe``, as :class:`cardqp.tables.Recipe` learns it from a table in memory:
+        dates become days, texts categories, and columns that do not vary are left out.
 
         Parameters
         ----------
