@@ -105,6 +105,19 @@ class Columns:
     def diagonal(self) -> FloatArray:
         return np.asarray(self.squares / self.n_samples)
 
+    def is_regression(self, c: FloatArray, constant: float) -> bool:
+        """Whether ``x'Qx + c'x + constant`` is the error of predicting the target.
+
+        Residuals bound that alone.
+        """
+        N = self.n_samples
+        power = float(self.target @ self.target) / N
+        # Sums may come in another order.
+        unit = 4 * (N + 4) * UNIT_ROUNDOFF
+        slack = unit * np.sqrt(power) * np.sqrt(self.diagonal)
+        is_same = (np.abs(c + 2.0 * self.products / N) <= slack).all()
+        return bool(is_same) and abs(constant - power) <= unit * power
+
     def take(self, support: IntArray) -> FloatArray:
         """Some columns as a dense array in double precision, one after the other."""
         part = self.X[:, support]

@@ -37,7 +37,11 @@ def bound_by_sweeps(run: Run, x: FloatArray) -> tuple[SweepTree, Stop]:
     method, own = SweepBound(_search(run)), run.problem.value(x)
 
     def work() -> tuple[SweepTree, Stop]:
-        return iterate(method, SweepTree.plant(run.problem, x), run.watch)
+        tree = SweepTree.plant(run.problem, x)
+        try:
+            return iterate(method, tree, run.watch)
+        except KeyboardInterrupt:  # the second one: the point, with what is proved
+            return tree, Stop.INTERRUPTED
 
     def summary(done: tuple[SweepTree, Stop]) -> tuple[int, str]:
         tree, _ = done

@@ -1,10 +1,18 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from cardqp import SparseQP, solve
 from cardqp.datasets import make_regression
 from cardqp.dual.bound import tangent_bound
-from cardqp.exact.optimal_diagonal import Data, _newton, _start, _value
+from cardqp.exact.optimal_diagonal import (
+    Data,
+    _newton,
+    _solve_scaled,
+    _start,
+    _value,
+)
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.sparsity import Choice
@@ -108,3 +116,19 @@ def test_newton_step_agrees_with_differences_of_the_barrier_function():
     middle = _value(data, point, 0.05)
     curvature = (forward - 2 * middle + backward) / small**2
     assert curvature == pytest.approx(decrement, rel=0.05)
+
+
+@pytest.mark.parametrize("t", [1e-160, 1e160])
+def test_no_newton_step_where_squares_are_lost(t):
+    data = Data(np.eye(2), np.ones(2), np.ones(2), 1, np.ones(2))
+    start = replace(_start(data, -0.5 * data.ridge, np.zeros(2), 1.0), t=t)
+    assert _newton(data, start, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("diagonal", "rhs"), [(0.0, 1.0), (1e-200, 1e250), (np.inf, 1.0)]
+)
+def test_no_solution_where_numbers_are_lost(diagonal, rhs):
+    with np.errstate(over="ignore"):
+        found = _solve_scaled(np.diag([1.0, diagonal]), np.full((2, 1), rhs))
+    assert found is None

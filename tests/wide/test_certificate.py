@@ -292,3 +292,23 @@ def test_points_that_are_too_large_for_numbers(value, scale):
     arrays = (np.array([number]) for number in (-1, 0, -1))
     forged = SweepCertificate(points, 1e300, *arrays, Points.stack([], [])).sealed()
     assert forged.lower_bound(problem) <= problem.objective([-1.0, 0.0])
+
+
+@pytest.mark.parametrize("change", [{"c": np.full(12, 3.0)}, {"constant": -1.0}])
+def test_another_cost_on_the_same_columns(change, monkeypatch):
+    """Residuals know the data alone: what is not their error is solved in memory."""
+    monkeypatch.setattr("cardqp.wide.size.FEWEST", 0)
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((6, 12)), rng.standard_normal(6)
+    data = SparseQP.from_data(X, y, eta=1.0, sparsity=2)
+    whole = solve(data)
+    same = {"c": data.c, "constant": data.constant}
+    other = SparseQP(data.quadratic, eta=1.0, sparsity=2, **same | change)
+    assert isinstance(whole.certificate, SweepCertificate)
+    assert whole.certificate.lower_bound(data) > 0
+    assert whole.certificate.lower_bound(other) == -np.inf
+    found, (optimum, _) = solve(other), enumerate_optimum(other)
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(optimum, rel=1e-4)
+    assert not isinstance(found.certificate, SweepCertificate)
+    assert found.verify().ok

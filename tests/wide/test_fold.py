@@ -254,3 +254,20 @@ def test_node_limit(problem, optimum):
         assert solution.stop is Stop.NODE_LIMIT
         assert_sound(solution, optimum)
     assert second.lower_bound > first.lower_bound
+
+
+@pytest.mark.parametrize("method", ["best-response", "dual-program"])
+def test_a_second_interrupt_while_bounding_keeps_the_point(method):
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((9, 14)), rng.standard_normal(9)
+    wide = SparseQP.from_data(X, y, eta=50.0, sparsity=3)
+    whole = solve(wide, method=method, level=3)
+
+    def interrupt_the_bound(progress):
+        if progress.stage.startswith("sweep"):
+            interrupt_twice()
+
+    solution = solve(wide, method=method, level=3, callback=interrupt_the_bound)
+    assert solution.stop is Stop.INTERRUPTED
+    np.testing.assert_array_equal(solution.x, whole.x)
+    assert_sound(solution, enumerate_optimum(wide)[0])

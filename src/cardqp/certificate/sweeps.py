@@ -155,6 +155,8 @@ class SweepCertificate:
             return -np.inf
         if len(problem.rows) or not (problem.groups is None and problem.blocks is None):
             return -np.inf  # the theorem is about single columns
+        if not form.is_regression(problem.c, problem.constant):
+            return -np.inf  # and about the error of predicting the target
         leaves = list(self._walk())
         if not self._is_partition(leaves):
             return -np.inf

@@ -21,7 +21,11 @@ from cardqp.problem import SparseQP
 _ALL = slice(None)
 
 SMALLEST = float(np.finfo(float).tiny)
-"""What a product that is rounded to nothing can have been, at most."""
+"""What products that are rounded to nothing can have been, at most: a bound loses as
+much in the costs of all its variables."""
+
+LEAST_SCALE = 1e-150
+"""A smaller scale loses its digits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +70,10 @@ class Residual:
 
         The constant of the problem is ``|y|^2 / N``, which the residual stands for.
         """
+        if scale < LEAST_SCALE:
+            return 0.0 if scale == 0 else -np.inf
         gain, paid = 2.0 * scale * self.along, scale * (scale * self.square)
-        return gain - paid - 8.0 * UNIT_ROUNDOFF * (abs(gain) + paid)
+        return gain - paid - 8.0 * UNIT_ROUNDOFF * (abs(gain) + paid) - SMALLEST
 
     def costs(
         self,
@@ -90,6 +96,20 @@ class Residual:
         where : slice
             Which columns.
         """
+        # What is too large for numbers proves nothing, and need not be mentioned.
+        with np.errstate(over="ignore", invalid="ignore"):
+            costs = self._costs(problem, form, products, scale, where)
+        return np.where(np.isnan(costs), -np.inf, costs)
+
+    def _costs(
+        self,
+        problem: SparseQP,
+        form: Columns,
+        products: FloatArray,
+        scale: float,
+        where: slice,
+    ) -> FloatArray:
+        """The same, or no number where one is too large."""
         step = 2.0 * scale / form.n_samples
         ridge = problem.ridge[where]
         lost = form.n_samples * SMALLEST
@@ -106,8 +126,7 @@ class Residual:
                 cost_down(ridge, ends[0] * (1.0 + margin), *bounds),
                 cost_down(ridge, ends[1] * (1.0 + margin), *bounds),
             )
-        costs = costs + problem.rule.penalty
-        return np.where(np.isnan(costs), -np.inf, costs)
+        return np.asarray(costs + problem.rule.penalty)
 
     def bound(
         self, problem: SparseQP, form: Columns, products: FloatArray, scale: float
@@ -124,4 +143,4 @@ class Residual:
         if not 0 < self.along < np.inf or not total > -np.inf:
             return 0.0
         scale = self.along / (self.square - total)
-        return scale if np.isfinite(scale) else 0.0
+        return scale if LEAST_SCALE <= scale < np.inf else 0.0

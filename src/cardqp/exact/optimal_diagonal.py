@@ -29,6 +29,9 @@ FIRST_BARRIER, LAST_BARRIER, BARRIER_FACTOR = 3.0, 3e-3, 0.3
 CENTRED = 0.05
 """Decrement, in units of n times the barrier, at which a point counts as centred."""
 
+SQUARABLE = 1e150
+"""Squares of larger numbers, and of inverses of these, are not numbers any more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Data:
@@ -133,6 +136,8 @@ def _value(data: Data, point: Point, barrier: float) -> float:
 
 def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | None:
     """The Newton step and its decrement; None when the system cannot be solved."""
+    if not 1 / SQUARABLE < point.t < SQUARABLE:
+        return None
     n, r = len(data.c), data.is_free
     try:
         factor = scipy.linalg.cho_factor(data.Q - np.diag(point.d), check_finite=False)
@@ -184,10 +189,12 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
 
 def _solve_scaled(H: FloatArray, rhs: FloatArray) -> FloatArray | None:
     """Solve with the Hessian scaled to unit diagonal, with what jitter it takes."""
-    if not np.isfinite(H).all():
+    if not (np.isfinite(H).all() and np.diag(H).min() > 0):
         return None
     scale = np.sqrt(np.diag(H))
-    scaled = H / scale[:, None] / scale
+    scaled, rhs = H / scale[:, None] / scale, rhs / scale[:, None]
+    if not np.isfinite(rhs).all():
+        return None
     for jitter in (1e-13, 1e-11, 1e-9, 1e-7, 1e-5):
         try:
             factor = scipy.linalg.cho_factor(
@@ -195,7 +202,7 @@ def _solve_scaled(H: FloatArray, rhs: FloatArray) -> FloatArray | None:
             )
         except scipy.linalg.LinAlgError:
             continue
-        solved = scipy.linalg.cho_solve(factor, rhs / scale[:, None])
+        solved = scipy.linalg.cho_solve(factor, rhs, check_finite=False)
         return np.asarray(solved / scale[:, None])
     return None
 

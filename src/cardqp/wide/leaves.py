@@ -167,6 +167,9 @@ def _best(
     found = []
     for scale, cheapest in zip(scales, tried, strict=True):
         total = cheapest.inside + float(cheapest.costs[: max(slots, 0)].sum())
+        if not np.isfinite(total):  # too large for a number: nothing is proved
+            found.append(Bounded(-np.inf, 0.0, cheapest.columns, cheapest.costs))
+            continue
         factor = 1.0
         if len(scales) == 1:
             scale = residual.best_scale(total)

@@ -59,8 +59,11 @@ def is_for_sweeps(problem: SparseQP) -> bool:
     is_plain = problem.groups is None and problem.blocks is None
     is_plain = is_plain and len(problem.rows) == 0
     is_plain = is_plain and len(problem.forced_out) < problem.n
-    is_wide = isinstance(problem.quadratic, Columns) and problem.n > FEWEST
-    return is_wide and is_plain and not problem.is_semicontinuous.any()
+    form = problem.quadratic
+    if not isinstance(form, Columns) or problem.n <= FEWEST or not is_plain:
+        return False
+    is_regression = form.is_regression(problem.c, problem.constant)
+    return is_regression and not problem.is_semicontinuous.any()
 
 
 def has_swept_levels(problem: SparseQP) -> bool:
