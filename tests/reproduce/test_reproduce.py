@@ -123,8 +123,8 @@ def test_missing_data_are_said_and_the_rest_is_run(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["tab99"], "`ids` must be all or some of"),
-        (["tab1", "--jobs", "0"], "`jobs` must be an integer, at least 1"),
-        (["tab1", "--replications", "0"], "`replications` must be an integer"),
+        (["tab1", "--jobs", "0"], "`--jobs` must be an integer, at least 1"),
+        (["tab1", "--replications", "0"], "`--replications` must be an integer"),
     ],
 )
 def test_bad_arguments_are_one_line(tmp_path, capsys, arguments, message):
