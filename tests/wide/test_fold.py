@@ -95,6 +95,19 @@ def test_settled_trees_prove_their_bound(problem, optimum, n_nodes, most, monkey
     assert len(certificate.leaves) == np.count_nonzero(is_leaf)
 
 
+@pytest.mark.parametrize("which", ["closed", "fixed"])
+def test_settled_bounds_are_no_better_than_what_was_closed(problem, which):
+    tree = grown(problem, 40)
+    little = tree.floor * 1.0005
+    if which == "closed":
+        tree.closed = little  # a leaf that was given up
+    else:
+        tree.alive[-1] = False
+        tree.fixing_cutoff = little
+    settle(SweepSearch(), tree)
+    assert tree.floor <= tree.lower_bound <= little
+
+
 def test_more_branches_prove_more(problem, monkeypatch):
     bounds = []
     for most in (2, 4, 8, 512):

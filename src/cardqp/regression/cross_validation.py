@@ -170,14 +170,8 @@ def cross_validate(
     budget = Budget(time_limit, len(etas) * len(sparsities) * len(scaled))
     for i, j in np.ndindex(shape[:2]):
         start = solutions[i][-1].x if solutions[i] else None
-        fits = [
-            Fit(
-                each.with_eta(etas[i]).problem.with_limits(sparsity=sparsities[j]),
-                method,
-                gap,
-            )
-            for each in scaled
-        ]
+        problems = _cell(scaled, etas[i], sparsities[j])
+        fits = [Fit(problem, method, gap) for problem in problems]
         answers = _answers(fits, start, budget, callback, share)
         if _is_stopped(answers[-1]):
             _stop_early(answers[-1], is_empty=not solutions[0])
@@ -190,6 +184,14 @@ def cross_validate(
         gaps[i, j] = [answer.gap for answer in answers[1:]]
     kept = tuple(tuple(found) for found in solutions)
     return CrossValidation(tuple(etas), tuple(sparsities), errors, gaps, kept)
+
+
+def _cell(
+    scaled: Sequence[ScaledProblem], eta: float, sparsity: int
+) -> Iterator[SparseQP]:
+    """The problems of one cell of the grid: on all rows, and on all but each part."""
+    for each in scaled:
+        yield each.with_eta(eta).problem.with_limits(sparsity=sparsity)
 
 
 def _answers(
