@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
+from cardqp.dual.bound import SeparableBound
 from cardqp.sparsity import Choice, Groups, SupportRule, smallest
 
 
@@ -94,3 +95,27 @@ def test_smallest():
     assert smallest(values, 2).tolist() == [1.0, 2.0]
     assert smallest(values, 9).tolist() == [1.0, 2.0, 3.0]
     assert smallest(values, 0).tolist() == []
+
+
+@pytest.mark.parametrize(
+    "groups", [None, Groups(np.zeros(3, dtype=int), np.array([1]))]
+)
+def test_infinite_gains_without_a_slot_decide_nothing_but_that(groups):
+    """A full branch, where nothing is known about the variables that are left."""
+    inside = np.array([True, False, False])
+    choice = Choice(inside, np.zeros(3, dtype=bool), 1, groups)
+    on, off = choice.penalties(np.array([-1.0, -np.inf, -np.inf]))
+    assert on.tolist() == [0.0, np.inf, np.inf]
+    assert off.tolist() == [0.0, 0.0, 0.0]
+    assert choice.barred.tolist() == [False, True, True]
+
+
+def test_members_of_full_groups_are_barred():
+    groups = Groups(np.array([0, 0, 1, -1]), np.array([1, 1]))
+    inside = np.array([True, False, False, False])
+    choice = Choice(inside, np.zeros(4, dtype=bool), 4, groups)
+    assert choice.barred.tolist() == [False, True, False, False]
+    bound = SeparableBound(0.0, np.array([-np.inf, 0.0, 0.0, 0.0]))
+    on, off = bound.fixing_bounds(choice)
+    assert on.tolist() == [-np.inf, np.inf, -np.inf, -np.inf]
+    assert (off == -np.inf).all()

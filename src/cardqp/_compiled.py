@@ -1,6 +1,8 @@
 """The one place that compiles: typed, cached to disk, without Python objects."""
 
+import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import numba
@@ -13,9 +15,26 @@ _ANY_ORDER = {"reassoc", "contract", "arcp", "nsz"}
 def compiled(function: Function) -> Function:
     """Compile ``function`` on first call and keep the machine code on disk.
 
-    While it runs, other threads may run too.
+    Where there is no folder for it, each process compiles anew, and is told so once.
+    While the function runs, other threads may run too.
     """
-    return _compile(function, cache=True)
+    try:
+        return _compile(function, cache=True)
+    except RuntimeError:  # so Numba says that it found no folder to write to
+        _say_that_nothing_is_kept()
+        return _compile(function)
+
+
+@cache
+def _say_that_nothing_is_kept() -> None:
+    """Warn; answers of first calls are kept, so that there is no second warning."""
+    warnings.warn(
+        "cardqp compiles anew in each process, which takes ten to thirty seconds: "
+        "neither the folder it is installed in nor the user's cache can be written to; "
+        "set NUMBA_CACHE_DIR to a folder that can.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def inner(function: Function) -> Function:

@@ -15,6 +15,9 @@ import numpy as np
 from cardqp import _validation as check
 from cardqp.exceptions import ParameterError
 
+GRACE = 0.2
+"""Seconds after the end for what rounds off an answer."""
+
 
 class Stop(Enum):
     """Why a computation ended; the value is a sentence for people."""
@@ -103,6 +106,7 @@ class Watch:
     callback: Callback | None = None
     started: float = field(default_factory=time.perf_counter)
     stopped: Stop | None = None
+    ended: float | None = None
     previous: Any = None
 
     def __post_init__(self) -> None:
@@ -133,6 +137,20 @@ class Watch:
         self.notice()
         return self.stopped is not None
 
+    @property
+    def is_late(self) -> bool:
+        """Whether to stop even what rounds off an answer, which has a little more time.
+
+        That is, in all, :data:`GRACE` after the time limit, or from the first time on
+        that somebody asks.
+        """
+        if not self.is_over:
+            return False
+        if self.ended is None:
+            is_timed = self.stopped is Stop.TIME_LIMIT
+            self.ended = self.time_limit if is_timed else self.seconds
+        return self.ended is None or self.seconds > self.ended + GRACE
+
     def notice(self) -> None:
         """Remember it if the time limit has passed."""
         late = self.time_limit is not None and self.seconds > self.time_limit
@@ -147,6 +165,17 @@ class Watch:
             yield
         finally:
             self.started += time.perf_counter() - since
+
+    @contextmanager
+    def ending_early(self, share: float) -> Iterator[None]:
+        """A part that leaves a share of the time limit to what comes after it."""
+        limit = self.time_limit
+        if limit is not None:
+            self.time_limit = (1.0 - share) * limit
+        try:
+            yield
+        finally:
+            self.time_limit = limit
 
     def check(self, progress: Callable[[float], Progress]) -> Stop | None:
         """The reason to stop now, if there is one; it is remembered."""

@@ -15,9 +15,8 @@ from cardqp.exact.warm_up import load_for
 from cardqp.exceptions import ParameterError
 from cardqp.gap import finite, gap_unit
 from cardqp.partition import Enumeration, bounded
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, in_memory
 from cardqp.solution import Solution, Status, Verification
-from cardqp.wide import in_memory
 
 ROUNDING = 1e-7
 """Objectives this close, relatively, count as equal: each is computed to about as many
@@ -281,14 +280,12 @@ def alternatives(
     check.count("max_count", max_count)
     check.at_least("gap", gap, 0.0)
     problem = in_memory(source if isinstance(source, SparseQP) else source.problem)
-    if isinstance(source, SparseQP) or problem is not source.problem:
-        source = problem
     load_for(problem)
     with Watch(time_limit, callback) as watch:
-        root = _optimum(source, gap, watch)
+        root = _optimum(source, problem, gap, watch)
         if root.x is None:
             root.raise_for_status()
-        if root.status is not Status.OPTIMAL:
+        if not root.has_gap:
             return _result(root, percent, [root], [root], root.stop)
         limit, unit = _limit(root, percent), _unit(problem, root)
         slack = ROUNDING * unit
@@ -297,14 +294,16 @@ def alternatives(
     return _result(root, percent, state.listed or [root], state.leaves(), stop)
 
 
-def _optimum(source: SparseQP | Solution, gap: float, watch: Watch) -> Solution:
-    """The solution of the whole problem, unless it is at hand."""
+def _optimum(
+    source: SparseQP | Solution, problem: SparseQP, gap: float, watch: Watch
+) -> Solution:
+    """The solution of the whole problem in memory, unless it is at hand."""
     if isinstance(source, SparseQP):
-        return bounded(source, None, gap, watch)
-    is_optimal = source.status is Status.OPTIMAL and source.gap <= gap
-    if is_optimal and source.certificate is not None:
+        return bounded(problem, None, gap, watch)
+    is_enough = source.has_gap and source.gap <= gap
+    if is_enough and source.certificate is not None and source.problem is problem:
         return source
-    return bounded(source.problem, source.x, gap, watch)
+    return bounded(problem, source.x, gap, watch)
 
 
 def _result(

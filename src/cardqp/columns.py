@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
-from cardqp.quadratic import Factor, Minorant, plane
+from cardqp.quadratic import Factor, Gram, Minorant, plane
 
 Result = TypeVar("Result")
 
@@ -35,6 +35,9 @@ SPARSE = 64
 """Entries that a sparse column counts as, at least: products with it are not sparse."""
 
 MOST_THREADS = 8
+
+SUMMED = 256
+"""Rows whose products are summed at a time: sums of sums lose fewer digits."""
 
 AT_ONCE = 64
 """Blocks that a cluster is asked for at a time."""
@@ -96,6 +99,10 @@ class Columns:
     @property
     def defect(self) -> FloatArray:
         return np.zeros(self.n)
+
+    @property
+    def formed(self) -> int:
+        return self.n_samples + 6
 
     @property
     def array(self) -> FloatArray:
@@ -271,13 +278,16 @@ class Columns:
 
     def _pieces(self, width: int) -> Iterator[slice]:
         """Rows, so many at a time that a block has this width."""
-        height = max(BLOCK // max(width, 1), 1)
+        height = _height(width)
         for start in range(0, self.n_samples, height):
             yield slice(start, start + height)
 
     def value(self, x: FloatArray) -> float:
         fitted = self.fitted(x)
         return float(fitted @ fitted) / self.n_samples
+
+    def terms(self, x: FloatArray) -> FloatArray:
+        return np.array([self.value(x)])
 
     def apply(self, x: FloatArray) -> FloatArray:
         if x.ndim == 1:
@@ -293,13 +303,30 @@ class Columns:
 
     def dense(self) -> FloatArray:
         gram = np.zeros((self.n, self.n))
-        height = max(BLOCK // self.n, 1)
-        rows = self.X.tocsr() if scipy.sparse.issparse(self.X) else self.X
-        for start in range(0, self.n_samples, height):
-            part = _dense64(rows[start : start + height])
-            square = part.T @ part
-            gram += square.toarray() if scipy.sparse.issparse(square) else square
+        data = self.X.tocsr() if scipy.sparse.issparse(self.X) else self.X
+        for rows in self._pieces(self.n):
+            gram += _gram(_dense64(data[rows]))
         return gram / self.n_samples
+
+    @cached_property
+    def in_memory(self) -> Gram | Factor:
+        """The matrix, or a factor of it if that is smaller, as arrays.
+
+        The matrix is not quite that of the data: an entry is off by
+        ``formed u sqrt(Q_ii Q_jj)`` at most, and so it lies above and below the true
+        one up to ``n formed u`` times the diagonal.  Nothing else need be known to
+        bound how far it is from positive semidefinite.
+        """
+        if self.n > self.n_samples:
+            return self.restrict(np.arange(self.n))
+        N, height = self.n_samples, _height(self.n)
+        formed = min(SUMMED, N) + -(-min(height, N) // SUMMED) + -(-N // height) + 2
+        defect = 1.01 * self.n * formed * UNIT_ROUNDOFF * self.diagonal
+        # Sums of both halves may come in another order.
+        matrix = self.dense()
+        matrix = 0.5 * (matrix + matrix.T)
+        matrix.setflags(write=False)
+        return Gram(matrix, defect, formed)
 
     def restrict(self, indices: IntArray) -> Factor:
         return Factor(self.take(indices) / np.sqrt(self.n_samples))
@@ -311,17 +338,34 @@ class Columns:
 
     def tangent(self, x: FloatArray) -> Minorant:
         # Any alpha will do; its product with the columns is taken as it comes.
-        alpha = 2.0 * self.fitted(x) / np.sqrt(self.n_samples)
-        slope = self.correlate(alpha[:, None])[:, 0] / np.sqrt(self.n_samples)
-        unit = plane(np.zeros((len(alpha), 0)), alpha, np.zeros(0))
-        reach = (len(alpha) + 6) * UNIT_ROUNDOFF * float(np.linalg.norm(alpha))
-        error = 1.01 * reach * np.sqrt(self.diagonal)
+        fitted = np.stack([self.fitted(point) for point in np.atleast_2d(x)])
+        alpha = 2.0 * fitted.reshape(*x.shape[:-1], -1) / np.sqrt(self.n_samples)
+        slope = self.correlate(2.0 * fitted.T).T.reshape(x.shape) / self.n_samples
+        unit = plane(np.zeros((self.n_samples, 0)), alpha, np.zeros(0))
+        size = np.linalg.norm(alpha, axis=-1)
+        reach = 1.01 * (self.n_samples + 6) * UNIT_ROUNDOFF * size
+        error = np.multiply.outer(reach, np.sqrt(self.diagonal))
         return Minorant(slope, error, unit.offset, np.zeros(self.n))
 
 
 def is_lazy(X: Any) -> bool:
     """Whether a matrix is a Dask array, which is somewhere else or not made yet."""
     return hasattr(X, "dask")
+
+
+def _height(width: int) -> int:
+    """Rows of a block of this width."""
+    return max(BLOCK // max(width, 1), 1)
+
+
+def _gram(rows: Any) -> FloatArray:
+    """Products of columns with each other, few rows at a time."""
+    total = np.zeros((rows.shape[1], rows.shape[1]))
+    for start in range(0, rows.shape[0], SUMMED):
+        piece = rows[start : start + SUMMED]
+        square = piece.T @ piece
+        total += square.toarray() if scipy.sparse.issparse(square) else square
+    return total
 
 
 def _products(block: Any, R: FloatArray) -> FloatArray:

@@ -12,6 +12,7 @@ from cardqp.gap import relative_gap
 from cardqp.problem import SparseQP
 from cardqp.run import Run
 from cardqp.solution import Solution, Status
+from cardqp.solution.verification import LARGEST_GAP, compare, is_out_of_reach
 
 QUICK = 3000
 """A certificate with no more branches is replayed before any bound is reported; a
@@ -37,7 +38,7 @@ class Searched(Protocol):
 
 def conclude(run: Run, tree: Searched, stop: Stop) -> Solution:
     """Assemble the solution; more is claimed only after it was recomputed."""
-    problem, x = run.problem, run.x
+    problem, x = run.given or run.problem, run.x
     objective = np.inf if x is None else problem.objective(x)
     certificate = tree.certificate
     lower = min(tree.lower_bound, objective)
@@ -59,27 +60,48 @@ def conclude(run: Run, tree: Searched, stop: Stop) -> Solution:
         claim=run.claim,
     )
     try:
-        return _claim_more(solution, run.threads)
+        solution = _claim_more(solution, run.threads)
     except KeyboardInterrupt:  # the second one, with the answer at hand
         return replace(solution, stop=Stop.INTERRUPTED)
+    if solution.stop is Stop.GAP and not solution.has_gap:
+        # It was closed for a better point than the method's own, or by rounding.
+        return replace(solution, stop=Stop.COMPLETED)
+    return solution
 
 
 def _claim_more(solution: Solution, threads: int) -> Solution:
-    """Call a solution optimal, or infeasible, if its own check confirms it."""
-    if solution.x is None:
-        better = replace(solution, status=Status.INFEASIBLE, stop=Stop.INFEASIBLE)
-        is_proved = solution.lower_bound == np.inf
-    else:
-        better = replace(solution, status=Status.OPTIMAL, stop=Stop.GAP)
-        is_proved = solution.gap <= solution.tolerance
+    """Call a solution optimal, or infeasible, if its own check confirms it.
+
+    First its bound is lowered to what its certificate proves; without one, the bound is
+    the search's word.
+    """
     certificate = solution.certificate
     if certificate is None:
-        return better if is_proved else solution  # the bound is the search's word
-    if is_proved and (found := better.verify(threads=threads)).ok:
-        return _claim_less(better, found.lower_bound)
-    if is_proved or _is_quick(certificate, solution.problem):
-        return _claim_less(solution, certificate.lower_bound(solution.problem))
-    return solution
+        return _judged(solution)
+    if not (_is_proved(solution) or _is_quick(certificate, solution.problem)):
+        return solution
+    proved = certificate.lower_bound(solution.problem, threads)
+    solution = _claim_less(solution, proved)
+    if _is_too_good(solution, proved):
+        solution = _without_point(solution, proved)
+    better = _judged(solution)
+    return better if compare(better, proved).ok else solution
+
+
+def _is_proved(solution: Solution) -> bool:
+    """Whether the gap that was asked for is reached, or there is no feasible point."""
+    return solution.has_gap or solution.lower_bound == np.inf
+
+
+def _judged(solution: Solution) -> Solution:
+    """The solution with the status that its bound deserves."""
+    if not _is_proved(solution):
+        return solution
+    if solution.x is None:
+        return replace(solution, status=Status.INFEASIBLE, stop=Stop.INFEASIBLE)
+    is_optimal = solution.tolerance <= LARGEST_GAP
+    status = Status.OPTIMAL if is_optimal else Status.FEASIBLE
+    return replace(solution, status=status, stop=Stop.GAP)
 
 
 def _is_quick(certificate: Certificate | SweepCertificate, problem: SparseQP) -> bool:
@@ -89,6 +111,25 @@ def _is_quick(certificate: Certificate | SweepCertificate, problem: SparseQP) ->
         n_points = len(certificate.root) + len(certificate.leaves)
         return n_points * float(form.n) * form.n_samples <= QUICK_PRODUCTS
     return len(certificate) <= QUICK
+
+
+def _is_too_good(solution: Solution, proved: float) -> bool:
+    """Whether a point owes to the tolerance of rows that it is below what is proved."""
+    problem, x = solution.problem, solution.x
+    return x is not None and is_out_of_reach(problem, x, solution.objective, proved)
+
+
+def _without_point(solution: Solution, proved: float) -> Solution:
+    """The solution with what is proved about all points, and no point."""
+    return replace(
+        solution,
+        x=None,
+        support=np.zeros(0, dtype=np.intp),
+        objective=np.inf,
+        lower_bound=proved,
+        gap=np.inf,
+        status=Status.UNKNOWN,
+    )
 
 
 def _claim_less(solution: Solution, proved: float) -> Solution:

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 FEASIBILITY_TOLERANCE = 1e-6
 """Largest violation, relative to the terms of its row, of a point called feasible."""
 
+SOLVED_TOLERANCE = 1e-9
+"""What is asked of points that are computed here, if it can be reached; and how far
+beyond it rows must contradict each other for a problem to be called infeasible."""
+
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
@@ -13,8 +17,8 @@ class Feasibility:
     Attributes
     ----------
     rows, equalities : float
-        Largest violation of ``A x <= b`` and ``A_eq x = b_eq``, relative to the
-        larger of ``|b_i|`` and ``max_j |a_ij| max_j |x_j|``.
+        Largest violation of ``A x <= b`` and ``A_eq x = b_eq``, relative to the terms
+        of the row, ``sum_j |a_ij x_j| + |b_i|``.
     bounds : float
         Largest violation of the bounds, relative to ``|x_j|``.
     cardinality : int

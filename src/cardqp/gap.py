@@ -8,16 +8,21 @@ from cardqp.problem import SparseQP
 CANCELLATION = 1e-8
 """An objective smaller than this share of its own terms is measured by the terms."""
 
+NOTHING = 1e-12
+"""An objective smaller than this share of what a single variable could gain within its
+bounds, without rows, is measured by that: zero is often optimal, and no bound exact."""
+
 
 def gap_unit(problem: SparseQP, x: FloatArray, objective: float) -> float:
     """What a gap is relative to: the objective, unless its terms cancel to nothing."""
-    return max(abs(objective), CANCELLATION * problem.magnitude(x))
+    terms = CANCELLATION * problem.terms_at(x)
+    return max(abs(objective), terms, NOTHING * problem.gain_within_bounds)
 
 
 def relative_gap(
     problem: SparseQP, x: FloatArray | None, objective: float, lower_bound: float
 ) -> float:
-    """``(objective - lower_bound) / |objective|``; infinite without either."""
+    """The distance in units of ``gap_unit``, not below 0; infinite without either."""
     if x is None or not np.isfinite(lower_bound):
         return np.inf
     difference = objective - lower_bound

@@ -85,7 +85,8 @@ def prepare(
         case Exact():
             return False
         case BestResponse() | DualProgram():
-            return _reduce(run, _screen_at_level(run, method, level, known))
+            screening = _screen_at_level(run, method, level, known)
+            return screening is not None and _reduce(run, screening)
         case WarmStart() | PerspectiveScreening():
             return _reduce(run, _screen(run, method))
         case BeckHallak() | BlockDecomposition():
@@ -96,14 +97,19 @@ def screen_level(method: LevelMethod, level: Level, watch: Watch) -> Screening:
     """Find candidates at one level."""
     # Each branch ties the states of one method to that method.
     if isinstance(method, BestResponse):
-        return method.result(level, *iterate(method, level, watch))
-    return method.result(level, *iterate(method, level, watch))
+        ended = iterate(method, level, watch)
+        return method.result(level, *ended, lambda: watch.is_late)
+    climbed = iterate(method, level, watch)
+    return method.result(level, *climbed, lambda: watch.is_late)
 
 
 def _screen_at_level(
     run: Run, method: LevelMethod, level: int | None, known: Spectrum | None
-) -> Screening:
-    """The paper's pipe: a spectrum, a level, its candidates."""
+) -> Screening | None:
+    """The paper's pipe: a spectrum, a level, its candidates.
+
+    None if the spectrum has taken all the time there was.
+    """
     problem = run.problem
     found = run.stage(
         "spectrum",
@@ -111,6 +117,8 @@ def _screen_at_level(
         problem.n,
         lambda s: (len(s), ""),
     )
+    if run.watch.is_over:
+        return None
     truncated = run.stage(
         "level",
         lambda: found.level(found.enough() if level is None else level),

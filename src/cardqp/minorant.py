@@ -22,7 +22,7 @@ from cardqp import _validation as check
 from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
-from cardqp.quadratic import Factor, Gram
+from cardqp.quadratic import Gram
 
 
 def sparse_minorant(problem: SparseQP, P: ArrayLike) -> SparseQP:
@@ -72,10 +72,10 @@ def ridge_left(problem: SparseQP, P: FloatArray) -> FloatArray:
     """The ridge of the sparse minorant, rounded down."""
     form, unit = problem.quadratic, ridge_unit(problem)
     Q, terms = form.dense(), problem.rule.width + 32
-    if isinstance(form, Factor):
-        # Each entry of F'F is off by (rows + 3) u |F_i| |F_j| at most, and a point
-        # with K nonzeros sees at most K times the diagonal of such a matrix.
-        terms += (len(form.array) + 4) * (problem.rule.width + 1)
+    if not isinstance(form, Gram):
+        # Each entry of F'F is off by formed u |F_i| |F_j| at most, and a point with K
+        # nonzeros sees at most K times the diagonal of such a matrix.
+        terms += form.formed * (problem.rule.width + 1)
         Q = 0.5 * (Q + Q.T)
     R = unit[:, None] * (Q - P) * unit
     diagonal = R.diagonal()

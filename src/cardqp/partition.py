@@ -21,7 +21,7 @@ from cardqp.exact.resume import replant
 from cardqp.exact.tree import Tree
 from cardqp.problem import SparseQP
 from cardqp.run import Run, explore, search
-from cardqp.solution import Solution, Status
+from cardqp.solution import Solution
 
 FEW = 300
 """A branch is searched from scratch, with a better root, if this many more branches of
@@ -169,7 +169,7 @@ class Enumeration:
 
     def _is_solved(self, solution: Solution) -> bool:
         """Whether the best point of a branch is known, and of interest."""
-        return solution.status is Status.OPTIMAL and solution.objective <= self._cutoff
+        return solution.has_gap and solution.objective <= self._cutoff
 
     def _is_closed(self, solution: Solution) -> bool:
         """Whether nothing in a branch is of interest."""
@@ -246,6 +246,8 @@ def bounded(
     method = BranchAndBound(
         gap,
         is_over=lambda: watch.is_over,
+        is_late=lambda: watch.is_late,
+        seconds_left=lambda: watch.seconds_left,
         optimise_split=not root_only,
         limit=limit,
     )
@@ -261,6 +263,8 @@ def _continued(
     method = BranchAndBound(
         gap,
         is_over=lambda: watch.is_over,
+        is_late=lambda: watch.is_late,
+        seconds_left=lambda: watch.seconds_left,
         node_limit=solution.n_nodes + FEW,
         limit=limit,
     )

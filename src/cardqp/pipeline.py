@@ -18,6 +18,7 @@ from cardqp.exact.branch_and_bound import PROOF_MEMORY, BranchAndBound
 from cardqp.exact.resume import replant
 from cardqp.exact.warm_up import load_for
 from cardqp.exceptions import ParameterError, ProblemError
+from cardqp.feasibility import SOLVED_TOLERANCE
 from cardqp.methods import (
     DirectMethod,
     Exact,
@@ -27,12 +28,12 @@ from cardqp.methods import (
     resolve,
     uses_level,
 )
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, in_memory
 from cardqp.run import Run, ask, explore, search
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.sweep_stages import bound_by_sweeps, search_by_sweeps
-from cardqp.wide import has_swept_levels, in_memory, is_for_sweeps
+from cardqp.wide import has_swept_levels, is_for_sweeps
 
 
 def solve(
@@ -77,16 +78,26 @@ def solve(
         Relative gap at which the answer counts as optimal.
     time_limit : float or None
         Seconds, not counting compilation in the first call; the best answer so far is
-        returned with its bound.  A decomposition of ``Q`` is not cut short.
+        returned with its bound.  The clock is looked at between any two expensive
+        operations, and a step that time runs out in is given up: what was proved before
+        it stands.  An operation that has begun is not cut short: a decomposition or
+        factorisation of ``Q`` or of a block of it (a few, of at most 600 variables, for
+        a Newton step), a quadratic program on one support, a linear program, a sweep
+        over the data.  So the answer comes about half a second after the limit, or when
+        the operation that was under way is done and, if there is no point yet, one is
+        fitted.  Then what was proved is replayed, which factorises once for each split
+        of ``Q`` that the proof makes use of.  What is resumed is replayed first.
     node_limit : int or None
-        The most branches that a search may process.
+        The most branches that a search may process: that of the reduced problem, if
+        there is one, and the last one, each.  A search that is resumed counts on.
     threads : int
         How many branches are looked into at the same time.  The answer and the proof
         do not depend on it.
     callback : callable, optional
         Called with a :class:`cardqp.Progress` between iterations; True stops.
     start : (n,) array, optional
-        A point whose support is a good guess; it need not be feasible.
+        A point whose support is a good guess; it need not be feasible.  One that is
+        feasible is kept until a better one is found.
     spectrum : Spectrum, optional
         The decomposition of ``Q``, if it is at hand.
     resume : Solution, optional
@@ -129,19 +140,22 @@ def solve(
     if resume is not None:
         _check_resume(resume, chosen)
     load_for(problem)
+    given = problem
     if solver is not None or not _stays(problem, chosen):
         problem = in_memory(problem)
     with Watch(time_limit, callback) as watch, _executor(threads) as executor:
         branching = BranchAndBound(
             gap,
             is_over=lambda: watch.is_over,
+            is_late=lambda: watch.is_late,
+            seconds_left=lambda: watch.seconds_left,
             executor=executor,
             node_limit=node_limit,
             proof_memory=proof_memory,
             with_estimate=callback is not None,
             optimise_split=optimise_split,
         )
-        run = Run(problem, gap, watch, branching, threads, solver)
+        run = Run(problem, gap, watch, branching, threads, solver, given=given)
         if resume is not None:
             return _resume(run, resume)
         guess = None if start is None else check.vector("start", start, problem.n)
@@ -209,9 +223,14 @@ def _delegate(
 
 
 def _offer_start(run: Run, start: FloatArray) -> None:
-    """Fit the support of a guess, as much of it as is allowed, large entries first."""
+    """Keep a guess that is feasible; fit its support, or as much of it as is allowed.
+
+    Large entries come first.
+    """
     support = run.problem.rule.select(-np.abs(start))
-    run.offer(fit_support(run.problem, support).x)
+    run.offer(fit_support(run.problem, support, needs_proof=True).x)
+    if run.x is None or run.problem.feasibility(start).holds(SOLVED_TOLERANCE):
+        run.offer(start)
 
 
 def _executor(threads: int) -> AbstractContextManager[Executor | None]:

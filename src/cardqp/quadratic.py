@@ -12,6 +12,10 @@ from typing import Protocol
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, Float, FloatArray, IntArray
+from cardqp.accurate import fitted, products
+
+MOST_AT_ONCE = 200
+"""The largest support for which all products of a square are held at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,10 @@ class QuadraticForm(Protocol):
         """A vector with ``Q + diag(defect)`` positive semidefinite."""
 
     @property
+    def formed(self) -> int:
+        """By how many roundings entries of the matrix are off once it is at hand."""
+
+    @property
     def array(self) -> FloatArray:
         """The stored array: the matrix ``Q`` or the factor ``F``."""
 
@@ -55,6 +63,9 @@ class QuadraticForm(Protocol):
 
     def value(self, x: FloatArray) -> float:
         """``x'Qx``."""
+
+    def terms(self, x: FloatArray) -> FloatArray:
+        """Numbers whose sum is ``x'Qx``, without the rounding errors of products."""
 
     def apply(self, x: FloatArray) -> FloatArray:
         """``Q @ x`` for a vector or a matrix ``x``."""
@@ -87,11 +98,17 @@ class Gram:
     array : (n, n) array
         The symmetric matrix ``Q``.
     defect : (n,) array
-        How much ``Q`` may fall short of being positive semidefinite.
+        How much ``Q`` may fall short of being positive semidefinite, or of the matrix
+        that it stands for.
+    formed : int
+        By how many roundings an entry may be off, relative to the roots of its
+        diagonal entries, where ``Q`` stands for a product of other data; 0 if its
+        entries count as they are.
     """
 
     array: FloatArray
     defect: FloatArray
+    formed: int = 0
 
     @property
     def n(self) -> int:
@@ -103,6 +120,15 @@ class Gram:
 
     def value(self, x: FloatArray) -> float:
         return float(x @ self.apply(x))
+
+    def terms(self, x: FloatArray) -> FloatArray:
+        support = np.flatnonzero(x)
+        part, block = x[support], self.block(support)
+        if len(support) > MOST_AT_ONCE:
+            whole, rest = fitted(block, part)
+            return np.concatenate([products(whole, part), rest * part])
+        left, right = np.repeat(part, len(part)), np.tile(part, len(part))
+        return products(block, left, right)
 
     def apply(self, x: FloatArray) -> FloatArray:
         if x.ndim == 1:
@@ -121,7 +147,7 @@ class Gram:
         return self.array
 
     def restrict(self, indices: IntArray) -> "Gram":
-        return Gram(self.block(indices), self.defect[indices])
+        return Gram(self.block(indices), self.defect[indices], self.formed)
 
     def squared_norm(self) -> float:
         return float(np.vdot(self.array, self.array))
@@ -149,6 +175,9 @@ class Gram:
 class Factor:
     """``x'Qx = |Fx|^2`` with the factor ``F`` at hand; ``Q`` is not formed.
 
+    Entries of ``F`` may be off by two roundings, as those of data divided by a root
+    are: all bounds allow for it.
+
     Parameters
     ----------
     array : (k, n) array
@@ -156,6 +185,11 @@ class Factor:
     """
 
     array: FloatArray
+
+    @property
+    def formed(self) -> int:
+        """By how many roundings entries of ``F'F`` are off; see :class:`Gram`."""
+        return len(self.array) + 6
 
     @property
     def n(self) -> int:
@@ -171,6 +205,11 @@ class Factor:
 
     def value(self, x: FloatArray) -> float:
         return float(x @ self.apply(x))
+
+    def terms(self, x: FloatArray) -> FloatArray:
+        support = np.flatnonzero(x)
+        whole, rest = fitted(self.array[:, support], x[support])
+        return np.concatenate([products(whole, whole), 2.0 * whole * rest])
 
     def apply(self, x: FloatArray) -> FloatArray:
         return self.array.T @ self._project(x)

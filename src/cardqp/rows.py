@@ -62,10 +62,10 @@ class Rows:
         return np.where(self.is_equality, np.abs(excess), np.maximum(excess, 0.0))
 
     def magnitude(self, x: FloatArray) -> FloatArray:
-        """Size of each row at ``x``: the yardstick for a violation."""
-        largest = np.abs(self.matrix).max(axis=1, initial=0.0)
-        reach: FloatArray = largest * np.abs(x).max(initial=0.0)
-        return np.maximum(np.abs(self.rhs), reach)
+        """The terms of each row at ``x`` added up: the yardstick for a violation."""
+        support = np.flatnonzero(x)
+        terms: FloatArray = np.abs(self.matrix[:, support]) @ np.abs(x[support])
+        return np.abs(self.rhs) + terms
 
     def project(self, beta: FloatArray) -> FloatArray:
         """The nearest valid multipliers."""

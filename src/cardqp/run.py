@@ -27,8 +27,10 @@ Result = TypeVar("Result")
 class Run:
     """One call of ``solve``: its clock, its stages and the best point so far.
 
-    ``claim`` is what another solver says about the whole problem; ``gave_up`` is
-    whether it stopped early when it was last asked, about whatever problem.
+    ``given`` is the problem as it was given, where ``problem`` is a copy of it in
+    memory: the solution is about the former.  ``claim`` is what another solver says
+    about the whole problem; ``gave_up`` is whether it stopped early when it was last
+    asked, about whatever problem.
     """
 
     problem: SparseQP
@@ -41,6 +43,7 @@ class Run:
     x: FloatArray | None = None
     claim: Claim | None = None
     gave_up: bool = False
+    given: SparseQP | None = None
 
     def stage(
         self,
@@ -59,8 +62,8 @@ class Run:
         return result
 
     def offer(self, x: FloatArray | None) -> None:
-        """Keep a feasible point if it is the best."""
-        if x is None:
+        """Keep a point if it is the best, and the problem's own check accepts it."""
+        if x is None or not self.problem.feasibility(x).holds():
             return
         objective = self.problem.objective
         if self.x is None or objective(x) < objective(self.x):
@@ -68,8 +71,11 @@ class Run:
 
 
 def solve_reduced(run: Run, candidates: IntArray) -> None:
-    """Solve the problem on the candidates exactly; all other variables are zero."""
-    if len(candidates) == 0:
+    """Solve the problem on the candidates exactly; all other variables are zero.
+
+    Nothing is done if it is late.
+    """
+    if len(candidates) == 0 or run.watch.is_late:
         return
     reduced = run.problem.restrict(candidates)
     start = None if run.x is None else run.x[candidates]

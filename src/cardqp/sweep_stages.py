@@ -8,9 +8,12 @@ from cardqp.exact.incumbent import IMPROVEMENT
 from cardqp.run import Run
 from cardqp.wide import SweepBound, SweepSearch, SweepTree, settle
 
-GRACE, LEAST_GRACE = 0.1, 1.0
-"""A search by sweeps that is out of time takes this share of it once more, and at least
-so many seconds, to bound what it leaves open."""
+GRACE, LEAST_GRACE = 0.1, 0.4
+"""The last share of the time that a search by sweeps has, and at least so many seconds,
+are for bounding what it leaves open."""
+
+PATIENCE = 1.0
+"""At least so many seconds are for that after Ctrl-C."""
 
 
 def search_by_sweeps(run: Run) -> tuple[SweepTree, Stop]:
@@ -18,9 +21,10 @@ def search_by_sweeps(run: Run) -> tuple[SweepTree, Stop]:
     method = _search(run)
 
     def work() -> tuple[SweepTree, Stop]:
-        tree = SweepTree.plant(run.problem, run.x)
+        tree = SweepTree.plant(run.problem, run.x, method.is_over)
         try:
-            _, stop = iterate(method, tree, run.watch)
+            with run.watch.ending_early(GRACE):
+                _, stop = iterate(method, tree, run.watch)
             settle(method, tree, _grace(run.watch))
         except KeyboardInterrupt:  # the second one: what there is, at once
             stop = Stop.INTERRUPTED
@@ -37,7 +41,7 @@ def bound_by_sweeps(run: Run, x: FloatArray) -> tuple[SweepTree, Stop]:
     method, own = SweepBound(_search(run)), run.problem.value(x)
 
     def work() -> tuple[SweepTree, Stop]:
-        tree = SweepTree.plant(run.problem, x)
+        tree = SweepTree.plant(run.problem, x, method.search.is_over)
         try:
             return iterate(method, tree, run.watch)
         except KeyboardInterrupt:  # the second one: the point, with what is proved
@@ -55,8 +59,10 @@ def bound_by_sweeps(run: Run, x: FloatArray) -> tuple[SweepTree, Stop]:
 
 def _grace(watch: Watch) -> float:
     """Seconds for bounding what a search leaves open."""
-    if watch.stopped in (Stop.TIME_LIMIT, Stop.INTERRUPTED):
-        return max(GRACE * watch.seconds, LEAST_GRACE)
+    if watch.stopped is Stop.TIME_LIMIT and watch.time_limit is not None:
+        return max(watch.time_limit - watch.seconds, LEAST_GRACE)
+    if watch.stopped is Stop.INTERRUPTED:
+        return max(GRACE * watch.seconds, PATIENCE)
     return np.inf
 
 

@@ -214,7 +214,11 @@ def test_solutions_are_stored_resumed_and_verified(hard_archive, tmp_path, capsy
     arguments = ("solve", hard_archive, "--save", path, "--node-limit")
     assert run(*arguments, 20) == 3
     assert run("verify", hard_archive, path) == 0
-    assert "confirmed" in capsys.readouterr().out
+    assert "beyond the tolerance of 1.00e-04" in capsys.readouterr().out
+    assert run("verify", hard_archive, path, "--gap", 1e-4) == 1
+    assert "not within 1.00e-04, which was asked for" in capsys.readouterr().out
+    assert run("verify", hard_archive, path, "--gap", 1e6) == 0
+    assert "within the tolerance of 1.00e+06" in capsys.readouterr().out
     before = Solution.load(path, SparseQP.load(hard_archive))
     assert run(*arguments, 60, "--resume", path, "--threads", 2) == 3
     after = Solution.load(path, SparseQP.load(hard_archive))
@@ -225,6 +229,26 @@ def test_solutions_are_stored_resumed_and_verified(hard_archive, tmp_path, capsy
     capsys.readouterr()
     assert run("verify", other, path) == 1
     assert "refused" in capsys.readouterr().out
+
+
+def test_columns_in_a_file_of_their_own(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "X.npy", rng.standard_normal((20, 9)))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    problem = SparseQP.from_data(X, rng.standard_normal(20), eta=10.0, sparsity=3)
+    archive, path = tmp_path / "p.npz", tmp_path / "s.npz"
+    problem.save(archive)
+    assert run("solve", archive, "--save", path) == 0
+    assert run("verify", archive, path) == 0
+    moved = (tmp_path / "X.npy").rename(tmp_path / "moved.npy")
+    capsys.readouterr()
+    assert run("verify", archive, path) == 2
+    assert "`--data` must say where the data of" in capsys.readouterr().err
+    assert run("verify", archive, path, "--data", moved) == 0
+    assert run("solve", archive, "--data", moved, "--sparsity", 2) == 0
+    capsys.readouterr()
+    assert run("solve", tmp_path / "table.csv", "--data", moved) == 2
+    assert "`--data` is for .npz problems" in capsys.readouterr().err
 
 
 def test_a_solution_is_not_written_nowhere(hard_archive, tmp_path, capsys):

@@ -1,3 +1,4 @@
+import csv
 import json
 import re
 
@@ -194,3 +195,23 @@ def test_bad_options(file, capsys, arguments, message):
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert message in captured.err
+
+
+def names_in(path):
+    """The names of assets, from the first line or the first column."""
+    header, *rows = csv.reader(path.read_text().splitlines())
+    return [name for name in (*header, *(row[0] for row in rows)) if "=" in name]
+
+
+@pytest.mark.parametrize("frontier", [(), ("--frontier", 3)])
+def test_names_that_are_formulas(prices, tmp_path, frontier):
+    formulas = {name: f"={name}" for name in NAMES}
+    file, saved = tmp_path / "prices.csv", tmp_path / "weights.csv"
+    prices.rename(columns=formulas).to_csv(file, index=False)
+    arguments = ("portfolio", file, "--max-assets", 2, *frontier, "--save", saved)
+    assert run(*arguments) == 0
+    plain = names_in(saved)
+    assert len(plain) >= 2
+    assert set(plain) <= set(formulas.values())
+    assert run(*arguments, "--escape-formulas") == 0
+    assert names_in(saved) == [f"'{name}" for name in plain]

@@ -7,6 +7,7 @@ from cardqp import SparseQP
 from cardqp.convex import support_qp
 from cardqp.convex.support_qp import fit_support
 from cardqp.dual.ray import proves_empty
+from cardqp.exceptions import BackendError
 from cardqp.sparsity import Choice
 from tests.problems import KINDS, is_allowed, random_problem, support_optimum
 
@@ -86,3 +87,33 @@ def test_an_empty_program_comes_with_a_ray():
     branch = Choice.of_status(np.array([1, -1, 1], dtype=np.int8), problem.rule)
     assert fit.x is None
     assert proves_empty(problem, fit.beta, branch)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rational_arithmetic_finds_what_solvers_find(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    n = 5
+    F = rng.standard_normal((n, n))
+    problem = SparseQP(
+        F.T @ F,
+        3.0 * rng.standard_normal(n),
+        eta=rng.uniform(0.5, 5.0, n),
+        sparsity=n,
+        A=rng.standard_normal((2, n)),
+        b=rng.uniform(0.1, 1.0, 2),
+        A_eq=rng.standard_normal((1, n)),
+        b_eq=[0.3],
+        lower=-1.0,
+        upper=2.0,
+    )
+    support = np.array([0, 1, 3, 4])
+    usual = fit_support(problem, support)
+
+    def gives_up(_):
+        raise BackendError("no")
+
+    monkeypatch.setattr("cardqp.convex.support_qp._active_set", gives_up)
+    exact = fit_support(problem, support)
+    np.testing.assert_allclose(exact.x, usual.x, atol=1e-9)
+    np.testing.assert_allclose(exact.beta, usual.beta, atol=1e-7)
+    assert exact.objective == pytest.approx(usual.objective, rel=1e-12)

@@ -155,3 +155,13 @@ def test_a_block_of_all_variables_that_is_cut_short_is_not_the_end():
     assert method.step(launch, method.init(launch)).stop is None
     now[0] = False
     assert method.step(launch, method.init(launch)).stop is Stop.COMPLETED
+
+
+@pytest.mark.parametrize(
+    "settings", [{"groups": [0, 0, 1], "group_sparsity": 1}, {"blocks": [0, 0, 1]}]
+)
+def test_nothing_to_choose_from(settings):
+    problem = SparseQP(
+        np.eye(3), -np.ones(3), eta=1.0, sparsity=2, forced_out=[0, 1, 2], **settings
+    )
+    assert not block_decomposition(problem).x.any()

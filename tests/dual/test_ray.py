@@ -118,3 +118,13 @@ def test_a_branch_is_closed_by_a_single_row():
         b=[-1e-3, 34.0],
     )
     assert solve(problem).status is Status.OPTIMAL
+
+
+def test_rows_that_cancel_on_a_variable_without_bounds_contradict_nothing_by_that():
+    between = SparseQP(
+        np.eye(1), [0.0], eta=1.0, sparsity=1, A=[[1.0], [-1.0]], b=[0.0, 0.5]
+    )
+    inside = between.root.decide(np.array([0]), np.zeros(0, dtype=int))
+    assert not proves_empty(between, np.ones(2), inside)
+    apart = between.with_linear(b=[0.0, -0.5])
+    assert proves_empty(apart, np.ones(2), inside)

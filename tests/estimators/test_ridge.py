@@ -14,7 +14,13 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import r2_score
 
-from cardqp import ParameterError, ProblemError, SparseRidge
+from cardqp import (
+    ParameterError,
+    ProblemError,
+    SparseRidge,
+    SparseRidgeCV,
+    SparseRidgePath,
+)
 from tests.estimators.data import regression
 
 
@@ -290,6 +296,15 @@ class TestRowsBitByBit:
         model = SparseRidge(20).partial_fit(X[:1], y[:1])
         np.testing.assert_allclose(model.predict(X), y[0])
 
+    def test_rows_that_are_refused_are_forgotten(self):
+        X, y = regression()
+        model = SparseRidge(3)
+        with pytest.raises(ProblemError, match="`y` must reach 1e-140"):
+            model.partial_fit(X, 1e-200 * y)
+        model.partial_fit(X, y)
+        alone = SparseRidge(3).partial_fit(X, y)
+        np.testing.assert_array_equal(model.coef_, alone.coef_)
+
     def test_fit_starts_anew_and_keeps_no_rows(self):
         X, y = regression()
         model = SparseRidge(3).partial_fit(X[:50], y[:50] + 100.0).fit(X, y)
@@ -349,3 +364,12 @@ def test_sparse_columns_far_from_zero(standardize):
     np.testing.assert_array_equal(model.support_, dense.support_)
     # Means of size 1e7 leave nine digits of what varies.
     assert model.objective_ == pytest.approx(dense.objective_, rel=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(30, 6), (6, 9)])
+@pytest.mark.parametrize("estimator", [SparseRidge, SparseRidgeCV, SparseRidgePath])
+def test_targets_whose_squares_are_lost_are_refused(estimator, shape):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal(shape), rng.standard_normal(shape[0])
+    with pytest.raises(ProblemError, match=r"`y` must reach 1e-140 .* rescale it"):
+        estimator().fit(X, 1e-200 * y)

@@ -333,3 +333,12 @@ def test_other_messages():
         GramAccumulator(shift=[1.0, 2.0], names=["a", "b"])
     with pytest.raises(ProblemError, match="`X` must have 2 columns, one per name"):
         GramAccumulator(names=["a", "b"]).update(X_, Y_)
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_targets_whose_squares_are_lost_are_refused_once_all_rows_are_there(centred):
+    X, y, _ = data()
+    rows = GramAccumulator().update(X[:30], 1e-200 * y[:30])
+    with pytest.raises(ProblemError, match=r"`y` must reach 1e-140 .* rescale it"):
+        rows.problem(eta=1.0, sparsity=2, centred=centred)
+    assert rows.update(X[30:], y[30:]).problem(eta=1.0, sparsity=2, centred=centred)

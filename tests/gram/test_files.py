@@ -1,5 +1,7 @@
 """Rows in files against rows in memory; bad files; memory; runs that were killed."""
 
+import errno
+import os
 import subprocess
 import sys
 import textwrap
@@ -265,6 +267,9 @@ def test_bad_sets_of_files(tmp_path):
     refused(tmp_path / "7.csv", "7.csv` must be a table: it is empty")
     np.save(tmp_path / "8.npy", np.zeros(5))
     refused(tmp_path / "8.npy", r"must hold a matrix of numbers: its shape is \(5,\)")
+    odd = b"\x93NUMPY\x01\x00\x10\x00" + 16 * b"("
+    (tmp_path / "9.npy").write_bytes(odd)
+    refused(tmp_path / "9.npy", "cannot be read: .*; it is truncated or damaged")
 
 
 def test_without_pyarrow(tmp_path, monkeypatch):
@@ -316,7 +321,7 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch, suffix):
         GramAccumulator.from_files(paths, checkpoint=kept, **settings)
 
 
-def test_checkpoints_that_are_none(tmp_path):
+def test_checkpoints_that_are_none(tmp_path, monkeypatch):
     path, kept = write(table(), tmp_path / "rows.csv"), tmp_path / "kept.npz"
     GramAccumulator.from_files(path, target="y", checkpoint=kept)
     for content in (b"", b"text", kept.read_bytes()[:-500]):
@@ -326,9 +331,14 @@ def test_checkpoints_that_are_none(tmp_path):
         ):
             GramAccumulator.from_files(path, target="y", checkpoint=kept)
     kept.unlink()
-    (tmp_path / "kept.npz.part").mkdir()  # in the way, as a full disk would be
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(CardQPError, match="`checkpoint` must be a file that can be wr"):
         GramAccumulator.from_files(path, target="y", checkpoint=kept)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_files_may_come_from_an_iterator(tmp_path):

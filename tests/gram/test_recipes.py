@@ -367,7 +367,7 @@ def test_recipes_are_kept_with_the_sums(tmp_path):
     with pytest.raises(CardQPError, match=r"`other` must come from .* the same recipe"):
         rows.merge(other)
     arrays = storage.read_arrays(tmp_path / "sums.npz")
-    for bad in ("no JSON", "{}", 3):
+    for bad in ("no JSON", "{}", 3, "[" * 100_000):
         storage.write_arrays(tmp_path / "bad.npz", arrays | {"recipe": bad})
         with pytest.raises(DataError, match="`recipe` must be a recipe of a table"):
             GramAccumulator.load(tmp_path / "bad.npz")

@@ -131,3 +131,12 @@ def test_models_are_loaded_on_first_use():
     assert run.stdout.split() == ["[]", "False"]
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = sys.modules["cardqp.models"].nonsense
+
+
+def test_masked_returns_are_refused():
+    X = np.ma.array(returns())
+    X[3, 2] = np.ma.masked
+    fitted = SparseMeanVariance().fit(returns())
+    for ask in (SparseMeanVariance().fit, fitted.predict, fitted.score):
+        with pytest.raises(ProblemError, match="`X` must not be masked"):
+            ask(X)

@@ -395,6 +395,14 @@ LABELLED = pd.DataFrame(SIX, columns=list("abcdef"), index=list("abcdef"))
         ({"covariance": SIX, "ridge": 0.0}, "`ridge` must be positive"),
         ({"covariance": SIX, "names": ["a"] * 6}, "`names` must be distinct"),
         (
+            {
+                "covariance": SIX,
+                "sectors": np.ma.masked_equal(list("aabbcc"), "a"),
+                "sector_limits": {"a": 0.5},
+            },
+            "`sectors` must not be masked",
+        ),
+        (
             {"covariance": LABELLED, "mean": pd.Series(range(6), list("abcdfe"))},
             "`mean` must name the assets as the other data do: entry 4 is 'f'",
         ),

@@ -14,6 +14,7 @@ from cardqp.plot import (
     plot_screening,
 )
 from cardqp.plot.screening import DARK, KINDS
+from cardqp.plot.style import saved
 
 ODD = ("a_$b$", "_under", "x<y>&", "größe ψ", "price $", "long name " * 20, "$$", "^_^")
 
@@ -276,3 +277,20 @@ def test_screening_needs_a_certificate():
     solution = solve(problem(), proof_memory=0.0)
     with pytest.raises(ParameterError, match="`solution` must have a certificate"):
         plot_screening(solution)
+
+
+def test_who_reads_a_picture_gets_the_old_one_or_the_new_one(tmp_path):
+    axes, target = new_axes(), tmp_path / "picture.png"
+    saved(axes, target)
+    before = target.read_bytes()
+    axes.set_title("new")
+    with target.open("rb") as stream:
+        saved(axes, target)
+        assert stream.read() == before
+    assert target.read_bytes() != before
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_picture_without_an_ending_gets_one(tmp_path):
+    saved(new_axes(), tmp_path / "picture")
+    assert [path.name for path in tmp_path.iterdir()] == ["picture.png"]

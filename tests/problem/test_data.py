@@ -19,8 +19,8 @@ def test_feasibility_measures_each_constraint():
         A=[[1.0, 1.0, 0.0]], b=[2.0], A_eq=[[0.0, 0.0, 1.0]], b_eq=[1.0], upper=2.0
     )  # fmt: skip
     found = problem.feasibility([2.5, 1.5, 0.5])
-    assert found.rows == 2.0 / 2.5
-    assert found.equalities == 0.5 / 2.5
+    assert found.rows == 2.0 / (2.5 + 1.5 + 2.0)
+    assert found.equalities == 0.5 / (0.5 + 1.0)
     assert found.bounds == pytest.approx(0.2)
     assert found.cardinality == 2
     assert not found.holds()

@@ -44,7 +44,7 @@ def test_bad_archives_are_refused(tmp_path):
     with pytest.raises(ProblemError, match="exactly one array eta"):
         SparseQP.load(path)
     np.savez(path, Q=EYE, F=EYE, c=ONES, eta=1.0, sparsity=1)
-    with pytest.raises(ProblemError, match="exactly one array Q or F"):
+    with pytest.raises(ProblemError, match="exactly one array Q or F or y"):
         SparseQP.load(path)
     np.savez(path, Q=EYE, c=ONES, eta=1.0, sparsity=1, zeta=1.0)
     with pytest.raises(ProblemError, match="unknown arrays"):

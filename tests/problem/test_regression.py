@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
-from cardqp import ProblemError, SparseQP
+from cardqp import ProblemError, SparseQP, Status, solve
 from cardqp.quadratic import Factor
 
 
@@ -57,3 +57,56 @@ def test_bad_sparse_regression_data():
     X = scipy.sparse.csr_matrix(np.diag([1.0, np.nan]))
     with pytest.raises(ProblemError, match="`X` must be finite"):
         SparseQP.from_regression(X, np.ones(2), eta=1.0, sparsity=1)
+
+
+MAKERS = [SparseQP.from_regression, SparseQP.from_data]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_data_that_cannot_be_used(make):
+    X, y = regression_data(30, 4)
+    settings = {"eta": 1.0, "sparsity": 2}
+    masked = np.ma.masked_equal(X, X[3, 2])
+    for rows in (masked, [*masked]):
+        with pytest.raises(ProblemError, match="`X` must not be masked"):
+            make(rows, y, **settings)
+    with pytest.raises(ProblemError, match="`y` must not be masked"):
+        make(X, np.ma.masked_equal(y, y[3]), **settings)
+    with pytest.raises(ProblemError, match=r"`y` must be below 1e\+100"):
+        make(X, 1e150 * y, **settings)
+    with pytest.raises(ProblemError, match=r"`y` must have a mean square below 1e\+10"):
+        make(X, 1e90 * y, **settings)
+
+
+def test_masked_chunks_are_refused():
+    X, y = regression_data(30, 4)
+    array = pytest.importorskip("dask.array")
+    chunks = array.from_array(np.ma.masked_equal(X, X[3, 2]), chunks=(30, 2))
+    with pytest.raises(ProblemError, match="`X` must not be masked"):
+        SparseQP.from_data(chunks, y, eta=1.0, sparsity=2)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("shape", [(30, 4), (5, 8)])
+def test_targets_whose_squares_are_lost_are_refused(make, shape):
+    X, y = regression_data(*shape)
+    for scale in (1e-145, 1e-200, 1e-310):
+        with pytest.raises(ProblemError, match=r"`y` must reach 1e-140 .* rescale it"):
+            make(X, scale * y, eta=3.0, sparsity=2)
+    assert solve(make(X, 0.0 * y, eta=3.0, sparsity=2)).objective == 0.0
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("shape", [(30, 4), (5, 8)])
+@pytest.mark.parametrize("fewest", [0, 4000])
+def test_small_targets_have_the_answers_of_large_ones(make, shape, fewest, monkeypatch):
+    monkeypatch.setattr("cardqp.wide.size.FEWEST", fewest)
+    X, y = regression_data(*shape)
+    large = solve(make(X, y, eta=3.0, sparsity=2))
+    small = solve(make(X, 2.0**-460 * y, eta=3.0, sparsity=2))
+    assert small.status is Status.OPTIMAL
+    assert small.support.tolist() == large.support.tolist()
+    assert small.verify().ok
+    for name in ("objective", "lower_bound"):
+        expected = 2.0**-920 * getattr(large, name)
+        assert getattr(small, name) == pytest.approx(expected, rel=1e-4, abs=0.0)

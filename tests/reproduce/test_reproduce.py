@@ -5,13 +5,11 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from cardqp.cli.main import main
@@ -47,7 +45,7 @@ def test_every_file_is_there(synthetic):
             assert (folder / "tables" / f"{name}.{ending}").stat().st_size > 100
     for ending in ("png", "svg", "pdf"):
         assert (folder / "figures" / f"figA.{ending}").stat().st_size > 1000
-    assert not list(folder.rglob("*.partial"))
+    assert not list(folder.rglob("*.part"))
 
 
 def test_watcher_sees_every_task(synthetic):
@@ -143,21 +141,24 @@ def _tables(folder):
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 needs POSIX")
 def test_killed_runs_go_on_where_they_were(synthetic, tmp_path):
-    rng = np.random.default_rng(0)
     command = [sys.executable, "-m", "cardqp.cli.main", "reproduce", *SYNTHETIC]
     command += ["--quick", "--jobs", "2", "--out", str(tmp_path)]
-    n_killed = 0
-    while n_killed < 4:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE)
-        time.sleep(rng.uniform(2.0, 6.0))
-        if process.poll() is not None:
-            break
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        n_killed += 1
-    assert n_killed > 0
+    kept = 0
+    for _ in range(3):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        while process.poll() is None and _stored_bytes(tmp_path) <= kept:
+            time.sleep(0.02)
+        was_running = process.poll() is None
+        process.kill()
+        process.wait()
+        assert was_running
+        kept = _stored_bytes(tmp_path)
     subprocess.run(command, check=True, capture_output=True)
     assert _tables(tmp_path) == _tables(synthetic[0])
+
+
+def _stored_bytes(folder):
+    return sum(file.stat().st_size for file in folder.rglob("*.jsonl"))
 
 
 def test_workers_end_with_their_parent(tmp_path):

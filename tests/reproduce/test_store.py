@@ -74,3 +74,12 @@ def test_no_folder_where_a_file_is(tmp_path, name):
         locked(tmp_path / name),
     ):
         pass
+
+
+def test_a_lock_empties_no_file(tmp_path):
+    victim, folder = tmp_path / "victim", tmp_path / "rows"
+    victim.write_text("mine")
+    folder.mkdir()
+    (folder / ".lock").symlink_to(victim)
+    with locked(folder):
+        assert victim.read_text() == "mine"

@@ -293,6 +293,7 @@ TARGETS = [
     (["2020-01-01"] * 4, "target `y` must hold numbers: it is a date"),
     ([np.nan] * 4, "target `y` must have values: all are missing"),
     ([3, 3, 3, 3], "target `y` must vary: all its values are 3"),
+    ([1e-200, 0, 2e-200, 0], "target `y` must reach 1e-140 somewhere"),
     (["1", "2", "3", "z"], "column `y` must hold numbers: row 4 has 'z'"),
 ]
 

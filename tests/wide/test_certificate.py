@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from cardqp import ParameterError, ProblemError, SparseQP, Status, solve
+from cardqp import ParameterError, ProblemError, Solution, SparseQP, Status, solve
 from cardqp.certificate import SweepCertificate
 from cardqp.certificate.sweeps import Points
 from cardqp.columns import Columns
 from cardqp.dual.residual import Residual
+from cardqp.problem import memory
 from cardqp.wide import size
 from tests.problems import enumerate_optimum
 
@@ -201,7 +202,9 @@ def test_tiny_numbers_prove_nothing_that_is_wrong():
 
 
 def test_a_forged_scale_at_tiny_numbers():
-    problem = SparseQP.from_data([[1e-30]], [1e-147], eta=1e-90, sparsity=1)
+    form = Columns.read(np.array([[1e-30]]), np.array([1e-147]))
+    error = {"c": -2.0 * form.products, "constant": 1e-294}
+    problem = SparseQP(form, **error, eta=1e-90, sparsity=1)
     nothing = Points.stack([(np.zeros(0, dtype=int), np.zeros(0))], [1e154])
     arrays = (np.array([value]) for value in (-1, 0, -1))
     forged = SweepCertificate(nothing, 1e300, *arrays, Points.stack([], [])).sealed()
@@ -248,7 +251,7 @@ def test_what_is_not_for_sweeps_is_solved_in_memory(settings, options):
 
 
 def test_too_large_for_memory(monkeypatch):
-    monkeypatch.setattr(size, "MOST_BYTES", 100)
+    monkeypatch.setattr(memory, "MOST_BYTES", 100)
     X, y = np.ones((5, 6)), np.ones(5)
     problem = SparseQP.from_data(X, y, eta=1.0, sparsity=1, lower=0.1)
     with pytest.raises(ProblemError, match="`X` must fit into memory for this"):
@@ -273,11 +276,16 @@ def test_messages(X, y, message):
         SparseQP.from_data(X, y, eta=1.0, sparsity=1)
 
 
-def test_what_belongs_to_the_data_stays(solution, tmp_path):
+def test_what_belongs_to_the_data_stays(solution):
     with pytest.raises(ProblemError, match="`c` and `constant` belong to the data"):
         solution.problem.with_linear(c=np.zeros(12))
-    with pytest.raises(ProblemError, match="`path` is for problems of moderate size"):
-        solution.problem.save(tmp_path / "problem.npz")
+
+
+def test_files_of_problem_and_solution_are_enough(solution, tmp_path):
+    solution.problem.save(tmp_path / "problem.npz")
+    solution.save(tmp_path / "solution.npz")
+    again = SparseQP.load(tmp_path / "problem.npz")
+    assert Solution.load(tmp_path / "solution.npz", again).verify().ok
 
 
 @pytest.mark.parametrize("value", [1e200, -1e308])

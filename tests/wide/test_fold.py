@@ -263,6 +263,7 @@ def test_out_of_time(problem, optimum):
 
 def test_node_limit(problem, optimum):
     first, second = (solve(problem, node_limit=k) for k in (5, 40))
+    assert (first.n_nodes, second.n_nodes) == (5, 40)
     for solution in (first, second):
         assert solution.stop is Stop.NODE_LIMIT
         assert_sound(solution, optimum)

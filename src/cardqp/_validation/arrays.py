@@ -11,6 +11,10 @@ from cardqp.exceptions import ProblemError
 LARGEST = 1e100
 """Entries beyond this, or divisors below its inverse, would overflow when squared."""
 
+LEAST_TARGET = 1e-140
+"""Squares of what is smaller, and what rounding makes of them, are lost digit by digit:
+the least number with all its digits is 2e-308, a rounding 1e-16."""
+
 
 def real_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
     """A read-only float64 copy of ``value``, contiguous and finite."""
@@ -49,8 +53,7 @@ def _numbers(name: str, value: ArrayLike) -> np.ndarray[Any, Any]:
     """An array of real numbers of any type, not copied if it is one already."""
     if scipy.sparse.issparse(value):
         value = value.toarray()
-    if np.ma.is_masked(value):
-        raise ProblemError(f"`{name}` must not be masked: fill in the masked entries.")
+    refuse_masked(**{name: value})
     try:
         raw = np.asarray(value)
         raw = raw.astype(np.float64) if raw.dtype == object else raw
@@ -70,16 +73,33 @@ def _numbers(name: str, value: ArrayLike) -> np.ndarray[Any, Any]:
     return raw
 
 
+def refuse_masked(**arrays: Any) -> None:
+    """Raise for masked entries: elsewhere, what is below a mask would be believed."""
+    for name, value in arrays.items():
+        if _is_masked(value):
+            raise ProblemError(
+                f"`{name}` must not be masked: fill in the masked entries."
+            )
+
+
+def _is_masked(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        rows = (row for row in value if isinstance(row, np.ma.MaskedArray))
+        return any(np.ma.is_masked(row) for row in rows)
+    # Chunks of a Dask array are like its prototype; whether one has masked entries is
+    # not known.
+    prototype = getattr(value, "_meta", None)
+    return np.ma.is_masked(value) or isinstance(prototype, np.ma.MaskedArray)
+
+
 def refuse(
     name: str, array: FloatArray, wrong: BoolArray, rule: str, remedy: str
 ) -> None:
     """Raise for the first wrong entry, if there is one."""
     if wrong.any():
         where = tuple(int(i) for i in np.argwhere(wrong)[0])
-        place = ", ".join(str(i) for i in where)
-        raise ProblemError(
-            f"`{name}` {rule}: {name}[{place}] is {array[where]}; {remedy}."
-        )
+        place = f"{name}[{', '.join(map(str, where))}]" if where else "it"
+        raise ProblemError(f"`{name}` {rule}: {place} is {array[where]}; {remedy}.")
 
 
 def vector(name: str, value: ArrayLike, n: int, owner: str = "variable") -> FloatArray:
@@ -92,13 +112,40 @@ def vector(name: str, value: ArrayLike, n: int, owner: str = "variable") -> Floa
     return array
 
 
+def target(name: str, value: ArrayLike) -> FloatArray:
+    """What is to be predicted: a vector of any length whose squares are not lost."""
+    array = real_array(name, value, 1)
+    squarable(name, float(np.abs(array).max(initial=0.0)))
+    return array
+
+
+def squarable(name: str, size: float) -> None:
+    """Refuse a vector whose largest entry is so small that its square is nothing."""
+    if 0.0 < size < LEAST_TARGET:
+        raise ProblemError(
+            f"`{name}` must reach {LEAST_TARGET:g} somewhere, for its squares are lost "
+            f"otherwise: it reaches {size:.3g}; rescale it."
+        )
+
+
 def scalar(name: str, value: Any) -> float:
     """A finite real number."""
     return float(real_array(name, value, 0))
 
 
+def mean_square(name: str, value: float) -> float:
+    """The mean square of some data, which is going to be part of an objective."""
+    if not value <= LARGEST:
+        raise ProblemError(
+            f"`{name}` must have a mean square below {LARGEST:g}: it is {value:.3g}; "
+            "rescale it."
+        )
+    return value
+
+
 def data_matrix(name: str, value: Any) -> Any:
     """A matrix of real numbers of any type, as it is: neither copied nor read."""
+    refuse_masked(**{name: value})
     is_array = isinstance(value, np.ndarray) or hasattr(value, "dask")
     is_array = is_array or scipy.sparse.issparse(value)
     data = value if is_array else np.asarray(value)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp._validation.arrays import scalar
+from cardqp._validation.arrays import refuse_masked, scalar
 from cardqp._validation.settings import is_integer
 from cardqp.exceptions import ProblemError
 
@@ -37,6 +37,7 @@ def penalty(value: Any) -> float | None:
 
 def indices(name: str, value: ArrayLike | None, n: int) -> IntArray:
     """Distinct indices of variables in order."""
+    refuse_masked(**{name: value})
     given = np.atleast_1d(np.asarray([] if value is None else value))
     if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
         raise ProblemError(
@@ -100,6 +101,7 @@ def blocks(
     """The block of each variable, or None."""
     if labels is None:
         return None
+    refuse_masked(blocks=labels)
     given = np.asarray(labels)
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise ProblemError(
@@ -149,6 +151,7 @@ def groups(
 
 def _group_labels(labels: ArrayLike, n: int) -> IntArray:
     """The group of each variable, in the type that was given."""
+    refuse_masked(groups=labels)
     given = np.asarray(labels)
     if given.shape != (n,) or given.dtype.kind not in "iu" or (given < -1).any():
         raise ProblemError(
@@ -161,6 +164,7 @@ def _group_labels(labels: ArrayLike, n: int) -> IntArray:
 def _group_limits(limits: ArrayLike, labels: IntArray) -> IntArray:
     """The largest number of nonzeros in each group, in the type that was given."""
     n, count = len(labels), int(labels.max(initial=-1)) + 1
+    refuse_masked(group_sparsity=limits)
     allowed = np.asarray(limits)
     if allowed.dtype.kind not in "iu" or (allowed < 0).any() or allowed.ndim > 1:
         raise ProblemError(
@@ -189,6 +193,7 @@ def names(
         return None
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise ProblemError(f"`names` must be a list of names: it is {value!r}.")
+    refuse_masked(names=value)
     result = tuple(str(name) for name in value)
     if len(result) != n:
         raise ProblemError(

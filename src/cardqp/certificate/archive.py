@@ -61,7 +61,7 @@ def _read(make: Callable[[Mapping[str, Any]], Made], arrays: Mapping[str, Any]) 
         return make(arrays)
     except KeyError as err:
         raise ProblemError(f"The certificate lacks the array {err}.") from None
-    except (TypeError, ValueError) as err:
+    except (TypeError, ValueError, OverflowError) as err:
         raise ProblemError(f"The certificate makes no sense: {err}.") from None
 
 

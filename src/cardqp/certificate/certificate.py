@@ -17,7 +17,7 @@ from cardqp.certificate.proof_tree import ProofTree
 from cardqp.certificate.replay import OpenBranch, Replay
 from cardqp.dual.bound import SeparableBound
 from cardqp.exceptions import ProblemError
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, in_memory
 from cardqp.sparsity import Choice
 
 _NONE = np.zeros(0, dtype=np.intp)
@@ -76,7 +76,8 @@ class View:
 
     @classmethod
     def start(cls, problem: SparseQP) -> "View":
-        """Nothing done yet."""
+        """Nothing done yet; data that are kept as they are come into memory."""
+        problem = in_memory(problem)
         return cls(problem, problem, problem, np.arange(problem.n), problem.root)
 
     def after(self, step: RootStep) -> "View":
@@ -164,6 +165,17 @@ class Certificate:
             return -np.inf
         left = view.floor if len(self.tree) == 0 else replay.least
         return min(view.closed, left)
+
+    def magnitude(self, problem: SparseQP) -> float:
+        """What rows contribute to the bounds of a certificate, at most.
+
+        Bounds that are evaluated elsewhere, with sums in another order, differ by
+        rounding errors of that.
+        """
+        betas = [*(step.proof.beta for step in self.root), *self.tree.beta]
+        size = np.abs(problem.rows.rhs)
+        paid = (np.abs(beta) @ size for beta in betas if beta.shape == size.shape)
+        return max(map(float, paid), default=0.0)
 
     def resume(self, problem: SparseQP) -> tuple[View, float, list[OpenBranch]]:
         """Where the search stood: the view of the tree, what is closed, what is open.

@@ -16,7 +16,6 @@ import numpy as np
 from cardqp._compiled import compiled, inner, inner_fast
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.problem import SparseQP
-from cardqp.quadratic import Factor
 
 MOST_FREE = {2: 2000, 3: 400}
 """The most free variables for which two or three slots are filled in every way."""
@@ -30,8 +29,8 @@ def gain_error(problem: SparseQP, size: int) -> float:
     if not (least > 0).all():
         return np.inf
     condition = float((curvature / least).max())
-    formed = len(form.array) if isinstance(form, Factor) else 0
-    return float(16 * (size + 4) * (size + 4 + formed) * UNIT_ROUNDOFF * condition)
+    terms = size + 4 + form.formed
+    return float(16 * (size + 4) * terms * UNIT_ROUNDOFF * condition)
 
 
 @inner

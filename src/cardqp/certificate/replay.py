@@ -152,6 +152,8 @@ class Replay:
     def _complete(self, branch: OpenBranch) -> float:
         inside = np.flatnonzero(branch.status > 0)
         free = np.flatnonzero(branch.status == 0)
+        if Choice.of_status(branch.status, self.exact.rule).is_empty:
+            return np.inf
         slots = self.exact.rule.limit - self.exact.rule.count(inside)
         return completion_bound(self.exact, inside, free, slots, self.error)
 

@@ -35,6 +35,15 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """``--data``."""
+    parser.add_argument(
+        "--data",
+        metavar="NPY",
+        help="where the columns are that a .npz problem refers to, if they were moved",
+    )
+
+
 def add_solver_options(parser: argparse.ArgumentParser) -> None:
     """What all methods of ``solve`` have in common."""
     parser.add_argument(
@@ -69,6 +78,16 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 def add_json(parser: argparse.ArgumentParser) -> None:
     """``--json``."""
     parser.add_argument("--json", action="store_true", help="print JSON, nothing else")
+
+
+def add_escape_formulas(parser: Group) -> None:
+    """``--escape-formulas``."""
+    parser.add_argument(
+        "--escape-formulas",
+        action="store_true",
+        help="for spreadsheets: write an apostrophe before names and texts that begin "
+        "with =, +, - or @, which would be run as formulas; numbers stay as they are",
+    )
 
 
 def add_text_options(parser: Group) -> None:

@@ -36,8 +36,9 @@ def solve_file(options: argparse.Namespace) -> int:
 
 def verify_file(options: argparse.Namespace) -> int:
     """``cardqp verify PROBLEM SOLUTION``."""
-    solution = Solution.load(options.solution, SparseQP.load(options.file))
-    found = solution.verify(threads=options.threads)
+    problem = SparseQP.load(options.file, data=options.data)
+    solution = Solution.load(options.solution, problem)
+    found = solution.verify(threads=options.threads, gap=options.gap)
     print(f"claimed: {solution!r}")
     print(
         f"found: objective {found.objective:.10g}, "
@@ -45,8 +46,7 @@ def verify_file(options: argparse.Namespace) -> int:
     )
     for complaint in found.complaints:
         print(f"refused: {complaint}")
-    if found.ok:
-        print("Every claim is confirmed.")
+    print(found.verdict)
     return SOLVED if found.ok else REFUTED
 
 
@@ -132,8 +132,10 @@ def _load(options: argparse.Namespace) -> SparseQP:
                 raise ProblemError(
                     f"`--{name}` is for tables: a .npz problem has its own data."
                 )
-        problem = SparseQP.load(options.file)
+        problem = SparseQP.load(options.file, data=options.data)
         return problem.with_limits(**given) if given else problem
+    if options.data is not None:
+        raise ProblemError("`--data` is for .npz problems: a table has its own data.")
     if suffix == ".csv":
         data = read_regression(options.file, options.target, options.standardize)
         eta = DEFAULT_ETA if options.eta is None else options.eta

@@ -6,6 +6,7 @@ from cardqp.cli.arguments import (
     DATA,
     Commands,
     Group,
+    add_escape_formulas,
     add_json,
     add_limits,
     add_text_options,
@@ -92,6 +93,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         metavar="CSV",
         help="default, and -: standard output",
     )
+    add_escape_formulas(parser)
 
 
 def _output(text: str) -> str | None:

@@ -14,6 +14,8 @@ from cardqp.cli.words import one_line
 from cardqp.exceptions import ParameterError
 
 PICTURES = (".png", ".pdf", ".svg")
+FORMULAS = tuple("=+-@\t\r\n＝＋－＠")
+"""What texts begin with that spreadsheets run; some skip blanks or wide letters."""
 
 
 def check_picture(option: str, path: str) -> None:
@@ -81,14 +83,39 @@ def print_json(value: Any) -> None:
 
 
 def write_rows(
-    path: str | None, header: Sequence[str], rows: Iterable[Sequence[Any]]
+    path: str | None,
+    header: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    escape: bool,
 ) -> None:
-    """Comma-separated values to a file, or to standard output."""
+    """Comma-separated values to a file, or to standard output.
+
+    Parameters
+    ----------
+    path : str or None
+        The file, if there is one.
+    header, rows : sequences
+        Texts are written as they are, numbers with all digits.
+    escape : bool
+        Whether texts are escaped as :func:`escaped` does it.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    for row in (header, *rows):
+        writer.writerow(map(escaped, row) if escape else row)
+    write_out(path, text.getvalue())
+
+
+def write_out(path: str | None, text: str) -> None:
+    """A text to a file, or to standard output."""
     if path is None:
-        print(text.getvalue(), end="")
+        print(text, end="")
     else:
-        storage.write_text(path, text.getvalue())
+        storage.write_text(path, text)
+
+
+def escaped(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula: an apostrophe comes before it."""
+    is_formula = isinstance(cell, str) and cell.startswith(FORMULAS)
+    return f"'{cell}" if is_formula else cell

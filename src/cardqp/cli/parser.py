@@ -7,6 +7,7 @@ from cardqp.cli import data_parser
 from cardqp.cli.arguments import (
     Commands,
     OneLineParser,
+    add_data,
     add_json,
     add_solver_options,
     add_threads,
@@ -49,6 +50,7 @@ def _add_demo(commands: Commands) -> None:
 def _add_solve(commands: Commands) -> None:
     solve = commands.add_parser("solve", help="solve a problem from a file")
     solve.add_argument("file", help=".npz problem, or .csv table with a header line")
+    add_data(solve)
     table = solve.add_argument_group("tables (.csv): sparse ridge regression")
     table.add_argument("--target", metavar="COLUMN", help="the column to predict")
     table.add_argument("--eta", type=float, help="the ridge is 1/eta (default: 10)")
@@ -89,6 +91,13 @@ def _add_verify(commands: Commands) -> None:
     )
     verify.add_argument("file", help=".npz problem")
     verify.add_argument("solution", help=".npz solution, written by solve --save")
+    verify.add_argument(
+        "--gap",
+        type=float,
+        metavar="GAP",
+        help="the relative gap that must be proved (default: the one in the file)",
+    )
+    add_data(verify)
     add_threads(verify)
 
 

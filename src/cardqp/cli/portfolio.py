@@ -13,7 +13,6 @@ from cardqp.exceptions import ParameterError
 from cardqp.gap import finite
 from cardqp.models.efficient_frontier import Frontier, frontier
 from cardqp.models.portfolio import Portfolio, PortfolioSolution
-from cardqp.solution import Status
 from cardqp.tables.prices import Returns, read_returns
 
 
@@ -76,12 +75,13 @@ def _finish(
 ) -> int:
     held = answer.named()
     if options.save is not None and held:
-        write_rows(options.save, ["asset", "weight"], held.items())
+        escape = options.escape_formulas
+        write_rows(options.save, ["asset", "weight"], held.items(), escape=escape)
     if options.json:
         print_json(_figures(answer) | _size(returns) | {"weights": held})
         return exit_code(answer.solution)
     print(f"{_words(returns)}\n\n{answer}")
-    if answer.status is not Status.OPTIMAL:
+    if not answer.solution.has_gap:
         print(f"\nadvice: {answer.solution.advice}")
     if options.save is not None and held:
         print(f"\nWeights written to {options.save}")
@@ -94,7 +94,7 @@ def _finish_frontier(
     if options.plot is not None:
         curve.plot(options.plot)
     if options.save is not None:
-        _write_frontier(curve, options.save)
+        _write_frontier(curve, options.save, options.escape_formulas)
     if options.json:
         points = [
             {"target": target, **_figures(point), "weights": point.named()}
@@ -110,7 +110,7 @@ def _finish_frontier(
     return STOPPED_EARLY if is_open or len(curve) < options.frontier else SOLVED
 
 
-def _write_frontier(curve: Frontier, path: str) -> None:
+def _write_frontier(curve: Frontier, path: str, escape: bool) -> None:
     """One line per point; a column for each asset that is held at some point."""
     columns = curve.to_dict()
     weights = [point.named() for point in curve.points]
@@ -120,7 +120,7 @@ def _write_frontier(curve: Frontier, path: str) -> None:
         [*figures, *(held.get(name, 0.0) for name in assets)]
         for figures, held in zip(table, weights, strict=True)
     ]
-    write_rows(path, [*columns, *assets], rows)
+    write_rows(path, [*columns, *assets], rows, escape=escape)
 
 
 def _figures(answer: PortfolioSolution) -> dict[str, Any]:

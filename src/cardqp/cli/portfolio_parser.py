@@ -5,6 +5,7 @@ import argparse
 from cardqp.cli.arguments import (
     DATA,
     Commands,
+    add_escape_formulas,
     add_json,
     add_limits,
     add_text_options,
@@ -87,3 +88,4 @@ def _add_frontier(portfolio: argparse.ArgumentParser) -> None:
         "--plot", metavar="PNG", help="where to draw the frontier (.png, .pdf, .svg)"
     )
     output.add_argument("--save", metavar="CSV", help="where to write the weights")
+    add_escape_formulas(output)

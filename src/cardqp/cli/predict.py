@@ -33,8 +33,9 @@ def predict(options: argparse.Namespace) -> int:
     print_notes(notes)
     values = [finite(value) for value in predictions]
     if options.output is not None or not options.json:
-        rows = (["" if value is None else repr(value)] for value in values)
-        write_rows(options.output, [model.target], rows)
+        rows = ([value] for value in values)
+        escape = options.escape_formulas
+        write_rows(options.output, [model.target], rows, escape=escape)
     if options.json:
         print_json(
             {"target": model.target, "predictions": values, "notes": list(notes)}

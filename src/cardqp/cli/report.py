@@ -20,7 +20,7 @@ def solution_table(solution: Solution) -> str:
         "",
         *_stages(solution),
     ]
-    if solution.status is not Status.OPTIMAL:
+    if not solution.has_gap:
         lines += ["", f"advice: {solution.advice}"]
     return "\n".join(lines)
 

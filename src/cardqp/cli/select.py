@@ -3,10 +3,16 @@
 import argparse
 from typing import Any
 
-from cardqp import storage
 from cardqp.cli.fit import proof_of
 from cardqp.cli.fit_model import check_options, fit_table
-from cardqp.cli.outputs import check_csv, check_distinct, print_json, print_notes
+from cardqp.cli.outputs import (
+    check_csv,
+    check_distinct,
+    escaped,
+    print_json,
+    print_notes,
+    write_out,
+)
 from cardqp.cli.report import exit_code
 from cardqp.cli.text_table import read_file
 
@@ -20,7 +26,9 @@ def select(options: argparse.Namespace) -> int:
     found = fit_table(frame, options)
     print_notes(found.notes)
     if options.output is not None or not options.json:
-        _write(frame[[*found.columns, options.target]], options.output)
+        chosen = frame[[*found.columns, options.target]]
+        table = _escaped(chosen) if options.escape_formulas else chosen
+        write_out(options.output, table.to_csv(index=False, lineterminator="\n"))
     if options.json:
         print_json(
             {
@@ -33,9 +41,9 @@ def select(options: argparse.Namespace) -> int:
     return exit_code(found.model.solution_)
 
 
-def _write(frame: Any, path: str | None) -> None:
-    text = frame.to_csv(index=False, lineterminator="\n")
-    if path is None:
-        print(text, end="")
-    else:
-        storage.write_text(path, text)
+def _escaped(frame: Any) -> Any:
+    """The table with its texts, and the names of its columns, escaped."""
+    result = frame.copy()
+    for name in frame.select_dtypes(exclude=["number", "bool", "datetime"]):
+        result[name] = frame[name].map(escaped, na_action="ignore")
+    return result.rename(columns=escaped)

@@ -18,6 +18,7 @@ def minimise(
     n_equal: int,
     n_below: int,
     n_cones: int = 0,
+    seconds: float | None = None,
 ) -> tuple[FloatArray, FloatArray] | None:
     """The least ``x'Hx/2 + slope'x`` with ``rhs - matrix x`` in a product of cones.
 
@@ -28,6 +29,8 @@ def minimise(
     n_equal, n_below, n_cones : int
         The first rows are equations, then come inequalities, then triples in second
         order cones.
+    seconds : float, optional
+        When to give up; it is looked at after each iteration.
 
     Returns
     -------
@@ -43,6 +46,8 @@ def minimise(
 
     settings = clarabel.DefaultSettings()
     settings.verbose = False
+    if seconds is not None:
+        settings.time_limit = seconds
     cones = [
         clarabel.ZeroConeT(n_equal),
         clarabel.NonnegativeConeT(n_below),

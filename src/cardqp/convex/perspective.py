@@ -26,15 +26,17 @@ class RelaxedPoint:
     beta: FloatArray
 
 
-def relax_by_cones(problem: SparseQP, choice: Choice) -> RelaxedPoint | None:
+def relax_by_cones(
+    problem: SparseQP, choice: Choice, seconds: float | None = None
+) -> RelaxedPoint | None:
     """Relax a branch; None if it is empty.
 
     Raises
     ------
     BackendError
-        When the solver gives up.
+        When the solver gives up, which it does after so many seconds.
     """
-    return ConeProgram.of(problem, choice).solve()
+    return ConeProgram.of(problem, choice).solve(seconds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +96,7 @@ class ConeProgram:
         """Which variables have a switch."""
         return self.choice.free
 
-    def solve(self) -> RelaxedPoint | None:
+    def solve(self, seconds: float | None = None) -> RelaxedPoint | None:
         """Solve the program and read the answer in the problem's units."""
         problem, free, n = self.problem, self.is_free, self.problem.n
         rows, row_scale = self.rows, self.row_scale
@@ -112,6 +114,7 @@ class ConeProgram:
             n_equal=n_equal,
             n_below=len(rows) - n_equal + len(limit_rhs),
             n_cones=n_free,
+            seconds=seconds,
         )
         if answer is None:
             return None
@@ -137,7 +140,7 @@ class ConeProgram:
 
     def _slope(self) -> FloatArray:
         problem, free = self.problem, self.is_free
-        price = np.full(self._n_switches, problem.rule.penalty / self.size**2)
+        price = np.full(self._n_switches, problem.rule.penalty / self.size / self.size)
         ridge = (problem.ridge * self.unit**2)[free]
         return np.concatenate([problem.c * self.unit / self.size, price, ridge])
 

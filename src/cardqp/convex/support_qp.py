@@ -1,25 +1,38 @@
 """The quadratic program that remains once the support is known."""
 
 import logging
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.linalg
 
-from cardqp._typing import FloatArray, IntArray
+from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp._validation import LARGEST
+from cardqp.convex.exact_qp import ExactQP
 from cardqp.convex.interior_point import minimise
+from cardqp.dual.ray import proves_empty
 from cardqp.exceptions import BackendError
-from cardqp.problem import SparseQP
+from cardqp.feasibility import SOLVED_TOLERANCE
+from cardqp.problem import SparseQP, lift
+from cardqp.rational import is_positive_definite
 from cardqp.rows import Rows, power_of_two
+from cardqp.sparsity import Choice
 
 log = logging.getLogger(__name__)
 
 ACTIVE_SET_LIMIT = 400
 """Larger supports with constraints go to an interior-point method."""
 
+MOST_EXACT = 16
+"""The largest support whose program is solved in rational arithmetic, if need be."""
+
 PRIMAL_TOLERANCE = 1e-9
 """Constraint violation accepted by the active-set method, after scaling."""
+
+REPAIRS = 3
+"""Least changes of a point that are tried to make it meet its rows."""
 
 NOISE = 1e-13
 """Entries this small in scaled units are rounding errors of a zero."""
@@ -56,53 +69,209 @@ class SupportFit:
         """No point."""
         return cls(None, np.zeros(len(problem.rows)), np.inf)
 
+    @classmethod
+    def known(cls, problem: SparseQP, x: FloatArray) -> "SupportFit":
+        """A point from elsewhere, if it is feasible; it need not be a minimiser."""
+        if not problem.violations(x).holds():
+            return cls.nothing(problem)
+        return cls(x, np.zeros(len(problem.rows)), problem.value(x))
+
 
 @dataclass(frozen=True, slots=True)
 class ScaledQP:
-    """``min x'Hx/2 + g'x`` in units in which curvatures, rows and x are about one."""
+    """``min x'Hx/2 + g'x`` in units in which curvatures, rows and x are about one.
+
+    Variables are scaled to unit curvature and rows to unit length, so that the solvers'
+    absolute tolerances mean something.
+
+    Attributes
+    ----------
+    hessian, slope, rows, lower, upper
+        The program.
+    unit, row_unit : arrays
+        What variables are multiplied by, and multipliers of rows divided by, to be in
+        the problem's units.
+    """
 
     hessian: FloatArray
     slope: FloatArray
     rows: Rows
     lower: FloatArray
     upper: FloatArray
+    unit: FloatArray
+    row_unit: FloatArray
+
+    @classmethod
+    def of(
+        cls, problem: SparseQP, support: IntArray, block: FloatArray, *, by_rows: bool
+    ) -> "ScaledQP":
+        """The program on a support, its size being what rows want, or slopes too.
+
+        No larger than bounds allow, if all variables have some.
+        """
+        unit = 1.0 / power_of_two(np.sqrt(block.diagonal()))
+        plain = problem.rows.restrict(support)
+        rows, row_scale = Rows(
+            plain.matrix * unit, plain.rhs, plain.is_equality
+        ).scaled()
+        slope = unit * problem.c[support]
+        lower, upper = problem.lower[support] / unit, problem.upper[support] / unit
+        wanted = float(np.abs(rows.rhs).max(initial=0.0))
+        if not by_rows:
+            wanted = max(wanted, float(np.abs(slope).max()))
+        allowed = float(np.maximum(np.abs(lower), np.abs(upper)).max())
+        size = min(wanted, allowed) or 1.0
+        return cls(
+            2.0 * unit[:, None] * block * unit,
+            slope / size,
+            Rows(rows.matrix, rows.rhs / size, rows.is_equality),
+            lower / size,
+            upper / size,
+            unit * size,
+            row_scale / size,
+        )
+
+    def repaired(self, x: FloatArray) -> FloatArray:
+        """A point nearby that meets the rows, if the bounds that hold it let it."""
+        rows = self.rows
+        for _ in range(REPAIRS):
+            excess = rows.matrix @ x - rows.rhs
+            is_off = rows.is_equality | (excess > 0)
+            may_move = (x > self.lower) & (x < self.upper)
+            step = np.zeros(len(x))
+            step[may_move] = np.linalg.lstsq(
+                rows.matrix[np.ix_(is_off, may_move)], -excess[is_off], rcond=None
+            )[0]
+            x = np.clip(x + step, self.lower, self.upper)
+        return x
 
 
-def fit_support(problem: SparseQP, support: IntArray) -> SupportFit:
+def fit_support(
+    problem: SparseQP, support: IntArray, *, needs_proof: bool = False
+) -> SupportFit:
     """Minimise the objective over the points that vanish off the support.
 
     A Cholesky factorisation where there are no rows and no bound matters; ``daqp``
-    (dual active set) otherwise, and ``clarabel`` (interior point) for large supports
-    or when the former gives up.
+    (dual active set) otherwise.  Where it gives up, or its point does not meet the
+    rows, small programs are solved again in rational arithmetic, and large ones by
+    ``clarabel`` (interior point).
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    support : int array
+        The variables that need not be zero.
+    needs_proof : bool
+        Whether a solver is not believed that finds no point, and cannot prove that
+        there is none: the next one is asked.  It is hardly ever wrong, so that those
+        who try many supports need not care.
     """
     if len(support) == 0:
         return _accept(problem, np.zeros(problem.n), np.zeros(len(problem.rows)))
     block = problem.quadratic.block(support) + np.diag(problem.ridge[support])
-    lower, upper = problem.lower[support], problem.upper[support]
-    is_done = False
     if len(problem.rows) == 0:
-        part, beta = _solve_free(block, problem.c[support]), np.zeros(0)
-        is_done = bool(((part >= lower) & (part <= upper)).all())
-    if not is_done and not problem.is_free:
-        answer = _solve_constrained(problem, support, block)
-        if answer is None:
-            return SupportFit.nothing(problem)
-        found, beta = answer
-        if found is None:
-            return SupportFit(None, problem.rows.project(beta), np.inf)
-        part = found
-    x = np.zeros(problem.n)
-    x[support] = np.clip(part, lower, upper)
-    return _accept(problem, x, problem.rows.project(beta))
+        part = _solve_free(block, problem.c[support])
+        lower, upper = problem.lower[support], problem.upper[support]
+        if problem.is_free or bool(((part >= lower) & (part <= upper)).all()):
+            return _accept(problem, lift(part, support, problem.n), np.zeros(0))
+    return _fit_constrained(problem, support, block, needs_proof)
 
 
 def _accept(problem: SparseQP, x: FloatArray, beta: FloatArray) -> SupportFit:
     """The point with its objective, unless it is infeasible after all."""
     if not (np.abs(x) < LARGEST).all():
         return SupportFit.nothing(problem)
-    if len(problem.rows) and not problem.feasibility(x).holds():
+    if not problem.is_free and not problem.violations(x).holds():
         return SupportFit.nothing(problem)
     return SupportFit(x, beta, problem.value(x))
+
+
+def _fit_constrained(
+    problem: SparseQP, support: IntArray, block: FloatArray, needs_proof: bool
+) -> SupportFit:
+    """The first answer of a solver that is good enough, or else the best one."""
+    best = SupportFit.nothing(problem)
+    for part, multipliers in _answers(problem, support, block):
+        beta = problem.rows.project(multipliers)
+        if part is None:
+            best = SupportFit(None, beta, np.inf) if best.x is None else best
+            if not needs_proof or _is_empty(problem, support, beta):
+                return best
+            continue
+        within = np.clip(part, problem.lower[support], problem.upper[support])
+        x = lift(within, support, problem.n)
+        found = problem.violations(x) if (np.abs(x) < LARGEST).all() else None
+        if found is None or not found.holds():
+            continue
+        fit = SupportFit(x, beta, problem.value(x))
+        if found.holds(SOLVED_TOLERANCE):
+            return fit
+        best = fit if best.x is None else best
+    return best
+
+
+def _is_empty(problem: SparseQP, support: IntArray, ray: FloatArray) -> bool:
+    """Whether a ray proves that there is no feasible point on a support."""
+    inside = np.zeros(problem.n, dtype=bool)
+    inside[support] = True
+    return proves_empty(problem, ray, Choice(inside, ~inside, problem.n))
+
+
+def _answers(
+    problem: SparseQP, support: IntArray, block: FloatArray
+) -> Iterator[Answer]:
+    """What solvers say, one after the other, until one is good enough."""
+    by_size = partial(ScaledQP.of, problem, support, block)
+    if len(support) <= MOST_EXACT:
+        yield from _answer(_active_set, by_size(by_rows=False))
+        yield from _answer_exactly(problem, support, block)
+        return
+    solvers = (_active_set, _interior_point)
+    for solver in solvers[len(support) > ACTIVE_SET_LIMIT :]:
+        for by_rows in (False, True):
+            yield from _answer(solver, by_size(by_rows=by_rows))
+
+
+def _answer(
+    solver: Callable[["ScaledQP"], Answer], scaled: "ScaledQP"
+) -> Iterator[Answer]:
+    """What a solver says, in the problem's units; nothing if it gives up."""
+    try:
+        part, beta = solver(scaled)
+    except BackendError as err:
+        log.info("%s", err)
+        return
+    beta = beta / scaled.row_unit
+    if part is None:
+        yield None, beta
+        return
+    part = np.where(np.abs(part) <= NOISE, 0.0, part)
+    yield scaled.unit * part, beta
+    # Whoever asks for more was not content with that.
+    yield scaled.unit * scaled.repaired(part), beta
+
+
+def _answer_exactly(
+    problem: SparseQP, support: IntArray, block: FloatArray
+) -> Iterator[Answer]:
+    """The answer in rational arithmetic."""
+    rows, eye = problem.rows.restrict(support), np.eye(len(support))
+    lower, upper = problem.lower[support], problem.upper[support]
+    above, below = np.isfinite(upper), np.isfinite(lower)
+    normals = np.vstack([rows.matrix, eye[above], -eye[below]])
+    rhs = np.concatenate([rows.rhs, upper[above], -lower[below]])
+    is_equality = np.zeros(len(rhs), dtype=bool)
+    is_equality[: len(rows)] = rows.is_equality
+    form, c = 2.0 * block, problem.c[support]
+    # Rounding in the block must not make it indefinite.
+    for share in (0.0, 4 * len(block) * UNIT_ROUNDOFF):
+        hessian = form + share * np.diag(form.diagonal())
+        if is_positive_definite(hessian):
+            program = ExactQP(hessian, c, normals, rhs, is_equality)
+            part, multipliers = program.solve()
+            yield part, multipliers[: len(rows)]
+            return
 
 
 def _solve_free(block: FloatArray, c: FloatArray) -> FloatArray:
@@ -112,57 +281,6 @@ def _solve_free(block: FloatArray, c: FloatArray) -> FloatArray:
         # The ridge is lost in the rounding of the block.
         return np.asarray(np.linalg.lstsq(block, -0.5 * c, rcond=None)[0])
     return np.asarray(scipy.linalg.cho_solve(factor, -0.5 * c, check_finite=False))
-
-
-def _solve_constrained(
-    problem: SparseQP, support: IntArray, block: FloatArray
-) -> Answer | None:
-    """Minimiser and row multipliers on the support; None when none was found.
-
-    Variables are scaled to unit curvature and unit size and rows to unit length, so
-    that the solvers' absolute tolerances mean something.
-    """
-    unit = 1.0 / power_of_two(np.sqrt(block.diagonal()))
-    plain = problem.rows.restrict(support)
-    rows, row_scale = Rows(plain.matrix * unit, plain.rhs, plain.is_equality).scaled()
-    slope = unit * problem.c[support]
-    lower, upper = problem.lower[support] / unit, problem.upper[support] / unit
-    size = _size(slope, rows, lower, upper)
-    scaled = ScaledQP(
-        2.0 * unit[:, None] * block * unit,
-        slope / size,
-        Rows(rows.matrix, rows.rhs / size, rows.is_equality),
-        lower / size,
-        upper / size,
-    )
-    answer = _solve_scaled(scaled)
-    if answer is None:
-        return None
-    part, beta = answer
-    beta = beta * size / row_scale
-    if part is None:
-        return None, beta
-    return unit * np.where(np.abs(part) <= NOISE, 0.0, part) * size, beta
-
-
-def _size(slope: FloatArray, rows: Rows, lower: FloatArray, upper: FloatArray) -> float:
-    """How large the solution may be: as its slope and rows want, within its bounds."""
-    wanted = float(np.abs(np.concatenate([slope, rows.rhs])).max())
-    allowed = float(np.maximum(np.abs(lower), np.abs(upper)).max())
-    return min(wanted, allowed) or 1.0
-
-
-def _solve_scaled(scaled: ScaledQP) -> Answer | None:
-    if len(scaled.slope) <= ACTIVE_SET_LIMIT:
-        try:
-            return _active_set(scaled)
-        except BackendError as err:
-            log.info("%s; trying the interior-point method", err)
-    try:
-        return _interior_point(scaled)
-    except BackendError as err:
-        log.warning("%s", err)
-        return None
 
 
 def _active_set(scaled: ScaledQP) -> Answer:
@@ -189,7 +307,7 @@ def _active_set(scaled: ScaledQP) -> Answer:
     return np.array(x), multipliers
 
 
-def _interior_point(scaled: ScaledQP) -> Answer | None:
+def _interior_point(scaled: ScaledQP) -> Answer:
     rows, eye = scaled.rows, np.eye(len(scaled.slope))
     above, below = np.isfinite(scaled.upper), np.isfinite(scaled.lower)
     equal_first = np.argsort(~rows.is_equality, kind="stable")
@@ -205,7 +323,7 @@ def _interior_point(scaled: ScaledQP) -> Answer | None:
         n_below=len(rhs) - n_equal,
     )
     if answer is None:
-        return None
+        return None, np.zeros(len(rows))
     x, multipliers = answer
     beta = np.empty(len(rows))
     beta[equal_first] = multipliers[: len(rows)]

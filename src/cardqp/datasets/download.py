@@ -4,7 +4,6 @@ import hashlib
 import logging
 import os
 import platform
-import tempfile
 import time
 from collections.abc import Callable
 from http.client import HTTPException
@@ -14,6 +13,7 @@ from urllib.request import Request, urlopen
 
 from cardqp.datasets.files import read_bytes
 from cardqp.exceptions import DataError
+from cardqp.storage import write_bytes
 
 log = logging.getLogger(__name__)
 
@@ -110,27 +110,14 @@ def store(path: Path, data: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # The checksum comes first: no archive is ever there without it.
-        _write(record, f"{sha256(data)}  {path.name}\n".encode())
+        write_bytes(record, f"{sha256(data)}  {path.name}\n".encode())
         try:
-            _write(path, data)
+            write_bytes(path, data)
         except OSError:
             record.unlink(missing_ok=True)
             raise
     except OSError as err:
         raise DataError(f"`{path}` cannot be written: {err}.") from err
-
-
-def _write(path: Path, data: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def verify(path: Path) -> None:

@@ -84,9 +84,11 @@ class BeckHallak:
         best = fit.objective - IMPROVEMENT * abs(fit.objective)
         following = cheap_exchange(problem, fit)
         if self.full and not following.objective < best:
-            following = best_exchange(problem, fit, problem.n)
+            following = best_exchange(problem, fit, problem.n, launch.is_over)
         if not following.objective < best:
-            return replace(state, stop=Stop.LOCAL_OPTIMUM)
+            # Exchanges that there was no time for may improve it.
+            is_cut = self.full and launch.is_over()
+            return state if is_cut else replace(state, stop=Stop.LOCAL_OPTIMUM)
         return replace(state, fit=following).recorded(problem)
 
     def done(self, state: ExchangeState) -> Stop | None:

@@ -12,6 +12,7 @@ from cardqp.direct.block_problem import load_block_kernels, solve_block
 from cardqp.direct.result import Descent
 from cardqp.direct.switches import Launch, SwitchView
 from cardqp.exceptions import ParameterError
+from cardqp.feasibility import SOLVED_TOLERANCE
 from cardqp.problem import SparseQP
 
 MOST_AT_ONCE = 26
@@ -162,9 +163,15 @@ class BlockDecomposition:
 
 
 def _polished(problem: SparseQP, x: FloatArray, beta: FloatArray) -> SupportFit:
-    """The best point on the support, unless the solvers do worse than the point."""
+    """The best point on the support, unless the solvers do worse than the point.
+
+    One that owes it to the tolerance of rows is not better.
+    """
     own, fit = problem.value(x), fit_support(problem, problem.support_of(x))
-    return fit if fit.objective <= own else SupportFit(x, beta, own)
+    is_solved = problem.feasibility(x).holds(SOLVED_TOLERANCE)
+    if fit.objective <= own or (fit.x is not None and not is_solved):
+        return fit
+    return SupportFit(x, beta, own)
 
 
 def block_decomposition(

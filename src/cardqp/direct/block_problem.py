@@ -48,6 +48,8 @@ def solve_block(
     is_over : callable
         Whether to be content with the best point so far.
     """
+    if len(part) == 0:
+        return x
     weight = proximal * (problem.quadratic.diagonal + problem.ridge)[part]
     if problem.is_free:
         found = _try_all(problem, x, part, weight)

@@ -34,7 +34,8 @@ class Launch:
             support = problem.rule.select(-np.abs(start))
         fit = fit_support(problem, np.union1d(support, problem.forced_in))
         if fit.x is None and len(problem.rows):
-            fit = elastic_dive(problem, problem.root, np.zeros(problem.n))
+            nothing = np.zeros(problem.n)
+            fit = elastic_dive(problem, problem.root, nothing, lambda: watch.is_over)
         return cls(problem, fit, lambda: watch.is_over)
 
 

@@ -59,7 +59,9 @@ class SeparableBound:
         """
         value = self.value(choice)
         if not np.isfinite(value):
-            return np.full_like(self.costs, value), np.full_like(self.costs, value)
+            # Where nothing else is known, there is still no room in a full group.
+            on = np.where(choice.barred, np.inf, value)
+            return on, np.full_like(self.costs, value)
         on, off = choice.penalties(self.costs)
         start, shrink = value - 4 * UNIT_ROUNDOFF * abs(value), 1 - 8 * UNIT_ROUNDOFF
         return start + shrink * on, start + shrink * off

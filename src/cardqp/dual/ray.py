@@ -1,19 +1,29 @@
-"""Farkas rays: multipliers that prove a branch to be empty."""
+"""Farkas rays: multipliers that prove a branch to be empty.
+
+A combination of rows is hardly ever zero on a variable without bounds: rounding leaves
+a little of it, which a point that is far enough out can make up for.  There, the
+multipliers are changed by a rounding error so that the combination vanishes in rational
+arithmetic.  Nothing is then assumed about how far out points are.
+"""
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray
+from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray
+from cardqp.feasibility import SOLVED_TOLERANCE
 from cardqp.problem import SparseQP
+from cardqp.rational import cancelling, rounded
 from cardqp.rows import Rows
 from cardqp.sparsity import Choice
 
-FAR = 2.0**42
-"""How far out a point may be, in units of right-hand sides and bounds, by coefficients.
-A combination of rows is never quite zero on an unbounded variable: what rounding leaves
-of it must not amount to anything up to there."""
+MOST_ROWS = 40
+"""The most rows whose multipliers are corrected in rational arithmetic."""
 
-CONTRADICTION = 1e-9
-"""How much of its terms a contradiction must amount to."""
+SMALLEST = 1e-290
+"""Smaller multipliers, of rays whose largest term is about one, count as zero: their
+products might lose digits."""
+
+UNDERFLOW = 1e-215
+"""What products that are rounded to nothing add up to at most, bounds included."""
 
 
 def proves_empty(problem: SparseQP, beta: FloatArray, choice: Choice) -> bool:
@@ -21,20 +31,30 @@ def proves_empty(problem: SparseQP, beta: FloatArray, choice: Choice) -> bool:
 
     Every feasible point satisfies :math:`\beta^\top A x \le \beta^\top b`.  If the
     least value of the left side over the bounds and supports of the branch exceeds
-    the right side, the branch has no feasible point.
+    the right side, the branch has no feasible point.  Nor has it points that meet each
+    row up to :data:`~cardqp.feasibility.SOLVED_TOLERANCE` of its terms, if the
+    variables in question are bounded.
     """
     beta = problem.rows.project(beta)
     if not np.isfinite(beta).all():
         return False
+    beta = _scaled(problem.rows, beta)
+    may_be_on = choice.inside | (choice.free & (choice.slots > 0))
     with np.errstate(over="ignore", invalid="ignore"):
         least = _linear_costs(problem, beta)
-    least = np.where(choice.inside | (choice.free & (choice.slots > 0)), least, 0.0)
+        is_open = may_be_on & np.isneginf(least)
+        if is_open.any():
+            balanced = _balanced(problem, beta, is_open)
+            if balanced is None:
+                return False
+            beta, least = balanced, _linear_costs(problem, balanced)
+            least[is_open] = 0.0  # the combination is zero there
+    least = np.where(may_be_on, least, 0.0)
     if not np.isfinite(least).all():
         return False
-    margin = choice.total(least) - float(problem.rows.rhs @ beta)
+    owed = float(problem.rows.rhs @ beta)
     size = float(np.abs(problem.rows.rhs) @ np.abs(beta))
-    used = np.abs(least).max(initial=0.0)
-    return bool(margin > CONTRADICTION * max(size, float(used)))
+    return bool(choice.total(least) - owed > SOLVED_TOLERANCE * size + UNDERFLOW)
 
 
 def row_that_proves_empty(problem: SparseQP, choice: Choice) -> FloatArray | None:
@@ -55,26 +75,51 @@ def combine(rows: Rows, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
     return slope, size
 
 
+def _scaled(rows: Rows, beta: FloatArray) -> FloatArray:
+    """A ray with terms of about one: only its direction counts."""
+    sizes = np.maximum(np.abs(rows.matrix).max(axis=1, initial=0.0), np.abs(rows.rhs))
+    used = (beta != 0) & (sizes > 0)
+    if not used.any():
+        return np.zeros(len(beta))
+    exponents = np.frexp(beta[used])[1] + np.frexp(sizes[used])[1]
+    scaled = np.ldexp(beta, -int(exponents.max()))
+    return np.where(used & (np.abs(scaled) >= SMALLEST), scaled, 0.0)
+
+
 def _linear_costs(problem: SparseQP, beta: FloatArray) -> FloatArray:
-    """The least ``slope * x`` within each variable's bounds, rounding included."""
-    slope, size = combine(problem.rows, beta)
-    error = (len(beta) + 2) * UNIT_ROUNDOFF * size
-    reach = _reach(problem, beta)
-    lower = np.where(np.isinf(problem.lower), -reach, problem.lower)
-    upper = np.where(np.isinf(problem.upper), reach, problem.upper)
-    ends = (slope - error, slope + error)
-    return np.minimum(*(np.minimum(end * lower, end * upper) for end in ends))
+    """The least ``slope * x`` within each variable's bounds, if rows hold nearly.
 
-
-def _reach(problem: SparseQP, beta: FloatArray) -> FloatArray:
-    """How far out each unbounded variable is looked at.
-
-    Beyond all that right-hand sides, or other variables at their bounds, ask for.
+    Rounding, also of the multipliers of a scaled ray, is far below what rows may be
+    off.
     """
-    used = beta != 0
-    coefficients = np.abs(problem.rows.matrix[used]).max(axis=0, initial=0.0)
-    largest = np.abs(problem.rows.rhs[used]).max(initial=0.0)
-    for bound in (problem.lower, problem.upper):
-        size = np.where(np.isfinite(bound), np.abs(bound), 0.0)
-        largest = max(largest, float((coefficients * size).max()))
-    return np.asarray(FAR * largest / np.where(coefficients > 0, coefficients, np.inf))
+    slope, size = combine(problem.rows, beta)
+    error = (SOLVED_TOLERANCE + (len(beta) + 4) * UNIT_ROUNDOFF) * size
+    ends = [
+        end * bound
+        for end in (slope - error, slope + error)
+        for bound in (problem.lower, problem.upper)
+    ]
+    least = np.min(ends, axis=0)
+    least[np.isnan(least)] = -np.inf
+    least[size == 0] = 0.0  # whatever the bounds are
+    return np.asarray(least)
+
+
+def _balanced(
+    problem: SparseQP, beta: FloatArray, is_open: BoolArray
+) -> FloatArray | None:
+    """Multipliers that combine rows to zero on some variables, if there are any nearby.
+
+    They do so before they are rounded.
+    """
+    used = np.flatnonzero(beta)
+    if not 1 < len(used) <= MOST_ROWS:
+        return None
+    exact = cancelling(problem.rows.matrix[np.ix_(used, is_open)], beta[used])
+    if exact is None:
+        return None
+    result = np.zeros(len(beta))
+    result[used] = rounded(exact)
+    has_sign = problem.rows.is_equality | (result >= 0)
+    has_digits = np.isfinite(result) & ((result == 0) | (np.abs(result) >= SMALLEST))
+    return result if (has_sign & has_digits).all() else None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cardqp import _validation as check
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
 from cardqp.direct.block_decomposition import BlockDecomposition
 from cardqp.estimators.settings import is_automatic, read_design
@@ -81,6 +82,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         Rows that are not the first must have the columns of those before; ``least`` of
         them are needed.
         """
+        check.refuse_masked(X=X, y=y, sample_weight=sample_weight)
         X, y = validate_data(
             self,
             X,
@@ -97,6 +99,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             weights = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
+            check.real_array("sample_weight", weights, 1)
         design = read_design(
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
@@ -185,10 +188,35 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             One row per sample.
         """
         check_is_fitted(self)
+        check.refuse_masked(X=X)
         X = validate_data(
             self, X, accept_sparse=("csr", "csc"), dtype=np.float64, reset=False
         )
         return np.asarray(X @ self.coef_ + self.intercept_)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
+        """The share of the target's variance that the model explains, R2.
+
+        Parameters
+        ----------
+        X, y : arrays
+            Features and target.
+        sample_weight : (N,) array, optional
+            Weights of the rows.
+        """
+        check.refuse_masked(y=y, sample_weight=sample_weight)
+        return float(super().score(X, y, sample_weight))
+
+    def transform(self, X: ArrayLike) -> Any:
+        """The columns of the features that were chosen.
+
+        Parameters
+        ----------
+        X : (N, n) array, DataFrame or sparse matrix
+            One row per sample.
+        """
+        check.refuse_masked(X=X)
+        return super().transform(X)
 
     def summary(self, X: ArrayLike | None = None, y: Any = None) -> Summary:
         """Coefficients with and without the ridge, what each is worth, and R2.
@@ -201,6 +229,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         check_is_fitted(self)
         if X is None:
             return self._summary
+        check.refuse_masked(X=X, y=y)
         X, y = validate_data(
             self,
             X,

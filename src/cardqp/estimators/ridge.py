@@ -164,8 +164,9 @@ class SparseRidge(SparseLinearModel):
         so_far = getattr(self, "_accumulated", GramAccumulator())
         is_first = so_far.n_samples == 0
         sample = self._sample(X, y, sample_weight, is_first=is_first, least=1)
-        self._accumulated = so_far.update(sample.X, sample.y, sample.weights)
+        so_far.update(sample.X, sample.y, sample.weights)
         rows = so_far.moments(sample.is_centred)
+        self._accumulated = so_far
         fitted = self._solve(sample.design, rows)
         self._keep(sample.design, so_far.moments().power, *fitted)
         return self

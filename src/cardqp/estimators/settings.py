@@ -29,6 +29,7 @@ def read_design(
 ) -> Design:
     """What an estimator asks of a model with ``n`` features."""
     lower, upper = _bounds(coef_bounds, positive, n)
+    check.refuse_masked(always_include=always_include, groups=groups)
     blocks = _blocks(groups, n, names)
     inside = _indices(always_include, n, names)
     if blocks is not None and len(inside):

@@ -120,6 +120,7 @@ def stability_selection(
             "`estimator` must have `get_support`: it is a "
             f"{type(estimator).__name__}; pass the step that selects."
         )
+    check.refuse_masked(X=X, y=y)
     n_rows = len(np.asarray(y))
     if n_rows < 4:
         raise ParameterError(f"`y` must have four rows or more: it has {n_rows}.")

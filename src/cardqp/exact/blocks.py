@@ -1,5 +1,8 @@
 """Branches of problems whose variables share switches."""
 
+from collections.abc import Callable
+from itertools import product
+
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
@@ -29,10 +32,16 @@ def assess_blocks(
     return value, closed.min(initial=np.inf), decided, on, off, bound.costs
 
 
-def exchange_blocks(problem: SparseQP, fit: SupportFit, n_entering: int) -> SupportFit:
+def exchange_blocks(
+    problem: SparseQP,
+    fit: SupportFit,
+    n_entering: int,
+    is_over: Callable[[], bool] = lambda: False,
+) -> SupportFit:
     """The best fit with one block less, one more, or one exchanged.
 
-    Only so many blocks enter: those that promise most where the others stay.
+    Only so many blocks enter: those that promise most where the others stay.  Once time
+    is up, it is the best of those that were fitted.
     """
     blocks, best = problem.rule.blocks, fit
     if fit.x is None or blocks is None:
@@ -43,13 +52,14 @@ def exchange_blocks(problem: SparseQP, fit: SupportFit, n_entering: int) -> Supp
     entering = order[:n_entering]
     leaving = np.unique(blocks.labels[is_in])
     leaving = np.setdiff1d(leaving, blocks.labels[problem.forced_in])
-    for out in (-1, *leaving):
-        for enters in (-1, *entering):
-            mask = (is_in & (blocks.labels != out)) | (blocks.labels == enters)
-            support = np.flatnonzero(mask)
-            if problem.rule.excess(support) == 0 and (mask != is_in).any():
-                found = fit_support(problem, support)
-                best = found if found.objective < best.objective else best
+    for out, enters in product((-1, *leaving), (-1, *entering)):
+        if is_over():
+            break
+        mask = (is_in & (blocks.labels != out)) | (blocks.labels == enters)
+        support = np.flatnonzero(mask)
+        if problem.rule.excess(support) == 0 and (mask != is_in).any():
+            found = fit_support(problem, support)
+            best = found if found.objective < best.objective else best
     return best
 
 

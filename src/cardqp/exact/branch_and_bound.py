@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
-from cardqp.convex.support_qp import fit_support
+from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.excursion import Excursion
 from cardqp.exact.incumbent import grow_greedily
@@ -38,8 +38,10 @@ LONG = 3000
 MARKS = (300, 3000, 30000)
 """After so many branches a better point is looked for around the best one."""
 
-DEEP = 128
-"""Branches that are processed in one go when the search goes depth first."""
+DEEP, DEEP_ENTRIES = 128, 128_000_000
+"""Branches that are processed in one go when the search goes depth first: fewer if
+their matrices have more entries than this in all, as nothing looks at the clock in
+between."""
 
 BATCH = 4
 """Branches that are looked into before any of them is committed."""
@@ -62,7 +64,12 @@ class BranchAndBound:
         Stop before the first split: relax, fix and narrow the root as often as it
         pays.
     is_over : callable
-        Whether time is up; asked within long relaxations.
+        Whether time is up; asked within long steps, which then end early.  Whoever runs
+        the search must stop it as well.
+    is_late : callable
+        Whether there is no time even for a first point.
+    seconds_left : callable
+        How much time is left; None if there is no limit.
     executor : Executor or None
         Looks into several branches at the same time.  The tree is the same without.
     node_limit : int or None
@@ -84,6 +91,8 @@ class BranchAndBound:
     gap: float = 1e-4
     root_only: bool = False
     is_over: Callable[[], bool] = lambda: False
+    is_late: Callable[[], bool] = lambda: False
+    seconds_left: Callable[[], float | None] = lambda: None
     executor: Executor | None = None
     node_limit: int | None = None
     proof_memory: float = PROOF_MEMORY
@@ -100,23 +109,30 @@ class BranchAndBound:
         problem : SparseQP
             The problem.
         incumbent : (n,) array, optional
-            A feasible point to start from.
+            A feasible point to start from.  If it is late, it is taken as it is.
         """
         tree = Tree.plant(problem)
         tree.keep_proof = self.proof_memory > 0
         if not self.optimise_split:
             tree.tightened = tree.split = 0.0
-        start = problem.forced_in
-        if incumbent is not None:
-            start = problem.support_of(incumbent)
-        tree.offer(fit_support(problem, start))
-        grown = grow_greedily(problem, start)
-        if len(grown) > len(start):
-            tree.offer(fit_support(problem, grown))
+        if incumbent is None or not self.is_late():
+            self._look_for_points(tree, incumbent)
+        if tree.best.x is None and incumbent is not None:
+            tree.keep(SupportFit.known(problem, incumbent))
         if tree.best.x is not None:
             tree.x = tree.best.x
         self._root_phase(tree).start()
         return tree
+
+    def _look_for_points(self, tree: Tree, incumbent: FloatArray | None) -> None:
+        """Fit the support of a point, and what it grows to."""
+        problem, start = tree.problem, tree.problem.forced_in
+        if incumbent is not None:
+            start = problem.support_of(incumbent)
+        tree.offer(fit_support(problem, start), self.is_late)
+        grown = grow_greedily(problem, start, self.is_late)
+        if len(grown) > len(start):
+            tree.offer(fit_support(problem, grown), self.is_late)
 
     def init(self, tree: Tree) -> Tree:
         """A planted tree is its own initial state."""
@@ -126,14 +142,16 @@ class BranchAndBound:
         """Take a step at the root, or process the most promising branches.
 
         Branches are lost to no interruption: those that are not committed stay open.
+        None is looked into once time is up.
         """
         if not tree.is_rooted:
             self._root_phase(tree).step()
             return tree
         cutoff = self.cutoff(tree)
-        nodes = [tree.pop() for _ in range(min(BATCH, tree.n_open))]
-        visitor = Visitor(tree, cutoff, Effort(self.tolerance(tree), slack=NODE_SLACK))
-        look = partial(self._look, visitor)
+        nodes = [tree.pop() for _ in range(self._n_together(tree))]
+        effort = self._effort(tree, NODE_SLACK)
+        visitor = Visitor(tree, cutoff, effort)
+        look = partial(self._look, visitor, self.budget(tree, len(nodes)))
         try:
             if self.executor is None or len(nodes) == 1:
                 visits = [look(node) for node in nodes]
@@ -144,8 +162,11 @@ class BranchAndBound:
                 tree.push(node)
             raise
         before = tree.n_nodes
-        for visit in visits:
-            visit.commit(tree)
+        for node, visit in zip(nodes, visits, strict=True):
+            if visit is None:
+                tree.push(node)
+            else:
+                visit.commit(tree, self.is_over)
         if any(before < mark <= tree.n_nodes for mark in MARKS):
             tree.shake(self.is_over)
         if tree.log is not None and tree.log.nbytes > self.proof_memory:
@@ -155,10 +176,13 @@ class BranchAndBound:
             tree.estimate = estimate_nodes(visitor, tree.root())
         return tree
 
-    def _look(self, visitor: Visitor, node: Node) -> Visit | Excursion:
-        """Look into a branch, or explore what is below it."""
+    def _look(
+        self, visitor: Visitor, budget: int, node: Node
+    ) -> Visit | Excursion | None:
+        """Look into a branch, or explore what is below it; None if time is up."""
+        if self.is_over():
+            return None
         tree, effort = visitor.tree, visitor.effort
-        budget = self.budget(tree)
         if budget > 1 and node.bound < visitor.cutoff:
             found = Excursion.below(
                 tree, node, visitor.cutoff, effort.tolerance, effort.slack, budget
@@ -167,21 +191,37 @@ class BranchAndBound:
                 return found
         return visitor.visit(node)
 
-    def budget(self, tree: Tree) -> int:
-        """How many branches to process in one go.
+    def _n_together(self, tree: Tree) -> int:
+        """How many branches are looked into before any is committed."""
+        most = min(BATCH, tree.n_open)
+        if self.node_limit is None:
+            return most
+        return min(most, self.node_limit - tree.n_nodes)
+
+    def budget(self, tree: Tree, n_together: int) -> int:
+        """How many branches to process in one go below each of several.
 
         One keeps to the best bound.  Many are processed depth first, in compiled code:
         that saves memory where many are open.
         """
-        budget = DEEP if tree.heap_is_full else 1
+        if not tree.heap_is_full:
+            return 1
+        budget = min(DEEP, DEEP_ENTRIES // tree.view.problem.n**2)
         if self.node_limit is not None:
-            budget = min(budget, -(-(self.node_limit - tree.n_nodes) // BATCH))
+            budget = min(budget, (self.node_limit - tree.n_nodes) // n_together)
         return max(budget, 1)
 
     def _root_phase(self, tree: Tree) -> RootPhase:
-        cutoff = self.cutoff(tree)
-        effort = Effort(self.tolerance(tree), cutoff, ROOT_SLACK, self.is_over)
-        return RootPhase(tree, self.gap, cutoff, effort)
+        effort = replace(self._effort(tree, ROOT_SLACK), cutoff=self.cutoff(tree))
+        return RootPhase(tree, self.gap, effort.cutoff, effort)
+
+    def _effort(self, tree: Tree, slack: float) -> Effort:
+        return Effort(
+            self.tolerance(tree),
+            slack=slack,
+            is_over=self.is_over,
+            seconds_left=self.seconds_left,
+        )
 
     def done(self, tree: Tree) -> Stop | None:
         """Every branch closed, or the limit reached."""

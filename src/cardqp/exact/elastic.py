@@ -1,5 +1,6 @@
 """A first feasible point, where rounding finds none."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -15,18 +16,23 @@ MOST_PROGRAMS = 60
 """The most linear programs that a dive solves."""
 
 
-def elastic_dive(problem: SparseQP, choice: Choice, wanted: FloatArray) -> SupportFit:
+def elastic_dive(
+    problem: SparseQP,
+    choice: Choice,
+    wanted: FloatArray,
+    is_over: Callable[[], bool] = lambda: False,
+) -> SupportFit:
     """Look for a feasible point by making rows elastic and fixing one switch a time.
 
     The total violation of the rows is minimised with fractional switches.  While it is
     zero, the support that the switches point to is tried, and the variable that is
     switched on most, but not fully, is switched on for good; among equals the one that
     the relaxation ``wanted`` most.  If that leaves a violation it is switched off
-    instead.
+    instead.  Nothing is found once time is up.
     """
     nothing, last = SupportFit.nothing(problem), -1
     for _ in range(MOST_PROGRAMS):
-        if choice.is_empty:
+        if choice.is_empty or is_over():
             return nothing
         least = least_violation(problem, choice)
         if least.total > LP_TOLERANCE:
@@ -35,7 +41,7 @@ def elastic_dive(problem: SparseQP, choice: Choice, wanted: FloatArray) -> Suppo
             choice, last = _flipped(choice, last), -1
             continue
         support = round_switches(problem, choice, least.switches)
-        fit = fit_support(problem, support)
+        fit = fit_support(problem, support, needs_proof=True)
         free = np.flatnonzero(choice.free & (least.switches > LP_TOLERANCE))
         if fit.x is not None or len(free) == 0:
             return fit

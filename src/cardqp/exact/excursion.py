@@ -1,5 +1,6 @@
 """A part of the tree, explored in one go."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,8 +77,8 @@ class Excursion:
         )
         return cls(node, *found)
 
-    def commit(self, tree: Tree) -> None:
-        """Write what was found into the tree."""
+    def commit(self, tree: Tree, is_over: Callable[[], bool] = lambda: False) -> None:
+        """Write what was found into the tree; points are improved while time lasts."""
         first = tree.n_created - 1
         n_written = int(self.proof.counts[0])
         if tree.log is not None:
@@ -90,7 +91,7 @@ class Excursion:
         tree.closed_bound = min(tree.closed_bound, float(self.tally.numbers[0]))
         support = self.tally.support[self.tally.support >= 0]
         if self.tally.numbers[2] < tree.best.objective and len(support):
-            tree.offer(fit_support(tree.view.exact, np.sort(support)))
+            tree.offer(fit_support(tree.view.exact, np.sort(support)), is_over)
 
     def _open(self, at: int, first: int) -> Node:
         """A branch that is still open; ``first`` is the number of the first child."""

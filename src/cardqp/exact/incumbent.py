@@ -71,16 +71,19 @@ class SupportView:
     schur: FloatArray
 
     @classmethod
-    def of(cls, problem: SparseQP, support: IntArray) -> "SupportView":
-        """The view from a support, in O(s^2 n)."""
+    def of(
+        cls, problem: SparseQP, support: IntArray, c: FloatArray | None = None
+    ) -> "SupportView":
+        """The view from a support, in O(s^2 n), perhaps with another linear cost."""
+        c = problem.c if c is None else c
         across = problem.quadratic.columns(support).T.copy()
         across[np.arange(len(support)), support] += problem.ridge[support]
         H = np.linalg.inv(across[:, support])
-        x = -0.5 * (H @ problem.c[support])
+        x = -0.5 * (H @ c[support])
         B = H @ across
         diagonal = problem.quadratic.diagonal + problem.ridge
         schur = diagonal - np.einsum("ij,ij->j", across, B)
-        slope = problem.c + 2.0 * (x @ across)
+        slope = c + 2.0 * (x @ across)
         return cls(x, np.diag(H).copy(), B, slope, np.maximum(schur, problem.ridge))
 
 
@@ -109,15 +112,20 @@ def changes_seen(problem: SparseQP, support: IntArray, view: SupportView) -> Flo
     return np.asarray(change)
 
 
-def grow_greedily(problem: SparseQP, support: IntArray) -> IntArray:
+def grow_greedily(
+    problem: SparseQP, support: IntArray, is_over: Callable[[], bool] = lambda: False
+) -> IntArray:
     """Add what is forced in, then what helps most, while it is allowed and worth it.
 
-    With rows or bounds, variables are ranked by what they gain on their own.
+    With rows or bounds, variables are ranked by what they gain on their own.  Once time
+    is up, what the support lacks is added at once.
     """
     support = np.union1d(support, problem.forced_in)
     if not problem.is_free:
         return support if len(support) else first_support(problem)
-    while len(support) < problem.rule.limit:
+    is_last = False
+    while len(support) < problem.rule.limit and not is_last:
+        is_last = is_over()
         try:
             view = SupportView.of(problem, support)
         except np.linalg.LinAlgError:
@@ -128,17 +136,23 @@ def grow_greedily(problem: SparseQP, support: IntArray) -> IntArray:
         if not gain.max() > problem.rule.penalty:
             break
         room = problem.rule.limit - len(support)
-        count = 1 if len(support) < MOST_GREEDY else room
+        count = room if is_last or len(support) >= MOST_GREEDY else 1
         best = np.argsort(-gain, kind="stable")[:count]
         support = np.append(support, best[gain[best] > problem.rule.penalty])
     return np.sort(support)
 
 
-def improve(problem: SparseQP, fit: SupportFit) -> SupportFit:
-    """Exchange variables until no single exchange improves a fit."""
-    step = _best_swap if problem.is_free else best_exchange
+def improve(
+    problem: SparseQP, fit: SupportFit, is_over: Callable[[], bool] = lambda: False
+) -> SupportFit:
+    """Exchange variables until no single exchange improves a fit, or time is up."""
     for _ in range(MAX_SWAPS):
-        following = step(problem, fit)
+        if is_over():
+            break
+        if problem.is_free:
+            following = _best_swap(problem, fit)
+        else:
+            following = best_exchange(problem, fit, is_over=is_over)
         if not following.objective < fit.objective - IMPROVEMENT * abs(fit.objective):
             break
         fit = following
@@ -167,7 +181,7 @@ def shake(
         entering = rng.choice(others, count, replace=False)
         changed = np.union1d(np.setdiff1d(support, leaving), entering)
         if rule.excess(changed) == 0:
-            found = improve(problem, fit_support(problem, changed))
+            found = improve(problem, fit_support(problem, changed), is_over)
             fit = found if found.objective < fit.objective else fit
     return fit
 
@@ -193,17 +207,21 @@ def _best_swap(problem: SparseQP, fit: SupportFit) -> SupportFit:
 
 
 def best_exchange(
-    problem: SparseQP, fit: SupportFit, n_entering: int = ENTERING
+    problem: SparseQP,
+    fit: SupportFit,
+    n_entering: int = ENTERING,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> SupportFit:
     """The best fit with one variable, or block, less, one more, or one exchanged.
 
     Only those enter that promise most where the others stay.  Most exchanges need not
-    be fitted: what they can gain at most is known.
+    be fitted: what they can gain at most is known.  Once time is up, it is the best of
+    those that were fitted.
     """
     if fit.x is None:
         return fit
     if problem.blocks is not None:
-        return exchange_blocks(problem, fit, n_entering)
+        return exchange_blocks(problem, fit, n_entering, is_over)
     support = problem.support_of(fit.x)
     slope = problem.c + 2.0 * problem.quadratic.apply(fit.x)
     slope += fit.beta @ problem.rows.matrix
@@ -217,7 +235,8 @@ def best_exchange(
     margin, best = IMPROVEMENT * abs(fit.objective), fit
     for place in np.argsort(near, axis=None, kind="stable"):
         leaves, enters = np.unravel_index(place, near.shape)
-        if not fit.objective + near[leaves, enters] < best.objective - margin:
+        is_worse = not fit.objective + near[leaves, enters] < best.objective - margin
+        if is_worse or is_over():
             break
         changed = np.delete(support, leaves) if leaves < len(support) else support
         changed = np.union1d(changed, entering[enters : enters + 1])
@@ -248,7 +267,7 @@ def exchange_bounds(
     held = -moved[support]
     slope[support] += held
     try:
-        view = SupportView.of(problem.with_linear(c=slope), support)
+        view = SupportView.of(problem, support, slope)
     except np.linalg.LinAlgError:
         view = None  # the ridge is lost in the rounding of Q
     if view is not None:

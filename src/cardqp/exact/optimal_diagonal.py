@@ -15,6 +15,7 @@ for those switched on.  It is solved by a barrier method: Newton steps in
 valid split as long as :math:`S` is positive semidefinite, which is checked elsewhere.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,7 +65,11 @@ class Point:
 
 
 def optimal_diagonal(
-    data: Data, d: FloatArray, x: FloatArray, size: float
+    data: Data,
+    d: FloatArray,
+    x: FloatArray,
+    size: float,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> FloatArray:
     """Improve a diagonal from a start at which the relaxation was solved.
 
@@ -78,11 +83,15 @@ def optimal_diagonal(
         The relaxed minimiser with that diagonal.
     size : float
         The size of the objective, which sets the scale of the barrier.
+    is_over : callable
+        Whether time is up: no further step is taken.
     """
     n = len(data.c)
     barrier = FIRST_BARRIER * size / n
     point = _start(data, d, x, barrier)
     for _ in range(MAX_STEPS):
+        if is_over():
+            break
         found = _newton(data, point, barrier)
         if found is None:
             break
@@ -148,6 +157,8 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
     g, u, t, w = point.slope, point.u, point.t, data.ridge + point.d
     theta = u + r * t
     q = theta * w - g**2
+    if not q.min() > 0:
+        return None  # rounding has put the point on the boundary
     grad_g = 0.5 * y + 2.0 * barrier * g / q
     grad_d = 0.25 * y**2 + barrier * (np.diag(inverse) - theta / q)
     grad_u = 0.25 - barrier * (w / q + 1.0 / u)

@@ -60,6 +60,8 @@ class Effort:
         share of what it lacks.
     is_over : callable
         Whether time is up.
+    seconds_left : callable
+        How much time is left; None if there is no limit.
     chunks : int
         The most chunks of iterations.
     """
@@ -68,6 +70,7 @@ class Effort:
     cutoff: float = np.inf
     slack: float = 0.0
     is_over: Callable[[], bool] = lambda: False
+    seconds_left: Callable[[], float | None] = lambda: None
     chunks: int = MAX_CHUNKS
 
 
@@ -187,7 +190,7 @@ class Relaxation:
         """
         x, nu = x.copy(), nu.copy()
         if self.prefers_cones:
-            by_cones = self.solve_by_cones(choice)
+            by_cones = self.solve_by_cones(choice, effort)
             if by_cones is not None:
                 return by_cones
         if self.problem.blocks is not None:
@@ -224,15 +227,18 @@ class Relaxation:
             has_worked=bool(is_finite and (is_done or worst <= kernels.ROWS_MET)),
         )
 
-    def solve_by_cones(self, choice: Choice) -> Relaxed | None:
+    def solve_by_cones(self, choice: Choice, effort: Effort) -> Relaxed | None:
         """Relax a branch without the kernel, where that is slow or fails.
 
-        None if the branch is empty or too large, or the solver gives up.
+        None if the branch is empty or too large, or the solver gives up, which it does
+        when time is up.
         """
         if self.problem.n > LARGEST_CONES and self.problem.blocks is None:
             return None
+        if effort.is_over():
+            return None
         try:
-            point = relax_by_cones(self.problem, choice)
+            point = relax_by_cones(self.problem, choice, effort.seconds_left())
         except BackendError as error:
             log.info("%s", error)
             return None

@@ -1,5 +1,6 @@
 """Steps at the root: relax, decide, narrow, move a diagonal, as often as it pays."""
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +17,12 @@ from cardqp.exact.incumbent import round_switches
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exact.sparse_split import Split, is_splittable
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
-from cardqp.exact.split_ascent import level_start, optimise_split, signed_start
+from cardqp.exact.split_ascent import (
+    SAFETY,
+    level_start,
+    optimise_split,
+    signed_start,
+)
 from cardqp.exact.supports import Supports
 from cardqp.exact.tree import Tree
 from cardqp.exact.visit import NODE_SLACK, Visit, Visitor
@@ -46,6 +52,10 @@ VERY_LOOSE = 0.1
 
 TIGHT = 0.002
 """Splits are not improved beyond this gap, nor looked for if signs are known."""
+
+WRAP_UP = 10.0
+"""What it takes to take over a split and to prove it again, in units of the time that
+it takes to move a diagonal: an ascent ends before so much is left."""
 
 EASY, EASY_DIVES, EASY_GAP = 300, 4, 0.08
 """A sparse minorant is good enough if so many dives expect fewer branches than this.
@@ -97,23 +107,28 @@ class RootPhase:
         self.tree.closed_bound = self.tree.view.floor
 
     def step(self) -> None:
-        """Relax the root; end the steps when the problem does not change any more."""
-        tree, view = self.tree, self.tree.view
+        """Relax the root; end the steps when the problem does not change any more.
+
+        Once time is up, all that is taken over is what a dual point proves; the steps
+        are not at their end, so that a search that is resumed goes on with them.
+        """
+        tree, view, is_over = self.tree, self.tree.view, self.effort.is_over
         if tree.n_nodes == 0 and tree.best.x is None and self._is_empty():
             return
         tree.n_nodes += 1
         start = tree.x / tree.relaxation.unit
         relaxed = tree.relaxation.solve(view.choice, start, tree.nu, self.effort)
         if not (relaxed.has_worked or tree.relaxation.prefers_cones):
-            relaxed = tree.relaxation.solve_by_cones(view.choice) or relaxed
+            rescue = tree.relaxation.solve_by_cones(view.choice, self.effort)
+            relaxed = rescue or relaxed
         tree.n_by_cones += relaxed.by_cones
         tree.x, tree.nu = relaxed.x * tree.relaxation.unit, relaxed.nu
-        if not relaxed.has_worked:
+        if not (relaxed.has_worked or is_over()):
             self._dive(relaxed.switches)
             tree.begin(self.effort.tolerance)
             return
         support = round_switches(view.problem, view.choice, relaxed.switches)
-        tree.offer(fit_support(view.exact, support))
+        tree.offer(fit_support(view.exact, support), is_over)
         self._dive(relaxed.switches)
         proof = DualProof.at(relaxed.anchor, relaxed.beta)
         bound = proof.bound(view.problem)
@@ -126,6 +141,9 @@ class RootPhase:
         step = RootStep(proof, *self._fix(bound))
         decided = view.after(step)
         found = self._narrowing(decided, value)
+        if is_over():
+            tree.step_root(step, decided)
+            return
         if found is None:
             tree.step_root(step, decided)
             tree.begin(self.effort.tolerance)
@@ -140,7 +158,9 @@ class RootPhase:
         """Look for a first feasible point, if there is none."""
         tree, view = self.tree, self.tree.view
         if tree.best.x is None:
-            tree.offer(elastic_dive(view.exact, view.choice, switches))
+            is_over = self.effort.is_over
+            fit = elastic_dive(view.exact, view.choice, switches, is_over)
+            tree.offer(fit, is_over)
 
     def _is_empty(self) -> bool:
         """Whether the rows rule out everything; the tree is then a proof of it.
@@ -173,7 +193,8 @@ class RootPhase:
         ``reached`` is the bound of the relaxation as the problem is seen now.
         """
         problem, kept = view.problem, np.flatnonzero(~view.choice.outside)
-        if view.choice.slots <= 0 or not view.choice.free.any():
+        is_settled = view.choice.slots <= 0 or not view.choice.free.any()
+        if is_settled or self.effort.is_over():
             return None
         moved = spare_diagonal(problem, kept)
         found = None
@@ -208,7 +229,7 @@ class RootPhase:
         """A better split of what is left, which takes longer to find."""
         problem, choice = view.problem.restrict(kept), view.choice.narrow(kept)
         size = self.tree.gap_unit
-        moved = tightest_diagonal(problem, choice, size)
+        moved = tightest_diagonal(problem, choice, size, self.effort.is_over)
         if moved is not None:
             found = self._apply(view, Narrowing(kept, moved))
             if problem.is_free or self._is_better(found, choice, reached):
@@ -216,12 +237,14 @@ class RootPhase:
             return None
         if problem.signs.any() or not self._is_wide(view, VERY_LOOSE):
             return None
+        if self.effort.is_over():
+            return None
         supports = Supports.of(view.exact.restrict(kept))
         if supports is None or not supports.is_fine(view.floor, self.effort.tolerance):
             return None  # what a split loses at leaves must be made up for there
         if self._is_easy(view.narrowed(Narrowing(kept), problem), supports, kept):
             return None
-        start = level_start(problem, choice)
+        start = level_start(problem, choice, self.effort.is_over)
         if start is None:
             return None
         moved = problem.ridge - view.exact.ridge[kept]
@@ -237,7 +260,7 @@ class RootPhase:
 
         A diagonal is optimal only for the rows' multipliers that were kept.
         """
-        if found is None:
+        if found is None or self.effort.is_over():
             return False
         _, problem = found
         relaxation = Relaxation.prepare(problem)
@@ -249,16 +272,27 @@ class RootPhase:
         self, view: View, kept: IntArray, reached: float
     ) -> tuple[Narrowing, SparseQP] | None:
         """A split that makes use of the signs of variables."""
-        if self._is_easy(view.narrowed(Narrowing(kept)), None, kept):
+        is_over = self.effort.is_over
+        is_easy = self._is_easy(view.narrowed(Narrowing(kept)), None, kept)
+        if is_easy or is_over():
             return None
         moved = spare_diagonal(view.exact, kept)
         if moved is None:
             moved = np.zeros(len(kept))
-        if self.tree.has_two_looks:
-            start = view.problem.quadratic.block(kept)
-        else:
-            start = signed_start(view.exact.restrict(kept).move_to_ridge(moved))
+        start = None if is_over() else self._signed_start(view, kept, moved)
+        if start is None:
+            return None
         return self._ascend(view, Narrowing(kept, moved), start, None, reached)
+
+    def _signed_start(
+        self, view: View, kept: IntArray, moved: FloatArray
+    ) -> FloatArray | None:
+        """Where the ascent to such a split starts; None if time is up."""
+        if self.tree.has_two_looks:
+            return view.problem.quadratic.block(kept)
+        problem = view.exact.restrict(kept).move_to_ridge(moved)
+        is_over = self.effort.is_over
+        return None if is_over() else signed_start(problem, is_over)
 
     def _ascend(
         self,
@@ -272,12 +306,22 @@ class RootPhase:
         kept, tree = base.kept, self.tree
         if self._is_wide(view, VERY_LOOSE):
             tree.shake(self.effort.is_over)
+        if self.effort.is_over():
+            return None
+        since = time.perf_counter()
+        problem = base.apply(view.exact, view.exact)
+        reserve = WRAP_UP * (time.perf_counter() - since)
+        left = self.effort.seconds_left()
+        seconds = SAFETY if left is None else min(SAFETY, left - reserve)
+        if seconds <= 0:
+            return None
         split = optimise_split(
-            base.apply(view.exact, view.exact),
+            problem,
             view.choice.narrow(kept),
             start,
             tree.best.objective,
             tree.gap_unit,
+            seconds,
             is_over=self.effort.is_over,
             is_enough=lambda split: self._is_enough(view, kept, split, supports),
         )
@@ -312,7 +356,12 @@ class RootPhase:
     def _apply(
         self, view: View, narrowing: Narrowing
     ) -> tuple[Narrowing, SparseQP] | None:
-        """The narrowed problem, unless rounding would cost more than it is worth."""
+        """The narrowed problem, unless rounding would cost more than it is worth.
+
+        None also if time is up.
+        """
+        if self.effort.is_over():
+            return None
         try:
             problem = narrowing.apply(view.problem, view.exact)
         except ProblemError:
@@ -331,12 +380,14 @@ class RootPhase:
         tree, count = self.tree, int(np.count_nonzero(~view.choice.outside))
         if tree.best.x is None or count > NARROWING_SHARE * tree.tightened:
             return False
-        return self._is_wide(view, LOOSE * self.gap)
+        return not self.effort.is_over() and self._is_wide(view, LOOSE * self.gap)
 
     def _is_splittable(self, view: View) -> bool:
         """Whether a split by signs is worth looking for."""
         tree, count = self.tree, int(np.count_nonzero(~view.choice.outside))
         if tree.best.x is None or not view.problem.signs.any():
+            return False
+        if self.effort.is_over():
             return False
         if not is_splittable(view.problem, view.choice):
             return False

@@ -90,7 +90,8 @@ class PerspectiveScreening:
         if self.legacy is not None:
             return screen_as_published(problem, self.legacy, lambda: watch.is_over)
         relaxed, bound, dual = _relax(problem, lambda: watch.is_over)
-        return _conclude(problem, _round(problem, relaxed), bound, dual)
+        fit = _round(problem, relaxed, lambda: watch.is_late)
+        return _conclude(problem, fit, bound, dual)
 
 
 def safe_screen(
@@ -191,10 +192,14 @@ def _solve_root(
     return relaxation.solve(problem.root, *relaxation.start(), effort)
 
 
-def _round(problem: SparseQP, relaxed: Relaxed) -> SupportFit:
+def _round(
+    problem: SparseQP,
+    relaxed: Relaxed,
+    is_over: Callable[[], bool] = lambda: False,
+) -> SupportFit:
     """A good feasible point, if rounding finds one."""
     supports = (
         round_switches(problem, problem.root, relaxed.switches),
-        grow_greedily(problem, problem.forced_in),
+        grow_greedily(problem, problem.forced_in, is_over),
     )
-    return improve(problem, best_fit(problem, supports))
+    return improve(problem, best_fit(problem, supports, is_over), is_over)

@@ -1,5 +1,6 @@
 """Sparse minorants to choose from: what is above a level in each eigenvalue."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,13 +115,18 @@ class Levels:
         return np.asarray(roots @ roots.T)
 
 
-def highest_level(problem: SparseQP, levels: Levels) -> float:
+def highest_level(
+    problem: SparseQP, levels: Levels, is_over: Callable[[], bool] = lambda: False
+) -> float:
     """About the highest level that leaves enough of every ridge, to start an ascent at.
 
-    Searched for by factors of 2, up or down from 1, and then of the root of 2.
+    Searched for by factors of 2, up or down from 1, and then of the root of 2.  Once
+    time is up, it is any level.
     """
 
     def leaves_enough(level: float) -> bool:
+        if is_over():
+            return False
         ridge = ridge_left(problem, levels.above(level))
         return bool((ridge >= ENOUGH * problem.ridge).all())
 

@@ -1,5 +1,7 @@
 """Splits of Q into a part that stays quadratic and a diagonal for the ridge."""
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.linalg
 
@@ -52,13 +54,16 @@ def _is_wide(problem: SparseQP) -> bool:
 
 
 def tightest_diagonal(
-    problem: SparseQP, choice: Choice, size: float
+    problem: SparseQP,
+    choice: Choice,
+    size: float,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> FloatArray | None:
     """The diagonal, of either sign, that gives about the best bound on a branch.
 
     The multipliers of rows and bounds are kept while a diagonal is optimised, and
     updated after that; without rows and bounds it is optimal.  None for problems with a
-    penalty or blocks, and where a Newton step would take too long.
+    penalty or blocks, where a Newton step would take too long, and if time is up.
 
     Parameters
     ----------
@@ -68,6 +73,8 @@ def tightest_diagonal(
         The branch.
     size : float
         The size of the objective.
+    is_over : callable
+        Whether time is up: there is no diagonal then.
     """
     is_large = problem.n > NEWTON_LIMIT or problem.blocks is not None
     if problem.rule.penalty != 0 or is_large or choice.slots < 1:
@@ -77,11 +84,13 @@ def tightest_diagonal(
     for _ in range(1 if problem.is_free else ROUNDS):
         view = problem.move_to_ridge(start)
         relaxation = Relaxation.prepare(view)
-        effort = Effort(START_ACCURACY * size)
+        effort = Effort(START_ACCURACY * size, is_over=is_over)
         relaxed = relaxation.solve(choice, *relaxation.start(), effort)
         slope = _slope_of_the_free(view, relaxed)
         data = Data(Q, slope, problem.ridge, choice.slots, free)
-        best = optimal_diagonal(data, start, relaxed.anchor, size)
+        best = optimal_diagonal(data, start, relaxed.anchor, size, is_over)
+        if is_over():
+            return None
         start = 0.5 * (start + best)
     return best
 

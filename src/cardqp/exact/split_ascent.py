@@ -28,6 +28,9 @@ from cardqp.sparsity import Choice
 MAX_STEPS = 160
 """The normal end of an ascent: a count, so that results can be reproduced."""
 
+SAFETY = 30.0
+"""Seconds after which an ascent ends in any case."""
+
 CHECKPOINTS = (16, 24, 32, 44, 58, 80, 110)
 """Steps after which it is asked whether the split is good enough."""
 
@@ -122,7 +125,7 @@ def optimise_split(
     start: FloatArray,
     upper_bound: float,
     size: float,
-    seconds: float = 30.0,
+    seconds: float = SAFETY,
     is_over: Callable[[], bool] = lambda: False,
     is_enough: Callable[[Split], bool] = lambda _: False,
 ) -> Split | None:
@@ -144,7 +147,8 @@ def optimise_split(
     size : float
         The size of the objective, the unit of gaps.
     seconds : float
-        A safety: ascents end after ``MAX_STEPS`` steps, and are then reproducible.
+        When to be content with what was reached.  By default this is a safety: ascents
+        end after ``MAX_STEPS`` steps, and are then reproducible.
     is_over : callable
         Whether time is up.
     is_enough : callable
@@ -154,11 +158,11 @@ def optimise_split(
     -------
     Split or None
         A split whose bound is at least that of the start.  None for problems with a
-        penalty, for large ones, and for a start that leaves no ridge.
+        penalty, for large ones, for a start that leaves no ridge, and if time is up.
     """
     if not is_splittable(problem, choice):
         return None
-    end = time.monotonic() + seconds
+    end = time.perf_counter() + seconds
     unit = ridge_unit(problem)
     function = Bounded(in_units(problem, unit), choice, STEP_ACCURACY * size)
     nothing = np.zeros(problem.n), np.zeros(len(problem.rows))
@@ -173,7 +177,9 @@ def optimise_split(
         return Split.relax(problem, choice, P, x, effort)
 
     for n_steps in range(MAX_STEPS):
-        if ascent.aim < LEAST_AIM * size or is_over() or time.monotonic() > end:
+        if is_over():
+            return None
+        if ascent.aim < LEAST_AIM * size or time.perf_counter() > end:
             break
         if n_steps in CHECKPOINTS:
             split = split_at(ascent.best)
@@ -181,29 +187,37 @@ def optimise_split(
                 return split
         if not ascent.step():
             break
-    splits = (split_at(ascent.best), split_at(first))
+    splits = (split_at(ascent.best), None if is_over() else split_at(first))
     return max((s for s in splits if s), key=lambda s: s.bound, default=None)
 
 
-def level_start(problem: SparseQP, choice: Choice) -> FloatArray | None:
+def level_start(
+    problem: SparseQP, choice: Choice, is_over: Callable[[], bool] = lambda: False
+) -> FloatArray | None:
     """Where to start an ascent: what is above a high level of the eigenvalues.
 
-    None where splits are not looked for, or would not gain much.
+    None where splits are not looked for, or would not gain much, or time is up.
     """
-    if not is_splittable(problem, choice):
+    if is_over() or not is_splittable(problem, choice):
         return None
     levels = Levels.of(problem)
     if np.count_nonzero(levels.values > FLAT * levels.values[0]) < 0.5 * problem.n:
         return None
-    return levels.above(highest_level(problem, levels))
+    level = highest_level(problem, levels, is_over)
+    return None if is_over() else levels.above(level)
 
 
-def signed_start(problem: SparseQP) -> FloatArray:
-    """Where to start an ascent if signs are known.
+def signed_start(
+    problem: SparseQP, is_over: Callable[[], bool] = lambda: False
+) -> FloatArray | None:
+    """Where to start an ascent if signs are known; None if time is up.
 
     Little may be left of ``Q`` above a high level then, and steps relative to ``P``
     would lead nowhere: something of ``Q`` itself is mixed in.
     """
     levels = Levels.of(problem)
-    start = levels.above(highest_level(problem, levels))
+    level = highest_level(problem, levels, is_over)
+    if is_over():
+        return None
+    start = levels.above(level)
     return np.asarray((1.0 - MIXED) * start + MIXED * problem.quadratic.dense())

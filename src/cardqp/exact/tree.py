@@ -162,15 +162,20 @@ class Tree:
         """Whether a sparse minorant has taken the place of the problem."""
         return self.view.full is not self.view.problem
 
-    def offer(self, fit: SupportFit) -> None:
-        """Keep a feasible point of the view if it is the best."""
+    def offer(
+        self, fit: SupportFit, is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Keep a feasible point of the view if it is the best.
+
+        It is improved before, as long as there is time.
+        """
         if not fit.objective < self.best.objective:
             return
-        fit = improve(self.view.exact, fit)
+        fit = improve(self.view.exact, fit, is_over)
         if fit.x is None:
             return
         x = lift(fit.x, self.view.indices, self.problem.n)
-        self.keep(SupportFit(x, fit.beta, self.problem.objective(x)))
+        self.keep(SupportFit(x, fit.beta, self.problem.value(x)))
 
     def shake(self, is_over: Callable[[], bool]) -> None:
         """Look for a better point around the best one, unless time is up."""
@@ -182,7 +187,7 @@ class Tree:
         self.n_shaken += 1
         if found.x is not None and found.objective < self.best.objective:
             x = lift(found.x, view.indices, self.problem.n)
-            self.keep(SupportFit(x, found.beta, self.problem.objective(x)))
+            self.keep(SupportFit(x, found.beta, self.problem.value(x)))
 
     def keep(self, fit: SupportFit) -> None:
         """Keep a feasible point of the problem if it is the best."""

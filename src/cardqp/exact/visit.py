@@ -1,5 +1,6 @@
 """One branch: close it, solve it, or split it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -89,8 +90,8 @@ class Visit:
     fit: SupportFit | None = None
     by_cones: bool = False
 
-    def commit(self, tree: Tree) -> None:
-        """Write what was found into the tree."""
+    def commit(self, tree: Tree, is_over: Callable[[], bool] = lambda: False) -> None:
+        """Write what was found into the tree; points are improved while time lasts."""
         if tree.log is not None:
             self._record(tree.log)
         for child in self.open(tree.n_created):
@@ -102,10 +103,10 @@ class Visit:
         tree.n_nodes += 1
         tree.n_by_cones += self.by_cones
         if self.fit is not None:
-            tree.offer(self.fit)
+            tree.offer(self.fit, is_over)
         if self.support is not None and self.support.tobytes() not in tree.tried:
             tree.tried.add(self.support.tobytes())
-            tree.offer(fit_support(tree.view.exact, self.support))
+            tree.offer(fit_support(tree.view.exact, self.support), is_over)
 
     def _record(self, log: ProofLog) -> None:
         fixed = None
@@ -180,7 +181,7 @@ class Visitor:
         rule = self.problem.rule
         slots = rule.limit - rule.count(np.flatnonzero(node.status > 0))
         n_free = int(np.count_nonzero(node.status == 0))
-        if slots < 0:
+        if slots < 0 or self._is_overfull(node.status):
             return Visit(node, Kind.COMPLETED)
         if self.tree.supports is not None and is_countable(n_free, slots):
             visit = self._complete(node, slots)
@@ -205,6 +206,11 @@ class Visitor:
         visit.support = support if bound < objective else None
         return visit
 
+    def _is_overfull(self, status: IntArray) -> bool:
+        """Whether more is switched on in a group than it allows."""
+        groups = self.problem.rule.groups
+        return groups is not None and bool((groups.room(status > 0) < 0).any())
+
     def _is_leaf(self, status: IntArray) -> bool:
         """Whether the branch is a quadratic program on one support."""
         choice = Choice.of_status(status, self.problem.rule)
@@ -218,6 +224,10 @@ class Visitor:
         """Solve the quadratic program that a branch has come down to."""
         support = np.flatnonzero(node.status > 0 if slots == 0 else node.status >= 0)
         fit = fit_support(self.tree.view.full, support)
+        if fit.x is None and (empty := self._empty(node, fit.beta)) is not None:
+            return empty
+        if fit.x is None:
+            fit = fit_support(self.tree.view.full, support, needs_proof=True)
         if fit.x is None:
             return self._empty(node, fit.beta) or Visit(node, closed=node.bound)
         look = Kind.FULL if self.tree.has_two_looks else Kind.POINT
@@ -290,15 +300,15 @@ class Visitor:
         x[node.entries] = node.values
         choice = Choice.of_status(node.status, self.problem.rule)
         gives_up = self.tree.kernel_fails and not relaxation.prefers_cones
-        rescue = relaxation.solve_by_cones(choice) if gives_up else None
         effort = replace(self.effort, cutoff=self.cutoff, chunks=1)
+        rescue = relaxation.solve_by_cones(choice, effort) if gives_up else None
         relaxed = rescue or relaxation.solve(choice, x * change, node.nu, effort)
         if not relaxed.has_worked:
             last = relaxed.nu / relaxation.row_scale
             if (empty := self._empty(node, last)) is not None:
                 return empty
             if not (gives_up or relaxation.prefers_cones):
-                relaxed = relaxation.solve_by_cones(choice) or relaxed
+                relaxed = relaxation.solve_by_cones(choice, effort) or relaxed
         visit, on, off, costs = self._assess(
             node, slots, look, relaxed.anchor / relaxation.unit, relaxed.beta
         )

@@ -195,6 +195,7 @@ class GramAccumulator:
                 "Moments need rows whose weight is positive: there are "
                 f"{self.n_samples} rows of weight {self.weight:g}; call `update` first."
             )
+        check.squarable("y", self._sums.target_size)
         return GramMoments(self._sums, bool(centred))
 
     def problem(

@@ -57,6 +57,11 @@ def _numbers(name: str, value: ArrayLike, ndim: int) -> Any:
     return check.numeric_array(name, value, ndim)
 
 
+def is_moderate(array: FloatArray) -> bool:
+    """Whether all entries can be squared; takes no memory for that."""
+    return bool(array.max(initial=0.0) <= check.LARGEST >= -array.min(initial=0.0))
+
+
 def refuse_entries(X: ArrayLike, y: ArrayLike) -> None:
     """Name the entry that is not finite or too large."""
     if not scipy.sparse.issparse(X):
@@ -85,7 +90,7 @@ def from_json(text: Any) -> Any:
     """What JSON holds; what is no JSON stays as it is, to be refused by its reader."""
     try:
         return json.loads(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return text
 
 

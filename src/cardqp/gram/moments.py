@@ -16,7 +16,14 @@ import scipy.sparse
 
 from cardqp import _validation as check
 from cardqp._typing import FloatArray, IntArray
-from cardqp.gram.sums import ShiftedSums, is_flat, shift_of, sums_of
+from cardqp.gram.checks import is_moderate, refuse_entries
+from cardqp.gram.sums import (
+    ShiftedSums,
+    UnusableEntryError,
+    is_flat,
+    shift_of,
+    sums_of,
+)
 from cardqp.quadratic import Factor, Gram
 
 
@@ -291,14 +298,31 @@ def moments_of_parts(
     centred : bool
         Whether moments are about the means.
     """
+    check.squarable("y", float(np.abs(y).max(initial=0.0)))
     n_samples, n = X.shape
     if n > n_samples:
         dense = X.toarray() if scipy.sparse.issparse(X) else X
+        if not (is_moderate(dense) and is_moderate(y)):
+            refuse_entries(dense, y)
         each = np.ones(n_samples) if weights is None else weights
         return [RowMoments(dense, y, each, rows, centred) for rows in parts]
+    try:
+        return _gram_moments(X, y, weights, parts, centred)
+    except UnusableEntryError:
+        refuse_entries(X, y)
+        raise
+
+
+def _gram_moments(
+    X: Any,
+    y: FloatArray,
+    weights: FloatArray | None,
+    parts: Sequence[IntArray],
+    centred: bool,
+) -> list[Moments]:
     rows_of = X.tocsr() if scipy.sparse.issparse(X) else X
     # One point for all parts, so that merging them is plain addition.
-    shift = shift_of(rows_of, y) if centred else np.zeros(n + 1)
+    shift = shift_of(rows_of, y) if centred else np.zeros(X.shape[1] + 1)
     sums = (
         sums_of(
             rows_of[rows], y[rows], None if weights is None else weights[rows], shift

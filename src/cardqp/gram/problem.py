@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from cardqp import _validation as check
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
 from cardqp.gram.moments import Moments, RowMoments
 from cardqp.problem import SparseQP
@@ -41,7 +42,7 @@ def regression_problem(
         rows.form(scale),
         -2.0 * rows.cross / scale,
         eta=eta,
-        constant=rows.power,
+        constant=check.mean_square("y", rows.power),
         **settings,
     )
 

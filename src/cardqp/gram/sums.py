@@ -119,6 +119,13 @@ class ShiftedSums:
         sums = cls(base, float(each.sum()), block.shape[0], first, second)
         return sums.about(shift)
 
+    @property
+    def target_size(self) -> float:
+        """How large the target is, or was before its squares were lost."""
+        weight = self.weight or 1.0
+        mean = abs(self.shift[-1] + self.first[-1] / weight)
+        return float(mean + np.sqrt(self.second[-1, -1] / weight))
+
     def __add__(self, other: "ShiftedSums") -> "ShiftedSums":
         """The sums of both, about the point of the first."""
         other = other.about(self.shift)

@@ -151,6 +151,7 @@ def per_asset(name: str, value: Any, names: Labels, default: Any) -> list[Any]:
         raise ProblemError(
             f"`{name}` must be a list or a dictionary by name: it is {value!r}."
         )
+    check.refuse_masked(**{name: value})
     entries = list(value)
     if len(entries) != len(names):
         raise ProblemError(

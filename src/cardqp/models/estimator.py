@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import BackendNotFoundError, NotSolvedError, ParameterError
 from cardqp.models.portfolio import Portfolio
-from cardqp.solution import Status
 
 try:
     from sklearn.base import BaseEstimator
@@ -102,6 +102,7 @@ class SparseMeanVariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         NotSolvedError
             When no portfolio within the limits was found.
         """
+        check.refuse_masked(X=X)
         returns = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         answer = self._portfolio(returns).solve(
             time_limit=self.time_limit, gap=self.gap
@@ -112,7 +113,7 @@ class SparseMeanVariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
                 f"{answer.status.name}: {answer.status.value}; "
                 f"{answer.solution.advice}."
             )
-        if answer.status is not Status.OPTIMAL:
+        if not answer.solution.has_gap:
             warnings.warn(
                 f"the gap is {answer.gap:.2e}, not within {self.gap:.2e}; raise "
                 "`time_limit` or `gap`.",
@@ -148,6 +149,7 @@ class SparseMeanVariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     def predict(self, X: ArrayLike) -> FloatArray:
         """Returns of the portfolio in each period."""
         check_is_fitted(self)
+        check.refuse_masked(X=X)
         returns = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray(returns @ self.weights_)
 

@@ -2,12 +2,14 @@
 
 import unicodedata
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.exceptions import BackendNotFoundError
+from cardqp.storage import replacing
 
 # Okabe and Ito's palette, told apart by colour-blind readers and in grey.
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -36,7 +38,10 @@ def new_axes(rows: int = 1, height: float = 4.2) -> Any:
 def saved(ax: Any, path: str | PathLike[str] | None) -> Any:
     """Axes whose figure was written to a file, if one is wanted."""
     if path is not None:
-        ax.figure.savefig(path, dpi=150)
+        figure, target = ax.figure, Path(path)
+        ending = target.suffix[1:] or figure.canvas.get_default_filetype()
+        with replacing(target.with_suffix(f".{ending}")) as stream:
+            figure.savefig(stream, format=ending, dpi=150)
     return ax
 
 

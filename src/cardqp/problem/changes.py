@@ -9,7 +9,7 @@ from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
 from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
 from cardqp.problem.data import ProblemData
-from cardqp.quadratic import Factor, Gram, QuadraticForm
+from cardqp.quadratic import Gram, QuadraticForm
 
 Fields = dict[str, Any]
 
@@ -59,8 +59,9 @@ def moved_diagonal(problem: ProblemData, diagonal: ArrayLike) -> Fields:
     form = problem.quadratic
     Q = form.dense() - np.diag(diagonal)
     size = np.abs(form.diagonal) + np.abs(diagonal) + ridge
-    terms = 8 + (len(form.array) + 2) * problem.n * isinstance(form, Factor)
-    # The form at hand may itself stand for one that is off by its defect.
+    # A matrix at hand may itself stand for one that is off by its defect.
+    formed = 0 if isinstance(form, Gram) else form.formed
+    terms = 8 + formed * problem.n
     defect = check.convexity_defect(Q) + terms * UNIT_ROUNDOFF * size + form.defect
     return {"quadratic": Gram(Q, defect), "eta": 1.0 / ridge}
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from cardqp import _validation as check
 from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
+from cardqp.accurate import accurate_sum, products
 from cardqp.feasibility import Feasibility
 from cardqp.quadratic import QuadraticForm
 from cardqp.rows import Rows
@@ -124,32 +125,60 @@ class ProblemData:
         return f"x[{index}]" if self.names is None else self.names[index]
 
     def objective(self, x: ArrayLike) -> float:
-        """The objective at ``x``, constant and penalty included."""
-        return self.value(check.vector("x", x, self.n))
+        """The objective at ``x``, constant and penalty included.
+
+        Terms that cancel cost no digits: products are exact and summed up at once.
+        """
+        point = check.vector("x", x, self.n)
+        support = np.flatnonzero(point)
+        part = point[support]
+        price, paid = np.array([self.rule.penalty]), np.array([self._n_paid(point)])
+        weights = np.concatenate([self.c[support], self.ridge[support], price])
+        first = np.concatenate([part, part, paid])
+        second = np.concatenate([np.ones(len(part)), part, [1.0]])
+        terms = products(weights, first, second), self.quadratic.terms(point)
+        total = accurate_sum(np.concatenate([*terms, [self.constant]]))
+        return self.value(point) if np.isnan(total) else total
 
     def value(self, x: FloatArray) -> float:
-        """The same for a point that need not be checked."""
+        """About the same, quickly, for a point that need not be checked."""
         smooth = self.c @ x + self.quadratic.value(x) + self.ridge @ (x * x)
-        price = 0.0
-        if self.penalty:
-            price = self.penalty * self.rule.count(self.support_of(x))
+        price = self.rule.penalty * self._n_paid(x)
         return float(self.constant + smooth + price)
+
+    def _n_paid(self, x: FloatArray) -> float:
+        """How many switches cost something."""
+        return float(self.rule.count(self.support_of(x))) if self.penalty else 0.0
+
+    def terms_at(self, x: FloatArray) -> float:
+        """Size of the terms that make up the objective at ``x``."""
+        curved = self.quadratic.value(x) + self.ridge @ (x * x)
+        fixed = abs(self.constant) + self.rule.penalty * self._n_paid(x)
+        return float(fixed + np.abs(self.c) @ np.abs(x) + abs(curved))
 
     def magnitude(self, x: FloatArray) -> float:
         """Size of the terms that make up the objective, at ``x`` or near it."""
-        curved = self.quadratic.value(x) + self.ridge @ (x * x)
-        terms = abs(self.constant) + np.abs(self.c) @ np.abs(x) + abs(curved)
-        return float(terms + self.single_gain)
+        return self.terms_at(x) + self.single_gain
 
     @cached_property
     def single_gain(self) -> float:
         """The most that one variable alone can take off the objective, unbounded."""
         curvature = self.quadratic.diagonal + self.ridge
-        return float((self.c**2 / (4.0 * curvature)).max())
+        return float((self.c**2 / (4.0 * curvature)).max(initial=0.0))
+
+    @cached_property
+    def gain_within_bounds(self) -> float:
+        """The same within the bounds of the variable."""
+        curvature = self.quadratic.diagonal + self.ridge
+        x = np.clip(self.c / (-2.0 * curvature), self.lower, self.upper)
+        return float((-x * (self.c + curvature * x)).max(initial=0.0))
 
     def feasibility(self, x: ArrayLike) -> Feasibility:
         """How far ``x`` is from meeting each kind of constraint."""
-        x = check.vector("x", x, self.n)
+        return self.violations(check.vector("x", x, self.n))
+
+    def violations(self, x: FloatArray) -> Feasibility:
+        """The same for a point that need not be checked."""
         yardstick = self.rows.magnitude(x)
         relative = self.rows.violation(x) / np.where(yardstick > 0, yardstick, 1.0)
         is_equality = self.rows.is_equality
@@ -159,6 +188,7 @@ class ProblemData:
         excess[is_off] = 0.0
         excess[self.forced_out] = np.abs(x[self.forced_out])
         outside = excess / np.where(x != 0, np.abs(x), 1.0)
+        outside[(x == 0) & (excess > 0)] = np.inf  # forced in, below its threshold
         return Feasibility(
             rows=float(relative[~is_equality].max(initial=0.0)),
             equalities=float(relative[is_equality].max(initial=0.0)),

@@ -1,13 +1,16 @@
 """Problems in ``.npz`` archives whose keys are the arguments."""
 
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from cardqp import _validation as check
 from cardqp import storage
 from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
+from cardqp.problem import kept_data
 from cardqp.problem.data import ProblemData
+from cardqp.problem.regression import columns
 from cardqp.quadratic import Factor
 
 _STORED = (
@@ -18,27 +21,34 @@ _STORED = (
 
 
 def write(path: str | PathLike[str], problem: ProblemData) -> None:
-    """Write a problem; the quadratic form is its matrix ``Q`` or its factor ``F``."""
-    if isinstance(problem.quadratic, Columns):
-        raise ProblemError(
-            "`path` is for problems of moderate size: keep X and y, and save the "
-            "solution only."
-        )
-    key = "F" if isinstance(problem.quadratic, Factor) else "Q"
+    """Write a problem: its matrix ``Q``, its factor ``F``, or its data and ``y``."""
+    form = problem.quadratic
+    if isinstance(form, Columns):
+        arrays = kept_data.to_arrays(form, Path(path).parent)
+    else:
+        arrays = {"F" if isinstance(form, Factor) else "Q": form.array}
     arguments = {name: getattr(problem, name) for name in _STORED}
-    storage.write_arrays(path, arguments | {key: problem.quadratic.array})
+    storage.write_arrays(path, arguments | arrays)
 
 
-def read(path: str | PathLike[str]) -> dict[str, Any]:
-    """The arguments of a problem, which are yet to be checked."""
-    data = storage.read_arrays(path)
-    if unknown := sorted(set(data) - {"Q", "F", *_STORED}):
+def read(path: str | PathLike[str], data: Any) -> dict[str, Any]:
+    """The arguments of a problem, which are yet to be checked.
+
+    ``data`` is what a problem refers to, or None.
+    """
+    arrays = storage.read_arrays(path)
+    if unknown := sorted(set(arrays) - {"Q", "F", *kept_data.KEYS, *_STORED}):
         raise ProblemError(f"`path` holds unknown arrays {unknown}: {path}.")
-    for needed in (("Q", "F"), ("c",), ("eta",)):
-        if sum(key in data for key in needed) != 1:
+    for needed in (("Q", "F", "y"), ("c",), ("eta",)):
+        if sum(key in arrays for key in needed) != 1:
             raise ProblemError(
                 f"`path` must hold exactly one array {' or '.join(needed)}: {path}."
             )
-    if "F" in data:
-        data["Q"] = check.factor_matrix(data.pop("F"))
-    return data
+    arguments = {key: arrays[key] for key in _STORED if key in arrays}
+    if "y" in arrays:
+        X = kept_data.from_arrays(arrays, path, data)
+        return arguments | {"Q": columns(X, arrays["y"])}
+    if data is not None:
+        raise ProblemError(f"`data` must be None: {path} refers to no data.")
+    Q = arrays["Q"] if "Q" in arrays else check.factor_matrix(arrays["F"])
+    return arguments | {"Q": Q}

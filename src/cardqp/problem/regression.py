@@ -18,7 +18,7 @@ from cardqp.quadratic import Factor, Gram
 
 def of_arrays(X: Any, y: ArrayLike) -> dict[str, Any]:
     """The error for data in memory, dense or sparse."""
-    target = check.real_array("y", y, 1)
+    target = check.target("y", y)
     N = len(target)
     data = _matrix(X)
     if data.shape[0] != N or N == 0:
@@ -33,7 +33,13 @@ def of_arrays(X: Any, y: ArrayLike) -> dict[str, Any]:
 
 def of_columns(X: Any, y: ArrayLike) -> dict[str, Any]:
     """The error for data that are kept as they are, after one sweep over them."""
-    target = check.real_array("y", y, 1)
+    form = columns(X, y)
+    return _mean_squared_error(form, form.products, form.target)
+
+
+def columns(X: Any, y: ArrayLike) -> Columns:
+    """Data that are kept as they are, after one sweep over them."""
+    target = check.target("y", y)
     X = check.data_matrix("X", X)
     N = len(target)
     if X.shape[0] != N or 0 in X.shape:
@@ -41,8 +47,7 @@ def of_columns(X: Any, y: ArrayLike) -> dict[str, Any]:
             "`X` must have columns, and as many rows as `y` has entries: its shape "
             f"is {X.shape}, y has {N}."
         )
-    form = Columns.read(X, target)
-    return _mean_squared_error(form, form.products, target)
+    return Columns.read(X, target)
 
 
 def _mean_squared_error(
@@ -50,7 +55,7 @@ def _mean_squared_error(
 ) -> dict[str, Any]:
     """The error, given its quadratic form and ``X'y``."""
     N = len(target)
-    constant = float(target @ target) / N
+    constant = check.mean_square("y", float(target @ target) / N)
     return {"Q": form, "c": -2.0 * products / N, "constant": constant}
 
 

@@ -112,6 +112,8 @@ class SparseQP(ProblemData):
         shared = check.blocks(blocks, n, low, high, has_groups=groups is not None)
         inside = check.forced_in(forced_in, n, limit, shared)
         labels, group_limits = check.groups(groups, group_sparsity, n, inside)
+        if labels is None and limit is None and penalty is None:
+            limit = n  # groups without members allow everything
         self._fill(
             quadratic=form,
             c=check.vector("c", c, n),
@@ -218,7 +220,7 @@ class SparseQP(ProblemData):
         X : (N, n) array, DataFrame or SciPy sparse matrix
             One row per observation.  A DataFrame's column names are kept.
         y : (N,) array
-            The responses.
+            The responses: zeros, or 1e-140 and more somewhere.
         eta, sparsity, names, **settings
             As for :class:`SparseQP`.
         """
@@ -253,7 +255,7 @@ class SparseQP(ProblemData):
             where they are, in each sweep anew: ``persist`` it if it is made of other
             things.
         y : (N,) array
-            The responses.
+            The responses: zeros, or 1e-140 and more somewhere.
         eta, sparsity, names, **settings
             As for :class:`SparseQP`.
         """
@@ -360,14 +362,34 @@ class SparseQP(ProblemData):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the problem to a ``.npz`` archive whose keys are the arguments.
 
-        A problem given by its factor is stored under ``F`` instead of ``Q``.
+        A problem given by its factor is stored under ``F`` instead of ``Q``; one made
+        by :meth:`from_data` under ``X`` and ``y``.  A ``.npy`` file that ``X`` is
+        mapped from is referred to by its name (relative to the folder of the archive
+        if it is in there), type, shape and digest, which takes one pass over it.
+        Arrays beyond 250 MB and Dask arrays are referred to by their digest alone, and
+        must be handed to :meth:`load`.
         """
         files.write(path, self)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> "SparseQP":
-        """Read a problem from a ``.npz`` archive and check it like new data."""
-        return cls(**files.read(path))
+    def load(cls, path: str | PathLike[str], *, data: Any = None) -> "SparseQP":
+        """Read a problem from a ``.npz`` archive and check it like new data.
+
+        Parameters
+        ----------
+        path : path
+            The archive.
+        data : path, array, SciPy sparse matrix or Dask array, optional
+            Where the data are that the archive refers to: the matrix, or the name of a
+            ``.npy`` file.  By default the file that was mapped when the problem was
+            saved.
+
+        Raises
+        ------
+        ProblemError
+            When the file is not a problem, or the data are missing or have changed.
+        """
+        return cls(**files.read(path, data))
 
     def __repr__(self) -> str:
         parts = [f"n={self.n}"]

@@ -16,6 +16,7 @@ from cardqp.reproduce.grids import Grid, grids_of
 from cardqp.reproduce.render import to_html, to_latex, to_markdown
 from cardqp.reproduce.summary import summarise
 from cardqp.reproduce.work import Row
+from cardqp.storage import write_bytes
 
 FORMATS = ("png", "svg", "pdf")
 
@@ -146,9 +147,6 @@ def _raw(sections: Sequence[Section]) -> str:
 
 
 def _write(path: Path, content: str | bytes) -> None:
-    """Write a file in one piece."""
+    """Write a file in one piece, and the folder that it is in."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = content.encode() if isinstance(content, str) else content
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(data)
-    partial.replace(path)
+    write_bytes(path, content.encode() if isinstance(content, str) else content)

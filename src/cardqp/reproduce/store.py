@@ -115,7 +115,7 @@ def locked(folder: Path) -> Iterator[None]:
         raise ParameterError(
             f"`out` must be a folder: a file is where {folder} would be; name another."
         ) from None
-    with (folder / ".lock").open("w") as stream:
+    with (folder / ".lock").open("a") as stream:  # never cuts what a link leads to
         try:
             import fcntl
         except ImportError:  # Windows: nothing that dies with the process

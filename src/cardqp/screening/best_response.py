@@ -1,5 +1,6 @@
 """Best response: support and dual point answer each other until they repeat."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Generic
 
@@ -117,13 +118,19 @@ class BestResponse:
         )
 
     def result(
-        self, game: Game[Dual], state: BestResponseState[Dual], stop: Stop
+        self,
+        game: Game[Dual],
+        state: BestResponseState[Dual],
+        stop: Stop,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> Screening:
         """Candidates from the cycle or the window; proofs from the best dual point."""
         trace = Trace(np.array(state.bounds), state.supports)
         recent = self._recent(state)
-        found = conclude(game, recent, state.best, stop, trace, state.cycle)
-        if found.x is None and _is_empty(game.problem, recent[-1]):
+        found = conclude(
+            game, recent, state.best, stop, trace, state.cycle, is_over=is_over
+        )
+        if found.x is None and not is_over() and _is_empty(game.problem, recent[-1]):
             return replace(found, stop=Stop.INFEASIBLE)
         return found
 
@@ -178,7 +185,8 @@ def best_response(
     method = BestResponse(max_iter, window)
     with Watch(time_limit, callback) as watch:
         truncated = choose_level(problem, level, spectrum)
-        return method.result(truncated, *iterate(method, truncated, watch))
+        ended = iterate(method, truncated, watch)
+        return method.result(truncated, *ended, lambda: watch.is_late)
 
 
 def _position(supports: tuple[IntArray, ...], support: IntArray) -> int | None:

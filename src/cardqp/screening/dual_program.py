@@ -1,5 +1,6 @@
 """Dual program: subgradient ascent on the dual function."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -133,10 +134,17 @@ class DualProgram:
             lower_bound=state.best_value,
         )
 
-    def result(self, level: Level, state: DualProgramState, stop: Stop) -> Screening:
+    def result(
+        self,
+        level: Level,
+        state: DualProgramState,
+        stop: Stop,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> Screening:
         """Candidates from the window; proofs from the best dual point."""
         trace = Trace(np.array(state.bounds), tuple(state.supports))
-        return conclude(level, state.supports[-self.window :], state.best, stop, trace)
+        recent = state.supports[-self.window :]
+        return conclude(level, recent, state.best, stop, trace, is_over=is_over)
 
     def _steps(self, level: Level) -> StepSizes:
         """Inverse curvatures: ``1/2 (1 + lambda_1 / ridge)``, shared with the rows."""
@@ -222,4 +230,5 @@ def dual_program(
     method = DualProgram(max_iter, window, step_size, early_stop)
     with Watch(time_limit, callback) as watch:
         truncated = choose_level(problem, level, spectrum)
-        return method.result(truncated, *iterate(method, truncated, watch))
+        ended = iterate(method, truncated, watch)
+        return method.result(truncated, *ended, lambda: watch.is_late)

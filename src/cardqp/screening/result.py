@@ -1,6 +1,6 @@
 """What screening returns: guesses and proofs, in separate fields."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,12 +91,14 @@ def conclude(
     trace: Trace,
     cycle: tuple[IntArray, ...] = (),
     fit: SupportFit | None = None,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> Screening:
     """Form candidates from recent supports and proofs from the best dual point.
 
-    Without a ``fit`` that is known, the best on recent supports is found.
+    Without a ``fit`` that is known, the best on recent supports is found, as far as
+    there is time.
     """
-    fit = best_fit(game.problem, recent) if fit is None else fit
+    fit = best_fit(game.problem, recent, is_over) if fit is None else fit
     bound = game.bound(dual)
     root = game.problem.root
     on, off = bound.fixing_bounds(root)
@@ -131,8 +133,20 @@ def attainable(problem: SparseQP, fit: SupportFit) -> float:
     return fit.objective + 2.0 * shortfall + rounding
 
 
-def best_fit(problem: SparseQP, supports: Sequence[IntArray]) -> SupportFit:
-    """The best feasible point on any of the supports."""
+def best_fit(
+    problem: SparseQP,
+    supports: Sequence[IntArray],
+    is_over: Callable[[], bool] = lambda: False,
+) -> SupportFit:
+    """The best feasible point on any of the supports.
+
+    The last ones are fitted first, and at least one.  Of equals the first one counts.
+    """
     distinct = {support.tobytes(): support for support in supports}
-    fits = [fit_support(problem, support) for support in distinct.values()]
-    return min(fits, key=lambda fit: fit.objective)
+    best = SupportFit.nothing(problem)
+    for support in reversed(distinct.values()):
+        fit = fit_support(problem, support)
+        best = fit if fit.objective <= best.objective else best
+        if is_over():
+            break
+    return best

@@ -90,14 +90,17 @@ class PolyakSubgradient:
         x[state.reply.support] = state.reply.x
         excess, steps = _excess(problem, x), _row_steps(problem)
         way, pull = x - state.dual.anchor, problem.quadratic.apply(x) - state.product
-        size = float(way @ pull) + float(steps @ excess**2)
-        if not size > 0:
-            return replace(state, stop=Stop.FIXED_POINT)
-        length = max(self._target(problem, state) - state.reply.value, 0.0) / size
-        dual = TangentPoint(
-            state.dual.anchor + 0.5 * length * way,
-            problem.rows.project(state.dual.beta + length * steps * excess),
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = float(way @ pull) + float(steps @ excess**2)
+            if size <= 0:
+                return replace(state, stop=Stop.FIXED_POINT)
+            length = max(self._target(problem, state) - state.reply.value, 0.0) / size
+            dual = TangentPoint(
+                state.dual.anchor + 0.5 * length * way,
+                problem.rows.project(state.dual.beta + length * steps * excess),
+            )
+        if not (np.isfinite(dual.anchor).all() and np.isfinite(dual.beta).all()):
+            return replace(state, stop=Stop.STALLED)
         reply = reply_to_dual(game, dual)
         better = reply.value > state.best_value
         following = replace(
@@ -198,7 +201,8 @@ class WarmStart:
         game = WholeForm(problem)
         if self.variant == "best-response":
             response = BestResponse(self.max_iter or 50, self.window)
-            return response.result(game, *iterate(response, game, watch))
+            ended = iterate(response, game, watch)
+            return response.result(game, *ended, lambda: watch.is_late)
         climb = PolyakSubgradient(self.max_iter or 200, self.window or 20)
         return climb.result(game, *iterate(climb, game, watch))
 

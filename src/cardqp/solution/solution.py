@@ -1,6 +1,5 @@
 """A sparse point with a proof, and how both are kept in files."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -20,17 +19,22 @@ from cardqp.gap import finite
 from cardqp.problem import SparseQP
 from cardqp.quadratic import Factor
 from cardqp.solution.status import Stage, Status
+from cardqp.solution.stored import (
+    point_from,
+    stages_from_text,
+    stages_to_text,
+    support_from,
+)
 from cardqp.solution.verification import Verification, verify
 
 _NUMBERS: dict[str, Callable[[Any], Any]] = {
-    "support": lambda value: np.asarray(value).astype(np.intp, casting="safe"),
+    "support": support_from,
     "objective": float,
     "lower_bound": float,
     "gap": float,
     "n_nodes": int,
     "tolerance": float,
 }
-_STAGE = ("name", "seconds", "size_before", "size_after", "detail")
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -49,7 +53,9 @@ class Solution:
         No feasible point has a smaller objective.  It refers to the problem as given,
         not to a reduced one.
     gap : float
-        ``(objective - lower_bound) / |objective|``.
+        ``(objective - lower_bound) / |objective|``, not below 0; where the terms of the
+        objective cancel almost, relative to 1e-8 of their size, and near zero to 1e-12
+        of what a single variable could gain within its bounds.
     status, stop
         What is known, and why the computation ended.
     stages : tuple of Stage
@@ -59,7 +65,8 @@ class Solution:
     n_nodes : int
         Branches processed on the problem as given.
     tolerance : float
-        The gap at which the solution may be called optimal.
+        The gap that was asked for.  One beyond 1 % may be reached, but the solution is
+        not called optimal then.
     problem : SparseQP
         What was solved.
     claim : Claim or None
@@ -103,16 +110,26 @@ class Solution:
         """Names of the variables in the support."""
         return tuple(self.problem.name_of(int(j)) for j in self.support)
 
-    def verify(self, *, threads: int = 1) -> Verification:
+    @property
+    def has_gap(self) -> bool:
+        """Whether the gap that was asked for is reached, be it small or not."""
+        return self.x is not None and self.gap <= self.tolerance
+
+    def verify(self, *, threads: int = 1, gap: float | None = None) -> Verification:
         """Recompute feasibility, cardinality, objective and bound from the data.
 
         Parameters
         ----------
         threads : int
             A long proof is replayed in so many threads.
+        gap : float, optional
+            The gap that must be proved; by default the solution's own tolerance, if it
+            is called optimal.
         """
         check.count("threads", threads)
-        return verify(self, threads)
+        if gap is not None:
+            check.at_least("gap", gap, 0.0)
+        return verify(self, threads, gap)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the solution and its certificate to a ``.npz`` archive.
@@ -121,8 +138,7 @@ class Solution:
         """
         arrays = {name: getattr(self, name) for name in ("x", *_NUMBERS)}
         arrays |= {"status": self.status.name, "stop": self.stop.name}
-        stages = [[getattr(stage, name) for name in _STAGE] for stage in self.stages]
-        arrays["stages"] = json.dumps(stages)
+        arrays["stages"] = stages_to_text(self.stages)
         if self.certificate is not None:
             arrays |= to_arrays(self.certificate)
         storage.write_arrays(path, arrays)
@@ -139,10 +155,10 @@ class Solution:
         data = storage.read_arrays(path)
         try:
             numbers = {name: kind(data[name]) for name, kind in _NUMBERS.items()}
-            x = None if "x" not in data else np.asarray(data["x"], dtype=np.float64)
+            x = point_from(data["x"]) if "x" in data else None
             status, stop = Status[data["status"]], Stop[data["stop"]]
-            stages = tuple(Stage(*parts) for parts in json.loads(data["stages"]))
-        except (KeyError, TypeError, ValueError) as err:
+            stages = stages_from_text(data["stages"])
+        except (KeyError, TypeError, ValueError, OverflowError) as err:
             raise ProblemError(
                 f"`path` must be a solution: {path} is not, for {err}."
             ) from None

@@ -7,7 +7,7 @@ from enum import Enum
 class Status(Enum):
     """What is known about the answer."""
 
-    OPTIMAL = "the gap to a proved lower bound is within tolerance"
+    OPTIMAL = "the gap to a proved lower bound is within tolerance, and at most 1 %"
     FEASIBLE = "a feasible point is known; its optimality is not proved"
     INFEASIBLE = "proved: no point meets the constraints at this sparsity"
     UNKNOWN = "stopped before finding a feasible point or a proof"

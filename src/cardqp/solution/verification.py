@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cardqp._typing import FloatArray
+from cardqp.certificate import Certificate
 from cardqp.exceptions import ProblemError
-from cardqp.feasibility import Feasibility
+from cardqp.feasibility import SOLVED_TOLERANCE, Feasibility
 from cardqp.gap import gap_unit, relative_gap
+from cardqp.problem import SparseQP
 from cardqp.solution.status import Status
 
 if TYPE_CHECKING:
@@ -17,6 +20,16 @@ if TYPE_CHECKING:
 SLACK = 1e-12
 """A recomputed number may differ this much, relative to its terms, when sums are taken
 in another order."""
+
+MOST_SLACK = 1e-9
+"""The same in units of the gap, at most, for the part that rows have in a bound."""
+
+TOO_GOOD = 1e-6
+"""How far, relatively, an objective may be below what is proved possible: points meet
+their rows up to tolerances."""
+
+LARGEST_GAP = 0.01
+"""Who asks for a larger gap gets it, but nothing is called optimal then."""
 
 CLAIM_SLACK = 1e-5
 """How far, relatively, another solver's bound may be above an objective: its points
@@ -35,6 +48,8 @@ class Verification:
         None when there is no point.
     complaints : tuple of str
         Where the solution claims more than was found; empty if it is sound.
+    tolerance : float
+        The gap that was asked for, now or when the problem was solved.
     """
 
     objective: float
@@ -42,19 +57,47 @@ class Verification:
     gap: float
     feasibility: Feasibility | None
     complaints: tuple[str, ...]
+    tolerance: float = np.inf
 
     @property
     def ok(self) -> bool:
         """Whether every claim was confirmed."""
         return not self.complaints
 
+    @property
+    def verdict(self) -> str:
+        """What was found, in a sentence."""
+        if not self.ok:
+            return "Not every claim is confirmed."
+        if self.lower_bound == np.inf:
+            return "Every claim is confirmed: there is no feasible point."
+        if self.feasibility is None:
+            return "Every claim is confirmed: no feasible point is known."
+        side = "within" if self.gap <= self.tolerance else "beyond"
+        return (
+            f"Every claim is confirmed: the gap is {self.gap:.2e}, {side} the "
+            f"tolerance of {self.tolerance:.2e}."
+        )
 
-def verify(solution: "Solution", threads: int) -> Verification:
-    """Recompute a solution, replaying its certificate in so many threads."""
-    problem, x, certificate = solution.problem, solution.x, solution.certificate
+
+def verify(
+    solution: "Solution", threads: int = 1, asked: float | None = None
+) -> Verification:
+    """Recompute a solution, replaying its certificate in so many threads.
+
+    The gap ``asked`` for takes the place of the solution's own tolerance.
+    """
     lower = -np.inf
-    if certificate is not None:
-        lower = certificate.lower_bound(problem, threads)
+    if solution.certificate is not None:
+        lower = solution.certificate.lower_bound(solution.problem, threads)
+    return compare(solution, lower, asked)
+
+
+def compare(
+    solution: "Solution", lower: float, asked: float | None = None
+) -> Verification:
+    """Hold a solution against its point, recomputed, and a bound that is proved."""
+    problem, x = solution.problem, solution.x
     if x is None:
         feasibility, objective = None, np.inf
     elif x.shape != (problem.n,) or not np.isfinite(x).all():
@@ -68,10 +111,12 @@ def verify(solution: "Solution", threads: int) -> Verification:
     gap = relative_gap(problem, x, objective, lower)
     complaints = (
         *_complaints_about_x(solution, objective, feasibility),
-        *_complaints_about_bound(solution, lower, gap),
+        *_complaints_about_bound(solution, objective, lower),
+        *_complaints_about_gap(solution, lower, gap, asked),
         *_complaints_about_claim(solution, objective),
     )
-    return Verification(objective, lower, gap, feasibility, complaints)
+    tolerance = solution.tolerance if asked is None else asked
+    return Verification(objective, lower, gap, feasibility, complaints, tolerance)
 
 
 def _complaints_about_x(
@@ -79,7 +124,11 @@ def _complaints_about_x(
 ) -> Iterator[str]:
     if feasibility is not None and not feasibility.holds():
         yield f"x is not feasible: {feasibility}"
-    if not np.isclose(objective, solution.objective, rtol=SLACK, atol=0.0):
+    if (feasibility is None) == (solution.status in (Status.OPTIMAL, Status.FEASIBLE)):
+        has = "no point" if feasibility is None else "a point"
+        yield f"the status is {solution.status.name}, but there is {has}"
+    terms = 0.0 if solution.x is None else solution.problem.terms_at(solution.x)
+    if not np.isclose(objective, solution.objective, rtol=0.0, atol=SLACK * terms):
         yield f"the objective is {objective}, not {solution.objective}"
     support = np.flatnonzero(np.zeros(0) if solution.x is None else solution.x)
     if not np.array_equal(support, solution.support):
@@ -87,24 +136,69 @@ def _complaints_about_x(
 
 
 def _complaints_about_bound(
-    solution: "Solution", lower: float, gap: float
+    solution: "Solution", objective: float, lower: float
 ) -> Iterator[str]:
-    terms = abs(lower) + abs(solution.problem.constant)
-    slack = SLACK * terms if np.isfinite(lower) else 0.0
+    problem, x, certificate = solution.problem, solution.x, solution.certificate
+    slack = _slack_of_bound(solution, lower)
     if not solution.lower_bound <= lower + slack:
-        if solution.certificate is None:
+        if certificate is None:
             yield "no certificate was kept, so the bound cannot be checked"
         else:
             yield f"the certificate proves {lower}, not {solution.lower_bound}"
+    if x is not None and is_out_of_reach(problem, x, objective, lower, slack):
+        yield (
+            f"the objective {objective} is below {lower}, which the certificate "
+            "proves to be out of reach"
+        )
+    if solution.status is Status.INFEASIBLE and lower != np.inf:
+        yield "the certificate does not prove infeasibility"
+
+
+def _slack_of_bound(solution: "Solution", lower: float) -> float:
+    """How much a bound may differ that is evaluated with sums in another order."""
+    problem, x, certificate = solution.problem, solution.x, solution.certificate
+    if not np.isfinite(lower):
+        return 0.0
+    unit = terms = abs(lower) + abs(problem.constant)
+    if x is not None:
+        unit = gap_unit(problem, x, solution.objective)
+        terms += problem.terms_at(x)
+    by_rows = 0.0
+    if isinstance(certificate, Certificate):
+        by_rows = certificate.magnitude(problem)
+    # Multipliers that prove nothing must not buy anything.
+    return SLACK * terms + min(SLACK * by_rows, MOST_SLACK * unit)
+
+
+def is_out_of_reach(
+    problem: SparseQP, x: FloatArray, objective: float, lower: float, slack: float = 0.0
+) -> bool:
+    """Whether an objective is below a bound by more than tolerances explain."""
+    if objective >= lower:
+        return False
+    room = TOO_GOOD * gap_unit(problem, x, objective)
+    room += SOLVED_TOLERANCE * problem.terms_at(x)
+    return objective < lower - room - slack
+
+
+def _complaints_about_gap(
+    solution: "Solution", lower: float, gap: float, asked: float | None
+) -> Iterator[str]:
     claimed = relative_gap(
         solution.problem, solution.x, solution.objective, solution.lower_bound
     )
     if not np.isclose(solution.gap, claimed, rtol=1e-6, atol=SLACK):
         yield f"the gap is {claimed}, not {solution.gap}"
-    if solution.status is Status.OPTIMAL and not gap <= solution.tolerance < 1.0:
+    if asked is not None:
+        if not (gap <= asked or lower == np.inf):
+            yield f"the gap is {gap:.2e}, not within {asked:.2e}, which was asked for"
+    elif solution.status is Status.OPTIMAL and not gap <= solution.tolerance:
         yield f"the gap is {gap:.2e}, not within {solution.tolerance:.2e}"
-    if solution.status is Status.INFEASIBLE and lower != np.inf:
-        yield "the certificate does not prove infeasibility"
+    if solution.status is Status.OPTIMAL and not solution.tolerance <= LARGEST_GAP:
+        yield (
+            f"nothing is optimal to a tolerance of {solution.tolerance:.2e}: it must "
+            f"be at most {LARGEST_GAP:g}"
+        )
 
 
 def _complaints_about_claim(solution: "Solution", objective: float) -> Iterator[str]:

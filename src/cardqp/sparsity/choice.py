@@ -64,6 +64,16 @@ class Choice:
         inside = self.inside if self.blocks is None else self.inside & self.blocks.leads
         return self.limit - int(np.count_nonzero(inside))
 
+    @property
+    def barred(self) -> BoolArray:
+        """Free variables for which there is no room: no support here has them."""
+        if self.slots <= 0:
+            return self.free
+        if self.groups is None:
+            return np.zeros(len(self.inside), dtype=bool)
+        room = np.append(self.groups.room(self.inside), 1)  # label -1 is no group
+        return np.asarray(self.free & (room[self.groups.labels] <= 0))
+
     def switches_of(self, mask: BoolArray) -> IntArray:
         """The number of the switch of each of some variables; blocks share theirs."""
         labels = np.flatnonzero(mask)
@@ -141,7 +151,9 @@ class Choice:
         # Switched on, a variable outside the best K takes the place of the K-th; one
         # inside keeps its own.  Switched off, one inside is replaced by the next.
         on[free] = np.maximum(values + last, 0.0) if self.slots > 0 else np.inf
-        off[free] = np.maximum(gains - following, 0.0)
+        # Where gains are infinite, so may be the following one.
+        is_better = gains > following
+        off[free[is_better]] = gains[is_better] - following
         return on, off
 
     def _leaders(self, blocks: Blocks) -> "Choice":
@@ -191,7 +203,7 @@ class Choice:
                 then = max(then, gains[own & waiting].max(initial=0.0))
             # Nothing to take the place of: no support of the branch has the variable.
             on[j] = np.inf if np.isinf(first) else max(costs[j] + first, 0.0)
-            off[j] = max(gains[j] - then, 0.0)
+            off[j] = gains[j] - then if gains[j] > then else 0.0
         on[is_chosen] = 0.0
         return on, off
 

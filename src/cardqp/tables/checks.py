@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cardqp._validation import LARGEST
+from cardqp._validation import LARGEST, LEAST_TARGET
 from cardqp.exceptions import DataError, ParameterError
 from cardqp.tables.kinds import BOOLEAN, NUMBER
 from cardqp.tables.place import Gap
@@ -92,8 +92,13 @@ def target_complete(gap: Gap | None) -> None:
 
 
 def target_range(name: str, found: Range) -> None:
-    """The target must vary, and not be too large."""
+    """The target must vary, and be neither too large nor too small."""
     most = max(abs(found.low), abs(found.high))
+    if 0.0 < most < LEAST_TARGET:
+        raise DataError(
+            f"the target `{name}` must reach {LEAST_TARGET:g} somewhere, for its "
+            f"squares are lost otherwise: it reaches {most:g}; rescale it."
+        )
     if most > LARGEST**0.5:
         raise DataError(
             f"the target `{name}` must hold numbers below {LARGEST**0.5:g}, for they "

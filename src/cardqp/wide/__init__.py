@@ -6,7 +6,6 @@ from cardqp.wide.search import SweepSearch
 from cardqp.wide.size import (
     can_copy,
     has_swept_levels,
-    in_memory,
     is_for_sweeps,
     is_worth_sweeps,
 )
@@ -18,7 +17,6 @@ __all__ = [
     "SweepTree",
     "can_copy",
     "has_swept_levels",
-    "in_memory",
     "is_for_sweeps",
     "is_worth_sweeps",
     "settle",

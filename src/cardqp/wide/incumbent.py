@@ -1,5 +1,6 @@
 """A first support, and all exact swaps over all columns."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +59,10 @@ class Neighbours:
 
 
 def first_fit(
-    problem: SparseQP, form: Columns, start: FloatArray | None = None
+    problem: SparseQP,
+    form: Columns,
+    start: FloatArray | None = None,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> tuple[WorkingSet, SupportFit]:
     """A good point on the columns that gain most alone, and those of a start."""
     known = np.zeros(0, dtype=np.intp) if start is None else np.flatnonzero(start)
@@ -66,11 +70,12 @@ def first_fit(
     ids = np.union1d(np.union1d(best, problem.forced_in), known)
     working = WorkingSet.of(problem, form, ids)
     reduced = working.reduced
-    supports = [grow_greedily(reduced, reduced.forced_in)]
+    supports = [grow_greedily(reduced, reduced.forced_in, is_over)]
     if len(known):
         supports.append(np.flatnonzero(np.isin(ids, known)))
-    fits = [improve(reduced, fit_support(reduced, support)) for support in supports]
-    return working, min(fits, key=lambda fit: fit.objective)
+    fits = (fit_support(reduced, support) for support in supports)
+    improved = (improve(reduced, fit, is_over) for fit in fits)
+    return working, min(improved, key=lambda fit: fit.objective)
 
 
 def _first_count(problem: SparseQP, form: Columns) -> int:
@@ -96,7 +101,10 @@ def largest(problem: SparseQP, score: FloatArray, count: int) -> IntArray:
 
 
 def look_around(
-    problem: SparseQP, working: WorkingSet, fit: SupportFit
+    problem: SparseQP,
+    working: WorkingSet,
+    fit: SupportFit,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> Neighbours | None:
     """All swaps with all columns, in one sweep; None if there is nothing to swap."""
     if fit.x is None or not fit.x.any():
@@ -116,7 +124,8 @@ def look_around(
         working = working.with_more(np.union1d(steep, [enters]))
         start = np.union1d(np.delete(support, leaves), [enters])
         places = np.sort([working.places[int(j)] for j in start])
-        found = improve(working.reduced, fit_support(working.reduced, places))
+        found = fit_support(working.reduced, places)
+        found = improve(working.reduced, found, is_over)
         improved = found.objective < fit.objective - IMPROVEMENT * abs(fit.objective)
         fit = found if improved else _extended(fit, working)
     return Neighbours(working, fit, improved, np.unique(near), view.slope)

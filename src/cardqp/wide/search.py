@@ -125,7 +125,7 @@ class SweepSearch:
         return tree.objective - CLOSING_SHARE * self.gap * tree.gap_unit
 
     def _improve_support(self, tree: SweepTree) -> None:
-        found = look_around(tree.problem, tree.working, tree.fit)
+        found = look_around(tree.problem, tree.working, tree.fit, self.is_over)
         tree.n_sweeps += 1
         if found is not None and found.improved:
             tree.working, tree.fit = found.working, found.fit
@@ -158,7 +158,7 @@ class SweepSearch:
         reduced = tree.working.reduced
         fit = fit_support(reduced, round_switches(reduced, choice, relaxed.switches))
         if fit.objective < tree.objective:
-            tree.offer(improve(reduced, fit))
+            tree.offer(improve(reduced, fit, self.is_over))
 
     def _bound_root(self, tree: SweepTree) -> None:
         """Relax the whole problem, bound it by a sweep, and enlarge the working set."""

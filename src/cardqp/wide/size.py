@@ -2,18 +2,11 @@
 
 import math
 
-import numpy as np
-
-from cardqp._validation import quadratic_matrix
 from cardqp.columns import Columns
-from cardqp.exceptions import ProblemError
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, memory
 
 FEWEST = 4000
 """With fewer columns a problem is solved in memory."""
-
-MOST_BYTES = 4e9
-"""The largest dense copy of the data that is made."""
 
 LARGE = 10**8
 """A table with so many entries is better read in sweeps than searched as a factor: in
@@ -27,7 +20,9 @@ def is_worth_sweeps(n_samples: int, n: int) -> bool:
     """
     is_wide = n > FEWEST and n > n_samples
     is_large = n_samples * n >= LARGE
-    return is_wide and is_large and 8.0 * n_samples * (n + n_samples) <= MOST_BYTES
+    return (
+        is_wide and is_large and 8.0 * n_samples * (n + n_samples) <= memory.MOST_BYTES
+    )
 
 
 MOST_HELD = 250e6
@@ -74,7 +69,7 @@ def has_swept_levels(problem: SparseQP) -> bool:
     form = problem.quadratic
     if not isinstance(form, Columns) or not is_for_sweeps(problem):
         return False
-    return form.n > form.n_samples or _copy_size(form) > MOST_BYTES
+    return form.n > form.n_samples or memory.copy_size(form) > memory.MOST_BYTES
 
 
 def can_copy(problem: SparseQP, n_columns: int) -> bool:
@@ -82,33 +77,4 @@ def can_copy(problem: SparseQP, n_columns: int) -> bool:
     form = problem.quadratic
     if not isinstance(form, Columns):
         return True
-    return 8.0 * n_columns * form.n_samples <= MOST_BYTES
-
-
-def in_memory(problem: SparseQP) -> SparseQP:
-    """The same problem with its matrix, or a factor of it, in memory.
-
-    Raises
-    ------
-    ProblemError
-        When that would be too large.
-    """
-    form = problem.quadratic
-    if not isinstance(form, Columns):
-        return problem
-    size = _copy_size(form)
-    if size > MOST_BYTES:
-        raise ProblemError(
-            f"`X` must fit into memory for this ({size / 1e9:.0f} GB): rows, groups, "
-            "blocks, thresholds, other methods and other solvers need a dense copy; "
-            'use bounds and prices only, with method="exact", or "best-response" or '
-            '"dual-program" at a low level.'
-        )
-    if form.n <= form.n_samples:
-        return problem.with_quadratic(quadratic_matrix(form.dense()))
-    return problem.with_quadratic(form.restrict(np.arange(form.n)))
-
-
-def _copy_size(form: Columns) -> float:
-    """Bytes of the matrix, or of a factor if that is smaller."""
-    return 8.0 * form.n * min(form.n, form.n_samples)
+    return 8.0 * n_columns * form.n_samples <= memory.MOST_BYTES

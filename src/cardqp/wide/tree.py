@@ -1,7 +1,7 @@
 """The state of the search: the working set, open branches, and the proof so far."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -117,7 +117,12 @@ class SweepTree:
     slowest: float = 0.0
 
     @classmethod
-    def plant(cls, problem: SparseQP, start: FloatArray | None = None) -> "SweepTree":
+    def plant(
+        cls,
+        problem: SparseQP,
+        start: FloatArray | None = None,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> "SweepTree":
         """The state before the first sweep but that of ``from_data``.
 
         Parameters
@@ -126,11 +131,13 @@ class SweepTree:
             A problem whose form is :class:`cardqp.columns.Columns`.
         start : (n,) array, optional
             A feasible point.
+        is_over : callable
+            Whether time is up: the first support is then not improved.
         """
         form = problem.quadratic
         if not isinstance(form, Columns):
             raise ProblemError("`problem` must come from SparseQP.from_data.")
-        working, fit = first_fit(problem, form, start)
+        working, fit = first_fit(problem, form, start, is_over)
         part = np.zeros(len(working.ids)) if fit.x is None else fit.x
         x = lift(part, working.ids, problem.n)
         objective = problem.value(x)

@@ -4,6 +4,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, Protocol
 
 from cardqp._typing import FloatArray
@@ -83,7 +84,7 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except (CardQPError, ImportError):
         raise
-    except (OSError, ValueError, EOFError, zlib.error) as err:
+    except (OSError, ValueError, EOFError, TokenError, zlib.error) as err:
         reason = str(err).strip().partition("\n")[0].rstrip(".")[:200]
         raise DataError(
             f"`{path}` cannot be read: {reason}; it is truncated or damaged, write it "

@@ -1,0 +1,224 @@
+"""The program on a support: guessed in floats, bounded, and solved exactly."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from benchmarks.soundness.active_set import (
+    Answer,
+    LostError,
+    Program,
+    dot,
+    inverse,
+    times,
+)
+from benchmarks.soundness.rational import ZERO, Exact, Matrix, Vector
+
+Support = tuple[int, ...]
+
+TOLERANCE = 1e-10
+"""Of guesses."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What floats say about a support."""
+
+    support: Support
+    value: float
+    x: list[float]
+    multipliers: dict[int, float]
+    active: list[int] | None
+
+
+class Scaled:
+    """The problem in units in which floats have a chance; nothing is rounded."""
+
+    def __init__(self, problem: Exact, units: Vector) -> None:
+        n = problem.n
+        self.problem = problem
+        self.Q = [
+            [problem.Q[i][j] * units[i] * units[j] for j in range(n)] for i in range(n)
+        ]
+        self.ridge = [problem.ridge[j] * units[j] ** 2 for j in range(n)]
+        self.c = [problem.c[j] * units[j] for j in range(n)]
+        self.rows, self.rhs, self.n_equal = _all_rows(problem, units)
+        self.is_definite = _is_semidefinite(self.Q)
+        self._G = _floats(self.Q) + np.diag([float(v) for v in self.ridge])
+        self._c = [float(v) for v in self.c]
+        self._rows = [[float(v) for v in row] for row in self.rows]
+        self._rhs = [float(v) for v in self.rhs]
+
+    def fixed(self, support: Support) -> Fraction:
+        """Constant and prices."""
+        problem = self.problem
+        return problem.constant + problem.price * problem.count(frozenset(support))
+
+    def kept(self, support: Support) -> list[int]:
+        """Rows that concern a support: all but bounds of other variables."""
+        n_rows, some = len(self.problem.A), set(support)
+        return [
+            i
+            for i, row in enumerate(self.rows)
+            if i < n_rows or any(row[j] for j in some)
+        ]
+
+    def guess(self, support: Support) -> Guess:
+        """What floats say."""
+        nothing = Guess(support, np.inf, [0.0] * len(support), {}, None)
+        if not support:
+            return Guess(support, float(self.fixed(support)), [], {}, [])
+        kept = self.kept(support)
+        G = self._G[np.ix_(support, support)]
+        try:
+            program = Program(
+                (np.linalg.inv(G) / 2).tolist(),
+                [self._c[j] for j in support],
+                [[self._rows[i][j] for j in support] for i in kept],
+                [self._rhs[i] for i in kept],
+                self.n_equal,
+                TOLERANCE,
+            )
+            answer = program.solve()
+        except (LostError, ArithmeticError, np.linalg.LinAlgError):
+            return nothing
+        multipliers = {kept[i]: m for i, m in answer.multipliers.items()}
+        if answer.x is None:
+            return Guess(support, np.inf, nothing.x, multipliers, None)
+        x = np.array(answer.x)
+        value = float(self.fixed(support)) + float(program.c @ x + x @ G @ x)
+        if not np.isfinite(value):
+            return nothing
+        return Guess(support, value, answer.x, multipliers, answer.active)
+
+    def is_no_better(self, guess: Guess, value: Fraction) -> bool:
+        """Whether a dual point proves that no point of a support is better.
+
+        ``x'Qx >= 2 y'Qx - y'Qy`` for any ``y``, as ``Q`` is positive semidefinite; rows
+        join with multipliers, and what is left is minimised over each variable alone.
+        Multipliers that say that there is no point are tried at several lengths.
+        """
+        if not self.is_definite or not guess.support:
+            return False
+        lengths = (1,) if np.isfinite(guess.value) else (2**10, 2**30, 2**60)
+        return any(self._dual_value(guess, length) >= value for length in lengths)
+
+    def _dual_value(self, guess: Guess, length: int) -> Fraction:
+        support = guess.support
+        y = [Fraction(v) for v in guess.x]
+        slope = [2 * dot([self.Q[i][j] for j in support], y) for i in support]
+        value = self.fixed(support) - dot(slope, y) / 2
+        slope = [self.c[j] + g for j, g in zip(support, slope, strict=True)]
+        for i, m in guess.multipliers.items():
+            if i >= self.n_equal and m < 0:
+                continue
+            weight = length * Fraction(m)
+            value -= weight * self.rhs[i]
+            slope = [
+                g + weight * self.rows[i][j]
+                for j, g in zip(support, slope, strict=True)
+            ]
+        loss = (g * g / self.ridge[j] for j, g in zip(support, slope, strict=True))
+        return value - sum(loss, ZERO) / 4
+
+    def solve(self, guess: Guess) -> tuple[Fraction, Vector] | None:
+        """The exact optimum on a support, or None if there is no point."""
+        support = guess.support
+        if not support:
+            is_met = all(b >= 0 for b in self.rhs[: len(self.problem.A)])
+            is_met = is_met and not any(self.rhs[: self.n_equal])
+            return (self.fixed(support), []) if is_met else None
+        kept = self.kept(support)
+        G = [[self.Q[i][j] for j in support] for i in support]
+        for k, j in enumerate(support):
+            G[k][k] += self.ridge[j]
+        program = Program(
+            [[v / 2 for v in row] for row in inverse(G)],
+            [self.c[j] for j in support],
+            [[self.rows[i][j] for j in support] for i in kept],
+            [self.rhs[i] for i in kept],
+            self.n_equal,
+        )
+        answer = None if guess.active is None else program.solve_active(guess.active)
+        answer = program.solve() if answer is None else answer
+        confirm(G, program, answer)
+        if answer.x is None:
+            return None
+        smooth = dot(program.c, answer.x) + dot(answer.x, times(G, answer.x))
+        return self.fixed(support) + smooth, answer.x
+
+
+def confirm(G: Matrix, program: Program, answer: Answer) -> None:
+    """Check that an answer is one: Karush, Kuhn and Tucker, or Farkas."""
+    multipliers = answer.multipliers
+    is_right = all(m > 0 for i, m in multipliers.items() if i >= program.n_equal)
+    total = [ZERO] * len(program.c)
+    for i, m in multipliers.items():
+        total = [t + m * a for t, a in zip(total, program.rows[i], strict=True)]
+    if answer.x is None:
+        is_right &= not any(total)
+        is_right &= sum((m * program.rhs[i] for i, m in multipliers.items()), ZERO) < 0
+    else:
+        gradient = [2 * g for g in times(G, answer.x)]
+        is_right &= not any(map(sum, zip(program.c, gradient, total, strict=True)))
+        for i, (row, b) in enumerate(zip(program.rows, program.rhs, strict=True)):
+            excess = dot(row, answer.x) - b
+            must_hold = i < program.n_equal or i in multipliers
+            is_right &= excess == 0 if must_hold else excess <= 0
+    if not is_right:
+        raise AssertionError("the exact method is wrong")
+
+
+def _all_rows(problem: Exact, units: Vector) -> tuple[Matrix, Vector, int]:
+    """Equalities, inequalities and bounds, each divided by a power of two."""
+    order = sorted(range(len(problem.b)), key=lambda i: not problem.is_equality[i])
+    rows = [[a * u for a, u in zip(problem.A[i], units, strict=True)] for i in order]
+    rhs = [problem.b[i] for i in order]
+    for j in range(problem.n):
+        unit = [units[j] * (i == j) for i in range(problem.n)]
+        if (high := problem.upper[j]) is not None:
+            rows.append(unit)
+            rhs.append(high)
+        if (low := problem.lower[j]) is not None:
+            rows.append([-v for v in unit])
+            rhs.append(-low)
+    for i, row in enumerate(rows):
+        largest = max(map(abs, row))
+        if largest:
+            scale = _power_of_two(1 / largest, 1)
+            rows[i] = [scale * v for v in row]
+            rhs[i] *= scale
+    return rows, rhs, sum(problem.is_equality)
+
+
+def _is_semidefinite(Q: Matrix) -> bool:
+    """Whether a symmetric matrix is positive semidefinite, exactly."""
+    rows = [list(row) for row in Q]
+    n = len(rows)
+    for k in range(n):
+        pivot = rows[k][k]
+        if pivot < 0 or (pivot == 0 and any(rows[k][k:])):
+            return False
+        for i in range(k + 1, n):
+            if rows[i][k]:
+                factor = rows[i][k] / pivot
+                for j in range(k, n):
+                    rows[i][j] -= factor * rows[k][j]
+    return True
+
+
+def _floats(matrix: Matrix) -> np.ndarray:
+    return np.array([[float(v) for v in row] for row in matrix])
+
+
+def column_units(problem: Exact) -> Vector:
+    """Powers of two in which the curvature of each variable is about one."""
+    curvature = [problem.Q[j][j] + problem.ridge[j] for j in range(problem.n)]
+    return [_power_of_two(1 / v, 2) if v > 0 else Fraction(1) for v in curvature]
+
+
+def _power_of_two(value: Fraction, root: int) -> Fraction:
+    """A power of two near a root of a positive number."""
+    bits = value.numerator.bit_length() - value.denominator.bit_length()
+    return Fraction(2) ** (bits // root)

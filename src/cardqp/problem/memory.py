@@ -1,0 +1,46 @@
+"""Problems whose data are kept as they are, brought into memory."""
+
+from cardqp import _validation as check
+from cardqp.columns import Columns
+from cardqp.exceptions import ProblemError
+from cardqp.problem.sparse_qp import SparseQP
+from cardqp.quadratic import Gram
+
+MOST_BYTES = 4e9
+"""The largest dense copy of the data that is made."""
+
+
+def copy_size(form: Columns) -> float:
+    """Bytes of the matrix, or of a factor if that is smaller."""
+    return 8.0 * form.n * min(form.n, form.n_samples)
+
+
+def in_memory(problem: SparseQP) -> SparseQP:
+    """The same problem with its matrix, or a factor of it, in memory.
+
+    What is proved about it holds for the data: its form knows how far it is off.
+
+    Raises
+    ------
+    ProblemError
+        When that would be too large.
+    """
+    form = problem.quadratic
+    if not isinstance(form, Columns):
+        return problem
+    size = copy_size(form)
+    if size > MOST_BYTES:
+        raise ProblemError(
+            f"`X` must fit into memory for this ({size / 1e9:.0f} GB): rows, groups, "
+            "blocks, thresholds, other methods and other solvers need a dense copy; "
+            'use bounds and prices only, with method="exact", or "best-response" or '
+            '"dual-program" at a low level.'
+        )
+    dense = form.in_memory
+    largest = float(form.diagonal.max())
+    if isinstance(dense, Gram) and largest > check.LARGEST:
+        raise ProblemError(
+            f"`X` must have mean squares below {check.LARGEST:g}: those of column "
+            f"{form.diagonal.argmax()} are {largest:.3g}; rescale it."
+        )
+    return problem.with_quadratic(dense)
