@@ -113,12 +113,13 @@ class Spectrum:
 
     def truncation_error(self) -> FloatArray:
         """``|Q - Q_k|`` in the Frobenius norm for ``k = 1, ..., r``."""
-        kept = np.cumsum(self.eigenvalues**2)
-        if len(self) == self.problem.n:
-            tail = np.cumsum(self.eigenvalues[::-1] ** 2)[::-1]
+        squares = self.eigenvalues**2
+        if self._highest() == self.problem.n:
+            # Nothing is left out: sums from the small end lose no digits.
+            tail = np.cumsum(squares[::-1])[::-1]
             return np.asarray(np.sqrt(np.append(tail[1:], 0.0)))
-        rest = np.maximum(self.problem.quadratic.squared_norm() - kept, 0.0)
-        return np.asarray(np.sqrt(rest))
+        rest = self.problem.quadratic.squared_norm() - np.cumsum(squares)
+        return np.asarray(np.sqrt(np.maximum(rest, 0.0)))
 
     def k_hat(self, ratio: float = 0.1) -> int:
         """The smallest ``k`` whose error is below ``ratio`` times that of ``k = 1``.
