@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray
-from cardqp.rational import Vector, product, rounded, solve_exactly
+from cardqp.arithmetic.rational import Vector, product, rounded, solve_exactly
 
 
 @dataclass(frozen=True, slots=True)

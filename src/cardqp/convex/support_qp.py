@@ -10,13 +10,13 @@ import scipy.linalg
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp._validation import LARGEST
+from cardqp.arithmetic.rational import is_positive_definite
 from cardqp.convex.exact_qp import ExactQP
 from cardqp.convex.interior_point import minimise
 from cardqp.dual.ray import proves_empty
 from cardqp.exceptions import BackendError
 from cardqp.feasibility import SOLVED_TOLERANCE
 from cardqp.problem import SparseQP, lift
-from cardqp.rational import is_positive_definite
 from cardqp.rows import Rows, power_of_two
 from cardqp.sparsity import Choice
 

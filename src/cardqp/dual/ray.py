@@ -9,9 +9,9 @@ arithmetic.  Nothing is then assumed about how far out points are.
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray
+from cardqp.arithmetic.rational import cancelling, rounded
 from cardqp.feasibility import SOLVED_TOLERANCE
 from cardqp.problem import SparseQP
-from cardqp.rational import cancelling, rounded
 from cardqp.rows import Rows
 from cardqp.sparsity import Choice
 

@@ -3,7 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cardqp.rational import (
+from cardqp.arithmetic.rational import (
     cancelling,
     is_positive_definite,
     product,

@@ -1,0 +1,1 @@
+"""Numbers: rationals, sums without cancellation, rounding margins."""
