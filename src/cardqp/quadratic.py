@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, Float, FloatArray, IntArray
-from cardqp.accurate import fitted, products
+from cardqp.arithmetic.compensated import fitted, products
 
 MOST_AT_ONCE = 200
 """The largest support for which all products of a square are held at once."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from cardqp import _validation as check
 from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
-from cardqp.accurate import accurate_sum, products
+from cardqp.arithmetic.compensated import accurate_sum, products
 from cardqp.feasibility import Feasibility
 from cardqp.quadratic import QuadraticForm
 from cardqp.rows import Rows

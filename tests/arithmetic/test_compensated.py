@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP
-from cardqp.accurate import accurate_sum, products
+from cardqp.arithmetic.compensated import accurate_sum, products
 
 
 def exact_objective(problem, x):
