@@ -11,8 +11,8 @@ import scipy.linalg
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
+from cardqp.problem.rows import power_of_two
 from cardqp.quadratic import Factor
-from cardqp.rows import power_of_two
 
 Bounds = tuple[FloatArray, FloatArray]
 

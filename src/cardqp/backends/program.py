@@ -23,7 +23,7 @@ import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.problem import SparseQP
-from cardqp.rows import Rows
+from cardqp.problem.rows import Rows
 
 Formulation = Literal["perspective", "sos1", "indicator", "big-m"]
 FORMULATIONS: tuple[Formulation, ...] = get_args(Formulation)

@@ -13,7 +13,7 @@ import scipy.sparse
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.convex.interior_point import minimise
 from cardqp.problem import SparseQP
-from cardqp.rows import Rows, power_of_two
+from cardqp.problem.rows import Rows, power_of_two
 from cardqp.sparsity import Choice
 
 

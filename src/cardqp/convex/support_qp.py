@@ -17,7 +17,7 @@ from cardqp.dual.ray import proves_empty
 from cardqp.exceptions import BackendError
 from cardqp.feasibility import SOLVED_TOLERANCE
 from cardqp.problem import SparseQP, lift
-from cardqp.rows import Rows, power_of_two
+from cardqp.problem.rows import Rows, power_of_two
 from cardqp.sparsity import Choice
 
 log = logging.getLogger(__name__)

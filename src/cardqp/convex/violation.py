@@ -14,7 +14,7 @@ import scipy.sparse
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.dual.ray import proves_empty, row_that_proves_empty
 from cardqp.problem import SparseQP
-from cardqp.rows import Rows
+from cardqp.problem.rows import Rows
 from cardqp.sparsity import Choice
 
 Entries = tuple[IntArray, IntArray, FloatArray]

@@ -12,7 +12,7 @@ from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray
 from cardqp.arithmetic.rational import cancelling, rounded
 from cardqp.feasibility import SOLVED_TOLERANCE
 from cardqp.problem import SparseQP
-from cardqp.rows import Rows
+from cardqp.problem.rows import Rows
 from cardqp.sparsity import Choice
 
 MOST_ROWS = 40
