@@ -18,7 +18,6 @@ from cardqp.exact.branch_and_bound import PROOF_MEMORY, BranchAndBound
 from cardqp.exact.resume import replant
 from cardqp.exact.warm_up import load_for
 from cardqp.exceptions import ParameterError, ProblemError
-from cardqp.feasibility import SOLVED_TOLERANCE
 from cardqp.methods import (
     DirectMethod,
     Exact,
@@ -29,6 +28,7 @@ from cardqp.methods import (
     uses_level,
 )
 from cardqp.problem import SparseQP, in_memory
+from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.run import Run, ask, explore, search
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum

@@ -15,8 +15,8 @@ from cardqp.convex.exact_qp import ExactQP
 from cardqp.convex.interior_point import minimise
 from cardqp.dual.ray import proves_empty
 from cardqp.exceptions import BackendError
-from cardqp.feasibility import SOLVED_TOLERANCE
 from cardqp.problem import SparseQP, lift
+from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.rows import Rows, power_of_two
 from cardqp.sparsity import Choice
 

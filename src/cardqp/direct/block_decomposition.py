@@ -12,8 +12,8 @@ from cardqp.direct.block_problem import load_block_kernels, solve_block
 from cardqp.direct.result import Descent
 from cardqp.direct.switches import Launch, SwitchView
 from cardqp.exceptions import ParameterError
-from cardqp.feasibility import SOLVED_TOLERANCE
 from cardqp.problem import SparseQP
+from cardqp.problem.feasibility import SOLVED_TOLERANCE
 
 MOST_AT_ONCE = 26
 """The largest working set: 10 million supports of half its size."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray
 from cardqp.arithmetic.rational import cancelling, rounded
-from cardqp.feasibility import SOLVED_TOLERANCE
 from cardqp.problem import SparseQP
+from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.rows import Rows
 from cardqp.sparsity import Choice
 
@@ -32,7 +32,7 @@ def proves_empty(problem: SparseQP, beta: FloatArray, choice: Choice) -> bool:
     Every feasible point satisfies :math:`\beta^\top A x \le \beta^\top b`.  If the
     least value of the left side over the bounds and supports of the branch exceeds
     the right side, the branch has no feasible point.  Nor has it points that meet each
-    row up to :data:`~cardqp.feasibility.SOLVED_TOLERANCE` of its terms, if the
+    row up to :data:`~cardqp.problem.feasibility.SOLVED_TOLERANCE` of its terms, if the
     variables in question are bounded.
     """
     beta = problem.rows.project(beta)

@@ -8,7 +8,7 @@ import numpy as np
 from cardqp import _validation as check
 from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.arithmetic.compensated import accurate_sum, products
-from cardqp.feasibility import Feasibility
+from cardqp.problem.feasibility import Feasibility
 from cardqp.problem.rows import Rows
 from cardqp.quadratic import QuadraticForm
 from cardqp.sparsity import Blocks, Choice, Groups, SupportRule

@@ -9,9 +9,9 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.certificate import Certificate
 from cardqp.exceptions import ProblemError
-from cardqp.feasibility import SOLVED_TOLERANCE, Feasibility
 from cardqp.gap import gap_unit, relative_gap
 from cardqp.problem import SparseQP
+from cardqp.problem.feasibility import SOLVED_TOLERANCE, Feasibility
 from cardqp.solution.status import Status
 
 if TYPE_CHECKING:
