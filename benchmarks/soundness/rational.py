@@ -8,7 +8,7 @@ import numpy as np
 
 import cardqp
 from cardqp.columns import Columns
-from cardqp.quadratic import Factor, QuadraticForm
+from cardqp.problem.quadratic import Factor, QuadraticForm
 
 Vector = list[Fraction]
 Matrix = list[Vector]

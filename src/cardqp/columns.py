@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
-from cardqp.quadratic import Factor, Gram, Minorant, plane
+from cardqp.problem.quadratic import Factor, Gram, Minorant, plane
 
 Result = TypeVar("Result")
 

@@ -22,7 +22,7 @@ from cardqp import _validation as check
 from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
-from cardqp.quadratic import Gram
+from cardqp.problem.quadratic import Gram
 
 
 def sparse_minorant(problem: SparseQP, P: ArrayLike) -> SparseQP:

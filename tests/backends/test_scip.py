@@ -14,7 +14,7 @@ from cardqp.backends.program import FORMULATIONS
 from cardqp.convex.support_qp import fit_support
 from cardqp.exact.incumbent import first_support
 from cardqp.exceptions import BackendNotFoundError, ParameterError
-from cardqp.quadratic import Gram
+from cardqp.problem.quadratic import Gram
 from tests.backends.agreement import QUICKLY, assert_agrees, hard_problem, truth
 from tests.problems import KINDS, rebuilt
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from cardqp import ProblemError, SparseQP
-from cardqp.quadratic import Factor
+from cardqp.problem.quadratic import Factor
 from tests.problem.small import EYE, ONES, make
 from tests.problems import KINDS, random_problem
 

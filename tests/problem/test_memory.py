@@ -10,7 +10,7 @@ from cardqp import ProblemError, Solution, SparseQP, solve
 from cardqp._typing import UNIT_ROUNDOFF
 from cardqp.columns import SUMMED, Columns
 from cardqp.problem import in_memory
-from cardqp.quadratic import Factor, Gram
+from cardqp.problem.quadratic import Factor, Gram
 from tests.problems import enumerate_optimum
 
 FORMATS = {

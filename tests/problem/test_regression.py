@@ -4,7 +4,7 @@ import pytest
 import scipy.sparse
 
 from cardqp import ProblemError, SparseQP, Status, solve
-from cardqp.quadratic import Factor
+from cardqp.problem.quadratic import Factor
 
 
 def regression_data(N, n):

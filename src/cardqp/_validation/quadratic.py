@@ -14,7 +14,7 @@ from cardqp._validation.arrays import (
     vector,
 )
 from cardqp.exceptions import ProblemError
-from cardqp.quadratic import Factor, Gram
+from cardqp.problem.quadratic import Factor, Gram
 
 SYMMETRY_TOLERANCE = 1e-8
 """Largest accepted |Q - Q'| relative to |Q|: more is a mistake, not rounding."""

@@ -11,8 +11,8 @@ import scipy.linalg
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
+from cardqp.problem.quadratic import Factor
 from cardqp.problem.rows import power_of_two
-from cardqp.quadratic import Factor
 
 Bounds = tuple[FloatArray, FloatArray]
 

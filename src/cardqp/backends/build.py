@@ -9,8 +9,8 @@ from cardqp.backends import bounds, known
 from cardqp.backends.program import Formulation, Limit, Program
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
+from cardqp.problem.quadratic import Factor
 from cardqp.problem.rows import Rows, power_of_two
-from cardqp.quadratic import Factor
 
 UNIT = 1000.0
 """A good objective in the program's units."""

@@ -10,7 +10,7 @@ from cardqp.direct.best_subset import best_subset
 from cardqp.exact.branch_and_bound import BranchAndBound
 from cardqp.exact.warm_up import load_for, load_tree_for
 from cardqp.problem import SparseQP
-from cardqp.quadratic import Gram
+from cardqp.problem.quadratic import Gram
 
 GAP = 1e-6
 """Relative gap to which blocks with rows or bounds are solved."""

@@ -20,7 +20,7 @@ import numpy as np
 from cardqp._typing import UNIT_ROUNDOFF, Float, FloatArray
 from cardqp.dual.separable import separable_minimum
 from cardqp.problem import SparseQP
-from cardqp.quadratic import Minorant
+from cardqp.problem.quadratic import Minorant
 from cardqp.sparsity import Choice
 
 

@@ -17,7 +17,7 @@ from cardqp.exact.grouped import exchanges
 
 
 class Margins(NamedTuple):
-    """What rounding can do to the data: see :class:`cardqp.quadratic.Minorant`.
+    """What rounding can do to the data: see :class:`cardqp.problem.quadratic.Minorant`.
 
     Attributes
     ----------

@@ -15,8 +15,8 @@ from cardqp.exact.assessment import Margins
 from cardqp.exact.data import Data, GroupData, RowData, Tilt
 from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP
+from cardqp.problem.quadratic import Gram
 from cardqp.problem.rows import Rows, power_of_two
-from cardqp.quadratic import Gram
 from cardqp.sparsity import Choice
 
 log = logging.getLogger(__name__)

@@ -28,7 +28,7 @@ from cardqp.exact.tree import Tree
 from cardqp.exact.visit import NODE_SLACK, Visit, Visitor
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
-from cardqp.quadratic import Factor
+from cardqp.problem.quadratic import Factor
 from cardqp.sparsity import Choice
 
 _NONE = np.zeros(0, dtype=np.intp)

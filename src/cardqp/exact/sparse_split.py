@@ -12,7 +12,7 @@ from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exceptions import ProblemError
 from cardqp.minorant import ridge_left, ridge_unit, sparse_minorant
 from cardqp.problem import SparseQP
-from cardqp.quadratic import Factor
+from cardqp.problem.quadratic import Factor
 from cardqp.sparsity import Choice
 
 MOST_VARIABLES = 2000

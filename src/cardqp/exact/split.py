@@ -10,7 +10,7 @@ from cardqp.dual.separable import separable_minimum
 from cardqp.exact.optimal_diagonal import Data, optimal_diagonal
 from cardqp.exact.relaxation import Effort, Relaxation, Relaxed
 from cardqp.problem import SparseQP
-from cardqp.quadratic import Factor
+from cardqp.problem.quadratic import Factor
 from cardqp.sparsity import Choice
 
 WORTH = 0.01

@@ -9,7 +9,7 @@ from cardqp.dual.bound import tangent_bound
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.minorant import drag, sparse_reach
 from cardqp.problem import SparseQP
-from cardqp.quadratic import Gram
+from cardqp.problem.quadratic import Gram
 from cardqp.sparsity import Choice
 
 LEAST_RIDGE = 0.01

@@ -24,7 +24,7 @@ from cardqp.gram.sums import (
     shift_of,
     sums_of,
 )
-from cardqp.quadratic import Factor, Gram
+from cardqp.problem.quadratic import Factor, Gram
 
 
 class Moments(Protocol):

@@ -9,7 +9,7 @@ import scipy.linalg
 from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.models import _validation as rule
-from cardqp.quadratic import Factor, Gram
+from cardqp.problem.quadratic import Factor, Gram
 
 SPARE = 0.999
 """The share of the least eigenvalue that is taken out: rounding must not make what is

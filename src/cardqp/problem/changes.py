@@ -9,7 +9,7 @@ from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
 from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
 from cardqp.problem.data import ProblemData
-from cardqp.quadratic import Gram, QuadraticForm
+from cardqp.problem.quadratic import Gram, QuadraticForm
 
 Fields = dict[str, Any]
 

@@ -9,8 +9,8 @@ from cardqp import _validation as check
 from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.arithmetic.compensated import accurate_sum, products
 from cardqp.problem.feasibility import Feasibility
+from cardqp.problem.quadratic import QuadraticForm
 from cardqp.problem.rows import Rows
-from cardqp.quadratic import QuadraticForm
 from cardqp.sparsity import Blocks, Choice, Groups, SupportRule
 
 

@@ -10,8 +10,8 @@ from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
 from cardqp.problem import kept_data
 from cardqp.problem.data import ProblemData
+from cardqp.problem.quadratic import Factor
 from cardqp.problem.regression import columns
-from cardqp.quadratic import Factor
 
 _STORED = (
     *("c", "eta", "sparsity", "penalty", "A", "b", "A_eq", "b_eq"),

@@ -3,8 +3,8 @@
 from cardqp import _validation as check
 from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
+from cardqp.problem.quadratic import Gram
 from cardqp.problem.sparse_qp import SparseQP
-from cardqp.quadratic import Gram
 
 MOST_BYTES = 4e9
 """The largest dense copy of the data that is made."""

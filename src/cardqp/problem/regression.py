@@ -13,7 +13,7 @@ from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
-from cardqp.quadratic import Factor, Gram
+from cardqp.problem.quadratic import Factor, Gram
 
 
 def of_arrays(X: Any, y: ArrayLike) -> dict[str, Any]:

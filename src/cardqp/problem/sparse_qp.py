@@ -11,8 +11,8 @@ from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
 from cardqp.problem import changes, files, regression
 from cardqp.problem.data import ProblemData
+from cardqp.problem.quadratic import Factor, Gram, QuadraticForm
 from cardqp.problem.rows import Rows
-from cardqp.quadratic import Factor, Gram, QuadraticForm
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

@@ -17,7 +17,7 @@ from cardqp.certificate.archive import from_arrays, to_arrays
 from cardqp.exceptions import NotSolvedError, ProblemError
 from cardqp.gap import finite
 from cardqp.problem import SparseQP
-from cardqp.quadratic import Factor
+from cardqp.problem.quadratic import Factor
 from cardqp.solution.status import Stage, Status
 from cardqp.solution.stored import (
     point_from,

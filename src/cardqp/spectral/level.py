@@ -8,7 +8,7 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.dual.bound import SeparableBound, separable_bound
 from cardqp.problem import SparseQP
-from cardqp.quadratic import Factor, plane
+from cardqp.problem.quadratic import Factor, plane
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from cardqp._typing import UNIT_ROUNDOFF, FloatArray
 from cardqp.columns import Columns
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
-from cardqp.quadratic import Factor, QuadraticForm
+from cardqp.problem.quadratic import Factor, QuadraticForm
 from cardqp.spectral.level import Level, Margin
 from cardqp.spectral.sweeps import components
 

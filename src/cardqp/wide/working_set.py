@@ -11,7 +11,7 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.columns import Columns
 from cardqp.exact.relaxation import Relaxation
 from cardqp.problem import SparseQP
-from cardqp.quadratic import Gram
+from cardqp.problem.quadratic import Gram
 from cardqp.wide.size import holds
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP
-from cardqp.quadratic import Factor, Gram, plane
+from cardqp.problem.quadratic import Factor, Gram, plane
 
 
 def forms(seed):
