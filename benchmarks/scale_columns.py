@@ -24,7 +24,7 @@ import numpy as np
 
 import cardqp
 from cardqp.certificate import SweepCertificate
-from cardqp.columns import Columns
+from cardqp.problem.streamed_form import Columns
 
 BLOCK = 20_000
 RIGHT_HAND_SIDES = 10

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 import cardqp
-from cardqp.columns import Columns
 from cardqp.problem.quadratic import Factor, QuadraticForm
+from cardqp.problem.streamed_form import Columns
 
 Vector = list[Fraction]
 Matrix = list[Vector]

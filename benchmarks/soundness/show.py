@@ -7,7 +7,7 @@ import numpy as np
 
 import cardqp
 from benchmarks.soundness.trial import Trial, describe
-from cardqp.columns import Columns
+from cardqp.problem.streamed_form import Columns
 
 
 def show(trial: Trial, folder: Path) -> Iterator[str]:

@@ -7,9 +7,9 @@ import numpy as np
 
 from cardqp._iterate import Stop
 from cardqp.certificate import Certificate, SweepCertificate
-from cardqp.columns import Columns
 from cardqp.gap import relative_gap
 from cardqp.problem import SparseQP
+from cardqp.problem.streamed_form import Columns
 from cardqp.run import Run
 from cardqp.solution import Solution, Status
 from cardqp.solution.verification import LARGEST_GAP, compare, is_out_of_reach

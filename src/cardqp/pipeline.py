@@ -11,7 +11,6 @@ from cardqp._iterate import Callback, Stop, Watch
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.backends.catalogue import Backend, find
 from cardqp.certificate import Certificate, SweepCertificate
-from cardqp.columns import Columns
 from cardqp.conclusion import conclude
 from cardqp.convex.support_qp import fit_support
 from cardqp.exact.branch_and_bound import PROOF_MEMORY, BranchAndBound
@@ -29,6 +28,7 @@ from cardqp.methods import (
 )
 from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
+from cardqp.problem.streamed_form import Columns
 from cardqp.run import Run, ask, explore, search
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum

@@ -6,9 +6,9 @@ import pytest
 import scipy.sparse
 
 from cardqp import ProblemError, Solution, SparseQP, solve
-from cardqp.columns import Columns
 from cardqp.problem import kept_data
 from cardqp.problem.kept_data import digest
+from cardqp.problem.streamed_form import Columns
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((20, 6))

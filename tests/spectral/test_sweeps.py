@@ -12,19 +12,19 @@ from cardqp import (
     ParameterError,
     SparseQP,
     best_response,
-    columns,
     dual_program,
     hierarchy,
     spectrum,
 )
-from cardqp.columns import Columns
+from cardqp.problem import streamed_form as columns
+from cardqp.problem.streamed_form import Columns
 from cardqp.spectral import sweeps
 from tests.problems import enumerate_optimum
 
 
 @pytest.fixture(autouse=True)
 def narrow_blocks(monkeypatch):
-    monkeypatch.setattr("cardqp.columns.BLOCK", 50)
+    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 50)
 
 
 @pytest.fixture(params=["exact", "range"])

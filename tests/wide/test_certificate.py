@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 from cardqp import ParameterError, ProblemError, Solution, SparseQP, Status, solve
 from cardqp.certificate import SweepCertificate
 from cardqp.certificate.sweeps import Points
-from cardqp.columns import Columns
 from cardqp.dual.residual import Residual
 from cardqp.problem import memory
+from cardqp.problem.streamed_form import Columns
 from cardqp.wide import size
 from tests.problems import enumerate_optimum
 

@@ -23,7 +23,7 @@ def small_working_sets(monkeypatch):
     monkeypatch.setattr(search, "ADDED", 2)
     monkeypatch.setattr(search, "PER_LEAF", 2)
     monkeypatch.setattr(search, "BATCH", 4)
-    monkeypatch.setattr("cardqp.columns.BLOCK", 100)
+    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 100)
     monkeypatch.setattr(size, "FEWEST", 0)
 
 

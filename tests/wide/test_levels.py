@@ -13,8 +13,8 @@ from cardqp import (
     spectrum,
 )
 from cardqp.certificate import SweepCertificate
-from cardqp.columns import Columns
 from cardqp.problem import memory
+from cardqp.problem.streamed_form import Columns
 from cardqp.wide import size
 from tests.problems import enumerate_optimum
 from tests.wide.test_search import KINDS, random_problem
@@ -25,7 +25,7 @@ METHODS = ["best-response", "dual-program"]
 @pytest.fixture(autouse=True)
 def by_sweeps(monkeypatch):
     """Few columns are for sweeps, and a copy of all of them is too large."""
-    monkeypatch.setattr("cardqp.columns.BLOCK", 50)
+    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 50)
     monkeypatch.setattr(size, "FEWEST", 0)
     monkeypatch.setattr(memory, "copy_size", lambda _: np.inf)
 
@@ -75,7 +75,7 @@ def test_no_copy_is_made(method, monkeypatch):
         return take(form, support)
 
     monkeypatch.setattr(Columns, "take", counted)
-    monkeypatch.setattr("cardqp.columns.BLOCK", 10_000)
+    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 10_000)
     found = solve(wide_problem(n=4000), method=method, level=2)
     assert isinstance(found.certificate, SweepCertificate)
     assert isinstance(found.problem.quadratic, Columns)

@@ -57,7 +57,7 @@ def small_working_sets(monkeypatch):
     monkeypatch.setattr(search, "ADDED", 1)
     monkeypatch.setattr(search, "PER_LEAF", 1)
     monkeypatch.setattr(search, "BATCH", 2)
-    monkeypatch.setattr("cardqp.columns.BLOCK", 50)
+    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 50)
     monkeypatch.setattr(size, "FEWEST", 0)
 
 

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse
 
 from cardqp import SparseQP, Status, solve
-from cardqp.columns import Columns
 from cardqp.exact.warm_up import load_for
+from cardqp.problem.streamed_form import Columns
 from cardqp.wide import incumbent, size
 from cardqp.wide.working_set import Sparse, WorkingSet
 from tests.problems import enumerate_optimum
@@ -31,8 +31,8 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(size, "MOST_HELD", 1.0)
     monkeypatch.setattr(size, "MANY_ROWS", 2)
     monkeypatch.setattr(incumbent, "FIRST", 6)
-    monkeypatch.setattr("cardqp.columns.BLOCK", 60)
-    monkeypatch.setattr("cardqp.columns.NARROW", 4)
+    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 60)
+    monkeypatch.setattr("cardqp.problem.streamed_form.NARROW", 4)
 
 
 def whole_numbers(N, n, seed=0):

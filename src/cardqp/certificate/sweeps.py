@@ -13,9 +13,9 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate.dual_proof import is_array
-from cardqp.columns import Columns
 from cardqp.dual.residual import Residual
 from cardqp.problem import SparseQP
+from cardqp.problem.streamed_form import Columns
 from cardqp.sparsity import Choice
 
 MOST_ENTRIES = 2**25

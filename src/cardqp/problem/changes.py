@@ -6,10 +6,10 @@ import numpy as np
 
 from cardqp import _validation as check
 from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
-from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
 from cardqp.problem.data import ProblemData
 from cardqp.problem.quadratic import Gram, QuadraticForm
+from cardqp.problem.streamed_form import Columns
 
 Fields = dict[str, Any]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from cardqp import _validation as check
 from cardqp import storage
-from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
 from cardqp.problem import kept_data
 from cardqp.problem.data import ProblemData
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.regression import columns
+from cardqp.problem.streamed_form import Columns
 
 _STORED = (
     *("c", "eta", "sparsity", "penalty", "A", "b", "A_eq", "b_eq"),

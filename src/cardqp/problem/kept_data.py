@@ -17,8 +17,8 @@ import numpy as np
 import scipy.sparse
 
 from cardqp import _validation as check
-from cardqp.columns import BLOCK, MOST_THREADS, NARROW, Columns, is_lazy
 from cardqp.exceptions import ProblemError
+from cardqp.problem.streamed_form import BLOCK, MOST_THREADS, NARROW, Columns, is_lazy
 
 MOST_STORED = 250e6
 """Bytes of data that are stored, at most."""

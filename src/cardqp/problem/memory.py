@@ -1,10 +1,10 @@
 """Problems whose data are kept as they are, brought into memory."""
 
 from cardqp import _validation as check
-from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.sparse_qp import SparseQP
+from cardqp.problem.streamed_form import Columns
 
 MOST_BYTES = 4e9
 """The largest dense copy of the data that is made."""

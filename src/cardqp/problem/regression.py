@@ -11,9 +11,9 @@ import scipy.sparse
 
 from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
-from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
 from cardqp.problem.quadratic import Factor, Gram
+from cardqp.problem.streamed_form import Columns
 
 
 def of_arrays(X: Any, y: ArrayLike) -> dict[str, Any]:

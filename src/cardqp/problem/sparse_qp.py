@@ -7,12 +7,12 @@ from typing import Any
 
 from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp.columns import Columns
 from cardqp.exceptions import ProblemError
 from cardqp.problem import changes, files, regression
 from cardqp.problem.data import ProblemData
 from cardqp.problem.quadratic import Factor, Gram, QuadraticForm
 from cardqp.problem.rows import Rows
+from cardqp.problem.streamed_form import Columns
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

@@ -10,10 +10,10 @@ import scipy.sparse.linalg
 
 from cardqp import _validation as check
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray
-from cardqp.columns import Columns
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor, QuadraticForm
+from cardqp.problem.streamed_form import Columns
 from cardqp.spectral.level import Level, Margin
 from cardqp.spectral.sweeps import components
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray
-from cardqp.columns import Columns
 from cardqp.exceptions import ParameterError
+from cardqp.problem.streamed_form import Columns
 from cardqp.spectral.level import Margin
 
 EXACT_ROWS = 1000

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray, IntArray
-from cardqp.columns import Columns
 from cardqp.dual.residual import Residual
 from cardqp.problem import SparseQP
+from cardqp.problem.streamed_form import Columns
 
 KEPT = 64
 """The cheapest columns of a branch that are remembered."""

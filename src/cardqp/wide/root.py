@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cardqp._typing import FloatArray
-from cardqp.columns import Columns
 from cardqp.dual.bound import SeparableBound
 from cardqp.dual.residual import Residual
 from cardqp.problem import SparseQP
+from cardqp.problem.streamed_form import Columns
 from cardqp.wide.leaves import SCALES, is_homogeneous
 
 COARSE = (1.0, 0.5, 0.25, 0.1, 0.05, 0.0)

@@ -2,8 +2,8 @@
 
 import math
 
-from cardqp.columns import Columns
 from cardqp.problem import SparseQP, memory
+from cardqp.problem.streamed_form import Columns
 
 FEWEST = 4000
 """With fewer columns a problem is solved in memory."""

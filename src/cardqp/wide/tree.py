@@ -11,11 +11,11 @@ import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.certificate.sweeps import SweepCertificate
-from cardqp.columns import Columns
 from cardqp.convex.support_qp import SupportFit
 from cardqp.exceptions import ProblemError
 from cardqp.gap import gap_unit
 from cardqp.problem import SparseQP, lift
+from cardqp.problem.streamed_form import Columns
 from cardqp.sparsity import Choice
 from cardqp.wide.incumbent import first_fit
 from cardqp.wide.leaves import Bounded, Branch, bound_branches
@@ -128,7 +128,7 @@ class SweepTree:
         Parameters
         ----------
         problem : SparseQP
-            A problem whose form is :class:`cardqp.columns.Columns`.
+            A problem whose form is :class:`cardqp.problem.streamed_form.Columns`.
         start : (n,) array, optional
             A feasible point.
         is_over : callable
