@@ -8,7 +8,7 @@ from cardqp.convex import support_qp
 from cardqp.convex.support_qp import fit_support
 from cardqp.dual.ray import proves_empty
 from cardqp.exceptions import BackendError
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 from tests.problems import KINDS, is_allowed, random_problem, support_optimum
 
 

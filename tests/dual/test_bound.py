@@ -8,7 +8,7 @@ from cardqp import SparseQP
 from cardqp.convex.support_qp import fit_support
 from cardqp.dual.bound import separable_bound, tangent_bound
 from cardqp.problem.quadratic import plane
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 from tests.problems import (
     KINDS,
     enumerate_optimum,

@@ -4,7 +4,7 @@ import pytest
 from cardqp import SparseQP, Status, solve
 from cardqp.convex.violation import least_violation
 from cardqp.dual.ray import proves_empty
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 
 def problem(sparsity=2, **settings):

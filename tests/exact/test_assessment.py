@@ -9,7 +9,7 @@ from cardqp.exact.assessment import (
     signed_changes,
 )
 from cardqp.exact.relaxation import Relaxation
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 from tests.problems import OWN_SWITCHES, random_problem
 
 

@@ -12,7 +12,7 @@ from cardqp.exact.incumbent import (
     swap_changes,
 )
 from cardqp.problem import SparseQP
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 from tests.problems import OWN_SWITCHES, random_problem
 
 

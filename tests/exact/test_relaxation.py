@@ -7,7 +7,7 @@ from cardqp import SparseQP
 from cardqp.dual.bound import tangent_bound
 from cardqp.exact.data import Tilt
 from cardqp.exact.relaxation import Effort, Relaxation
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 from tests.problems import KINDS, enumerate_optimum, n_switched, random_problem
 
 FEASIBLE_KINDS = [kind for kind in KINDS if "infeasible" not in kind]

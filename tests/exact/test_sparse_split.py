@@ -18,7 +18,7 @@ from cardqp.exact.split_bound import Bounded, in_units
 from cardqp.exact.split_slope import supergradient
 from cardqp.exceptions import ProblemError
 from cardqp.minorant import drag, ridge_left, sparse_minorant, sparse_reach
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 from tests.problems import enumerate_optimum, random_problem
 
 

@@ -15,7 +15,7 @@ from cardqp.exact.optimal_diagonal import (
 )
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 from tests.problems import enumerate_optimum, random_problem
 
 

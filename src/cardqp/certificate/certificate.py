@@ -18,7 +18,7 @@ from cardqp.certificate.replay import OpenBranch, Replay
 from cardqp.dual.bound import SeparableBound
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, in_memory
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 _NONE = np.zeros(0, dtype=np.intp)
 

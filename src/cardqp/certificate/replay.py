@@ -17,7 +17,7 @@ from cardqp.dual.bound import SeparableBound, evaluate
 from cardqp.dual.ray import proves_empty
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
-from cardqp.sparsity import Choice, SupportRule
+from cardqp.problem.sparsity import Choice, SupportRule
 
 BATCH = 256
 """How many branches are evaluated together."""

@@ -15,8 +15,8 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate.dual_proof import is_array
 from cardqp.dual.residual import Residual
 from cardqp.problem import SparseQP
+from cardqp.problem.sparsity import Choice
 from cardqp.problem.streamed_form import Columns
-from cardqp.sparsity import Choice
 
 MOST_ENTRIES = 2**25
 """Products of columns and residuals, or entries of these, that are held at a time."""

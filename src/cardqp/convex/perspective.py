@@ -14,7 +14,7 @@ from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.convex.interior_point import minimise
 from cardqp.problem import SparseQP
 from cardqp.problem.rows import Rows, power_of_two
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP, lift
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.rows import Rows, power_of_two
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.dual.ray import proves_empty, row_that_proves_empty
 from cardqp.problem import SparseQP
 from cardqp.problem.rows import Rows
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 Entries = tuple[IntArray, IntArray, FloatArray]
 """Rows, columns and values of entries of a sparse matrix."""

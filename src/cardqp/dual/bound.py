@@ -21,7 +21,7 @@ from cardqp._typing import UNIT_ROUNDOFF, Float, FloatArray
 from cardqp.dual.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Minorant
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from cardqp.arithmetic.rational import cancelling, rounded
 from cardqp.problem import SparseQP
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.rows import Rows
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 MOST_ROWS = 40
 """The most rows whose multipliers are corrected in rational arithmetic."""

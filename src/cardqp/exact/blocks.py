@@ -10,7 +10,7 @@ from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.dual.bound import tangent_bound
 from cardqp.dual.separable import separable_minimum
 from cardqp.problem import SparseQP
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 
 def assess_blocks(

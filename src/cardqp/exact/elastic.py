@@ -10,7 +10,7 @@ from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.convex.violation import LP_TOLERANCE, least_violation
 from cardqp.exact.incumbent import round_switches
 from cardqp.problem import SparseQP
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 MOST_PROGRAMS = 60
 """The most linear programs that a dive solves."""

@@ -10,7 +10,7 @@ from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.dual.separable import separable_minimum
 from cardqp.exact.blocks import exchange_blocks
 from cardqp.problem import SparseQP
-from cardqp.sparsity import Choice, SupportRule
+from cardqp.problem.sparsity import Choice, SupportRule
 
 MOST_GREEDY = 200
 """Variables that a support gains one by one; what it lacks then is added at once."""

@@ -17,7 +17,7 @@ from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.rows import Rows, power_of_two
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from cardqp.convex.support_qp import SupportFit
 from cardqp.exact.supports import Supports
 from cardqp.exact.tree import Node, Tree
 from cardqp.problem import SparseQP
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 
 def replant(

@@ -29,7 +29,7 @@ from cardqp.exact.visit import NODE_SLACK, Visit, Visitor
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 _NONE = np.zeros(0, dtype=np.intp)
 

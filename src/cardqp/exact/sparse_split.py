@@ -13,7 +13,7 @@ from cardqp.exceptions import ProblemError
 from cardqp.minorant import ridge_left, ridge_unit, sparse_minorant
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 MOST_VARIABLES = 2000
 """The most variables for which dense splits are looked for."""

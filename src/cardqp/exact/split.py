@@ -11,7 +11,7 @@ from cardqp.exact.optimal_diagonal import Data, optimal_diagonal
 from cardqp.exact.relaxation import Effort, Relaxation, Relaxed
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 WORTH = 0.01
 """A diagonal is worth moving when it adds this share to some ridge."""

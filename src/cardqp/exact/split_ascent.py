@@ -23,7 +23,7 @@ from cardqp.exact.split_bound import Bounded, Point, in_units
 from cardqp.exact.split_slope import Slope, supergradient
 from cardqp.minorant import ridge_unit
 from cardqp.problem import SparseQP
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 MAX_STEPS = 160
 """The normal end of an ascent: a count, so that results can be reproduced."""

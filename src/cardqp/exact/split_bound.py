@@ -10,7 +10,7 @@ from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.minorant import drag, sparse_reach
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 LEAST_RIDGE = 0.01
 """No ridge may fall below this share of the original."""

@@ -22,7 +22,7 @@ from cardqp.exact.incumbent import round_switches
 from cardqp.exact.relaxation import Effort
 from cardqp.exact.tree import Node, Tree
 from cardqp.problem import SparseQP
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 
 _NONE = np.zeros(0, dtype=np.intp)
 

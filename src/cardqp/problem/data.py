@@ -11,7 +11,7 @@ from cardqp.arithmetic.compensated import accurate_sum, products
 from cardqp.problem.feasibility import Feasibility
 from cardqp.problem.quadratic import QuadraticForm
 from cardqp.problem.rows import Rows
-from cardqp.sparsity import Blocks, Choice, Groups, SupportRule
+from cardqp.problem.sparsity import Blocks, Choice, Groups, SupportRule
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,8 +9,8 @@ from cardqp.convex.support_qp import fit_support
 from cardqp.convex.violation import least_violation
 from cardqp.dual.separable import separable_minimum
 from cardqp.problem import SparseQP
+from cardqp.problem.sparsity import Choice
 from cardqp.screening.game import Dual, Game
-from cardqp.sparsity import Choice
 
 DOUBLINGS = 200
 """Enough to take any positive float64 beyond all others along a ray."""

@@ -15,7 +15,7 @@ from cardqp.exact.branch_and_bound import CLOSING_SHARE, RELAXATION_SHARE
 from cardqp.exact.incumbent import improve, round_switches
 from cardqp.exact.relaxation import Effort, Relaxed
 from cardqp.exact.visit import NODE_SLACK
-from cardqp.sparsity import Choice
+from cardqp.problem.sparsity import Choice
 from cardqp.wide.incumbent import first_columns, look_around
 from cardqp.wide.leaves import Bounded
 from cardqp.wide.root import RootBound

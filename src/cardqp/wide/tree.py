@@ -15,8 +15,8 @@ from cardqp.convex.support_qp import SupportFit
 from cardqp.exceptions import ProblemError
 from cardqp.gap import gap_unit
 from cardqp.problem import SparseQP, lift
+from cardqp.problem.sparsity import Choice
 from cardqp.problem.streamed_form import Columns
-from cardqp.sparsity import Choice
 from cardqp.wide.incumbent import first_fit
 from cardqp.wide.leaves import Bounded, Branch, bound_branches
 from cardqp.wide.log import SweepPoint, TreeLog

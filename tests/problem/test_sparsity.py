@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cardqp.dual.bound import SeparableBound
-from cardqp.sparsity import Choice, Groups, SupportRule, smallest
+from cardqp.problem.sparsity import Choice, Groups, SupportRule, smallest
 
 
 def test_ties_go_to_the_smaller_index():

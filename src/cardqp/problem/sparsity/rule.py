@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
-from cardqp.sparsity.blocks import Blocks
-from cardqp.sparsity.groups import Groups
+from cardqp.problem.sparsity.blocks import Blocks
+from cardqp.problem.sparsity.groups import Groups
 
 
 @dataclass(frozen=True, slots=True)

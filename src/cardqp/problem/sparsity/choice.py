@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray, IntArray
-from cardqp.sparsity.blocks import Blocks
-from cardqp.sparsity.groups import Groups
-from cardqp.sparsity.rule import SupportRule
+from cardqp.problem.sparsity.blocks import Blocks
+from cardqp.problem.sparsity.groups import Groups
+from cardqp.problem.sparsity.rule import SupportRule
 
 
 @dataclass(frozen=True, slots=True)
