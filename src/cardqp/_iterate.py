@@ -12,8 +12,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp.exceptions import ParameterError
+from cardqp.problem import validation as check
 
 GRACE = 0.2
 """Seconds after the end for what rounds off an answer."""

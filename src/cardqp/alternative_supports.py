@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._iterate import Callback, Stop, Watch, iterate
 from cardqp._typing import IntArray
 from cardqp.coverage import covers, recheck
@@ -16,6 +15,7 @@ from cardqp.exceptions import ParameterError
 from cardqp.gap import finite, gap_unit
 from cardqp.partition import Enumeration, bounded
 from cardqp.problem import SparseQP, in_memory
+from cardqp.problem import validation as check
 from cardqp.solution import Solution, Status, Verification
 
 ROUNDING = 1e-7

@@ -8,11 +8,11 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._iterate import Callback, Watch
 from cardqp.exceptions import ParameterError
 from cardqp.methods import LevelMethod, LevelName, screen_level
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.run import Run, solve_reduced
 from cardqp.screening.best_response import BestResponse
 from cardqp.screening.dual_program import DualProgram

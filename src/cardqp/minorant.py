@@ -18,10 +18,10 @@ this is done in the units in which the ridge is 1.
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Gram
 
 

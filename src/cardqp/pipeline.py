@@ -6,7 +6,6 @@ from typing import get_args
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._iterate import Callback, Stop, Watch
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.backends.catalogue import Backend, find
@@ -27,6 +26,7 @@ from cardqp.methods import (
     uses_level,
 )
 from cardqp.problem import SparseQP, in_memory
+from cardqp.problem import validation as check
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.streamed_form import Columns
 from cardqp.run import Run, ask, explore, search

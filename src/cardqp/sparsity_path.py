@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from cardqp import _validation as check
 from cardqp._iterate import Callback, Stop
 from cardqp.exceptions import ParameterError
 from cardqp.methods import Method, MethodName
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.solution import Solution
 
 

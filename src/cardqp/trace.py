@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._iterate import Callback, Progress
 from cardqp.exceptions import ParameterError
+from cardqp.problem import validation as check
 from cardqp.solution import Solution
 
 FINENESS = 1e-3

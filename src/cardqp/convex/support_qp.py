@@ -9,7 +9,6 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
-from cardqp._validation import LARGEST
 from cardqp.arithmetic.rational import is_positive_definite
 from cardqp.convex.exact_qp import ExactQP
 from cardqp.convex.interior_point import minimise
@@ -19,6 +18,7 @@ from cardqp.problem import SparseQP, lift
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.rows import Rows, power_of_two
 from cardqp.problem.sparsity import Choice
+from cardqp.problem.validation import LARGEST
 
 log = logging.getLogger(__name__)
 

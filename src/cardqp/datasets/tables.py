@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._typing import FloatArray
+from cardqp.problem import validation as check
 
 TRAINING_SHARE = 0.7
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.convex.support_qp import SupportFit, fit_support
@@ -12,6 +11,7 @@ from cardqp.direct.result import Descent
 from cardqp.direct.switches import Launch, SwitchView
 from cardqp.exact.incumbent import IMPROVEMENT, best_exchange
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
 from cardqp.estimators.linear_model import SparseLinearModel
 from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.methods import Method, MethodName
+from cardqp.problem import validation as check
 from cardqp.regression import (
     Design,
     ScaledProblem,

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ParameterError
+from cardqp.problem import validation as check
 from cardqp.regression import Design
 from cardqp.regression.design import AUTOMATIC_ETA
 

@@ -8,9 +8,9 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from cardqp import _validation as check
 from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.exceptions import ParameterError
+from cardqp.problem import validation as check
 
 
 @dataclass(frozen=True, slots=True, eq=False)

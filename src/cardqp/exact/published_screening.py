@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from cardqp import _validation as check
 from cardqp._typing import FloatArray, IntArray
 from cardqp.convex.support_qp import fit_support
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 
 ALTERNATIONS = 60
 """How often the script optimises the coefficients and the switches in turn."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._iterate import Watch
 from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate import DualProof
@@ -16,6 +15,7 @@ from cardqp.exact.published_screening import PublishedScreening, screen_as_publi
 from cardqp.exact.relaxation import Effort, Relaxation, Relaxed
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.screening.result import attainable, best_fit
 from cardqp.spectral.choose import choose_level
 from cardqp.spectral.level import DualPoint, Level

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp import storage
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ParameterError, ProblemError
@@ -23,6 +22,7 @@ from cardqp.gram.moments import GramMoments
 from cardqp.gram.problem import regression_problem, unit_scale
 from cardqp.gram.sums import ShiftedSums, UnusableEntryError, shift_of, sums_of
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.tables.recipe import Recipe
 from cardqp.tables.text import MISSING, Layout
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
 from cardqp.gram.sums import ShiftedSums
+from cardqp.problem import validation as check
 from cardqp.tables.recipe import Recipe
 
 _STORED = ("shift", "weight", "n_samples", "first", "second", "n_dropped")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from cardqp import _validation as check
 from cardqp import storage
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.gram.accumulator import GramAccumulator
@@ -17,6 +16,7 @@ from cardqp.gram.readers import NotNumbersError
 from cardqp.gram.selection import Selection
 from cardqp.gram.source import Paths, Source
 from cardqp.gram.sums import ShiftedSums
+from cardqp.problem import validation as check
 
 SECONDS_BETWEEN_CHECKPOINTS = 10.0
 

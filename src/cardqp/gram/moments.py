@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse
 
-from cardqp import _validation as check
 from cardqp._typing import FloatArray, IntArray
 from cardqp.gram.checks import is_moderate, refuse_entries
 from cardqp.gram.sums import (
@@ -24,6 +23,7 @@ from cardqp.gram.sums import (
     shift_of,
     sums_of,
 )
+from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, Gram
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
 from cardqp.gram.moments import Moments, RowMoments
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 
 
 def is_constant(rows: Moments) -> BoolArray:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from cardqp import _validation as check
 from cardqp.exceptions import ParameterError
 from cardqp.gram.readers import NumPyFile, Reader
+from cardqp.problem import validation as check
 from cardqp.tables.learn import Request
 from cardqp.tables.text import Layout
 

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._typing import BoolArray, FloatArray
-from cardqp._validation import LARGEST
 from cardqp.exceptions import DataError, ParameterError
 from cardqp.gram.coding import Coding
 from cardqp.gram.readers import (
@@ -24,6 +22,8 @@ from cardqp.gram.readers import (
 )
 from cardqp.gram.selection import Selection
 from cardqp.gram.sums import ShiftedSums, UnusableEntryError
+from cardqp.problem import validation as check
+from cardqp.problem.validation import LARGEST
 from cardqp.tables.learn import Table
 from cardqp.tables.recipe import Recipe
 

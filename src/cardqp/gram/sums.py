@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from cardqp._typing import BoolArray, FloatArray
-from cardqp._validation import LARGEST
+from cardqp.problem.validation import LARGEST
 
 BLOCK_ROWS = 16384
 """Rows that are multiplied at a time."""

@@ -4,9 +4,9 @@ from typing import Any
 
 import scipy.linalg
 
-from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
+from cardqp.problem import validation as check
 
 
 def linear_system(A: ArrayLike, B: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
+from cardqp.problem import validation as check
 
 Labels = tuple[str, ...]
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from cardqp import _validation as check
 from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
 from cardqp.gap import relative_gap
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.solution import Solution, Status
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.exact.warm_up import load_kernels, load_tree_kernels
@@ -21,6 +20,7 @@ from cardqp.exceptions import ProblemError
 from cardqp.models import _system as rule
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.solution import Solution, Status
 
 TIME_LIMIT = 1.0

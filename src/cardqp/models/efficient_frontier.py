@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._iterate import Stop
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.models.portfolio import Portfolio, PortfolioSolution
+from cardqp.problem import validation as check
 
 BOLD = 1e-4
 """The largest variance may cost so small a share of the range of expected returns when

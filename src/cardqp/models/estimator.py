@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import BackendNotFoundError, NotSolvedError, ParameterError
 from cardqp.models.portfolio import Portfolio
+from cardqp.problem import validation as check
 
 try:
     from sklearn.base import BaseEstimator

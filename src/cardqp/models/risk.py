@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg
 
-from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.models import _validation as rule
+from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, Gram
 
 SPARE = 0.999

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
 from cardqp.models import _validation as rule
 from cardqp.models.allocation import Allocation, describe
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 
 NEGLIGIBLE = 1e-9
 """A ridge that stands for none, as a share of the mean squared return."""

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp.plot.style import (
     COLOURS,
     STYLES,
@@ -14,6 +13,7 @@ from cardqp.plot.style import (
     remark,
     whole_numbers,
 )
+from cardqp.problem import validation as check
 
 if TYPE_CHECKING:
     from cardqp._typing import FloatArray, IntArray

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
+from cardqp.problem import validation as check
 from cardqp.problem.data import ProblemData
 from cardqp.problem.quadratic import Gram, QuadraticForm
 from cardqp.problem.streamed_form import Columns

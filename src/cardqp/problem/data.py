@@ -5,9 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.arithmetic.compensated import accurate_sum, products
+from cardqp.problem import validation as check
 from cardqp.problem.feasibility import Feasibility
 from cardqp.problem.quadratic import QuadraticForm
 from cardqp.problem.rows import Rows

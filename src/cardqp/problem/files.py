@@ -4,10 +4,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from cardqp import _validation as check
 from cardqp import storage
 from cardqp.exceptions import ProblemError
 from cardqp.problem import kept_data
+from cardqp.problem import validation as check
 from cardqp.problem.data import ProblemData
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.regression import columns

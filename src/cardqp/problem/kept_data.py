@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cardqp import _validation as check
 from cardqp.exceptions import ProblemError
+from cardqp.problem import validation as check
 from cardqp.problem.streamed_form import BLOCK, MOST_THREADS, NARROW, Columns, is_lazy
 
 MOST_STORED = 250e6

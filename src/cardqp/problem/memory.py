@@ -1,7 +1,7 @@
 """Problems whose data are kept as they are, brought into memory."""
 
-from cardqp import _validation as check
 from cardqp.exceptions import ProblemError
+from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.sparse_qp import SparseQP
 from cardqp.problem.streamed_form import Columns

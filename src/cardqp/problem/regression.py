@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
+from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, Gram
 from cardqp.problem.streamed_form import Columns
 

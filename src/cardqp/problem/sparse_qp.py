@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
 from cardqp.problem import changes, files, regression
+from cardqp.problem import validation as check
 from cardqp.problem.data import ProblemData
 from cardqp.problem.quadratic import Factor, Gram, QuadraticForm
 from cardqp.problem.rows import Rows

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp._validation import whole_blocks
 from cardqp.gram import (
     Moments,
     RowMoments,
@@ -15,6 +14,7 @@ from cardqp.gram import (
     unit_scale,
 )
 from cardqp.problem import SparseQP
+from cardqp.problem.validation import whole_blocks
 from cardqp.regression.least_squares import least_squares
 from cardqp.wide import is_worth_sweeps
 

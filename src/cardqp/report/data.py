@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cardqp import _validation as check
 from cardqp.exceptions import ParameterError
+from cardqp.problem import validation as check
 from cardqp.solution import Solution
 from cardqp.sparsity_path import Path
 from cardqp.trace import Trace

@@ -1,6 +1,6 @@
 """The page about a sparse regression."""
 
-from cardqp import _validation as check
+from cardqp.problem import validation as check
 from cardqp.report import evidence, sections
 from cardqp.report.data import ReportData
 from cardqp.report.page import name, page, text

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from cardqp import _validation as check
+from cardqp.problem import validation as check
 from cardqp.reproduce.config import IDS, load_exhibit, with_replications
 from cardqp.reproduce.report import Section, write_report
 from cardqp.reproduce.runner import Watcher, run_studies

@@ -6,11 +6,11 @@ from typing import Generic
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import IntArray
 from cardqp.dual.ray import proves_empty
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.screening.game import Dual, Game
 from cardqp.screening.reply import farkas_ray, reply_to_dual, reply_to_support
 from cardqp.screening.result import Screening, Trace, conclude

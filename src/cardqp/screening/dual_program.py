@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
 from cardqp.convex.support_qp import fit_support
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.screening.reply import SupportReply, reply_to_dual, reply_to_support
 from cardqp.screening.result import Screening, Trace, conclude
 from cardqp.spectral.choose import choose_level

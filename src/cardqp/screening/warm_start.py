@@ -5,12 +5,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.screening.best_response import BestResponse
 from cardqp.screening.game import TangentPoint, WholeForm
 from cardqp.screening.reply import SupportReply, reply_to_dual

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from cardqp import _validation as check
 from cardqp import storage
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
@@ -17,6 +16,7 @@ from cardqp.certificate.archive import from_arrays, to_arrays
 from cardqp.exceptions import NotSolvedError, ProblemError
 from cardqp.gap import finite
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor
 from cardqp.solution.status import Stage, Status
 from cardqp.solution.stored import (

@@ -1,7 +1,7 @@
 """From a user's wish for a level to the level itself."""
 
-from cardqp import _validation as check
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum, spectrum
 

@@ -8,10 +8,10 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from cardqp import _validation as check
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, QuadraticForm
 from cardqp.problem.streamed_form import Columns
 from cardqp.spectral.level import Level, Margin

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp._validation import LARGEST
 from cardqp.exceptions import DataError
+from cardqp.problem.validation import LARGEST
 from cardqp.tables.kinds import (
     BOOLEAN,
     CATEGORY,

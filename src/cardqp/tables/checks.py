@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cardqp._validation import LARGEST, LEAST_TARGET
 from cardqp.exceptions import DataError, ParameterError
+from cardqp.problem.validation import LARGEST, LEAST_TARGET
 from cardqp.tables.kinds import BOOLEAN, NUMBER
 from cardqp.tables.place import Gap
 from cardqp.tables.summary import Range

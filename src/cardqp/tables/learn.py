@@ -6,8 +6,8 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from cardqp import _validation as numbers
 from cardqp.exceptions import DataError
+from cardqp.problem import validation as numbers
 from cardqp.tables import checks as check
 from cardqp.tables.cells import read_cells
 from cardqp.tables.column import Column

@@ -1,6 +1,6 @@
 """The rules for problem data: each rule has one message, raised here and only here."""
 
-from cardqp._validation.arrays import (
+from cardqp.problem.validation.arrays import (
     LARGEST,
     LEAST_TARGET,
     data_matrix,
@@ -14,8 +14,13 @@ from cardqp._validation.arrays import (
     target,
     vector,
 )
-from cardqp._validation.constraints import bounds, right_hand_side, rows, two_sided
-from cardqp._validation.quadratic import (
+from cardqp.problem.validation.constraints import (
+    bounds,
+    right_hand_side,
+    rows,
+    two_sided,
+)
+from cardqp.problem.validation.quadratic import (
     CONVEXITY_TOLERANCE,
     convexity_defect,
     factor_matrix,
@@ -25,7 +30,7 @@ from cardqp._validation.quadratic import (
     square_matrix,
     symmetric_matrix,
 )
-from cardqp._validation.settings import (
+from cardqp.problem.validation.settings import (
     at_least,
     count,
     instance,
@@ -36,7 +41,7 @@ from cardqp._validation.settings import (
     seed,
     whole,
 )
-from cardqp._validation.variables import (
+from cardqp.problem.validation.variables import (
     blocks,
     forced_in,
     forced_out,

@@ -6,15 +6,15 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray
-from cardqp._validation.arrays import (
+from cardqp.exceptions import ProblemError
+from cardqp.problem.quadratic import Factor, Gram
+from cardqp.problem.validation.arrays import (
     LARGEST,
     numeric_array,
     real_array,
     refuse,
     vector,
 )
-from cardqp.exceptions import ProblemError
-from cardqp.problem.quadratic import Factor, Gram
 
 SYMMETRY_TOLERANCE = 1e-8
 """Largest accepted |Q - Q'| relative to |Q|: more is a mistake, not rounding."""

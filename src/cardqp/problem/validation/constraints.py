@@ -3,8 +3,8 @@
 import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray
-from cardqp._validation.arrays import LARGEST, numeric_array, real_array, refuse
 from cardqp.exceptions import ProblemError
+from cardqp.problem.validation.arrays import LARGEST, numeric_array, real_array, refuse
 
 
 def rows(

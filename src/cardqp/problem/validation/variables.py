@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp._validation.arrays import refuse_masked, scalar
-from cardqp._validation.settings import is_integer
 from cardqp.exceptions import ProblemError
+from cardqp.problem.validation.arrays import refuse_masked, scalar
+from cardqp.problem.validation.settings import is_integer
 
 
 def sparsity(value: Any, n: int) -> int | None:
