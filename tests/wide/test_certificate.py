@@ -10,7 +10,7 @@ from cardqp import ParameterError, ProblemError, Solution, SparseQP, Status, sol
 from cardqp.certificate import SweepCertificate
 from cardqp.certificate.sweeps import Points
 from cardqp.dual.residual import Residual
-from cardqp.problem import memory
+from cardqp.problem import in_memory as memory
 from cardqp.problem.streamed_form import Columns
 from cardqp.wide import size
 from tests.problems import enumerate_optimum

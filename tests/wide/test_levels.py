@@ -13,7 +13,7 @@ from cardqp import (
     spectrum,
 )
 from cardqp.certificate import SweepCertificate
-from cardqp.problem import memory
+from cardqp.problem import in_memory as memory
 from cardqp.problem.streamed_form import Columns
 from cardqp.wide import size
 from tests.problems import enumerate_optimum

@@ -2,7 +2,8 @@
 
 import math
 
-from cardqp.problem import SparseQP, memory
+from cardqp.problem import SparseQP
+from cardqp.problem import in_memory as memory
 from cardqp.problem.streamed_form import Columns
 
 FEWEST = 4000
