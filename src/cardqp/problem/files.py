@@ -10,7 +10,7 @@ from cardqp.problem import kept_data
 from cardqp.problem import validation as check
 from cardqp.problem.data import ProblemData
 from cardqp.problem.quadratic import Factor
-from cardqp.problem.regression import columns
+from cardqp.problem.squared_error import columns
 from cardqp.problem.streamed_form import Columns
 
 _STORED = (

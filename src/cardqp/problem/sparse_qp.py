@@ -7,7 +7,8 @@ from typing import Any
 
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
-from cardqp.problem import changes, files, regression
+from cardqp.problem import changes, files
+from cardqp.problem import squared_error as regression
 from cardqp.problem import validation as check
 from cardqp.problem.data import ProblemData
 from cardqp.problem.quadratic import Factor, Gram, QuadraticForm
