@@ -7,7 +7,8 @@ from typing import Any
 
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ProblemError
-from cardqp.problem import changes, files
+from cardqp.problem import archive as files
+from cardqp.problem import changes
 from cardqp.problem import squared_error as regression
 from cardqp.problem import validation as check
 from cardqp.problem.data import ProblemData
