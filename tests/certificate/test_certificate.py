@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, Status, solve
+from cardqp.bounds.bound import tangent_bound
 from cardqp.certificate import (
     Certificate,
     DualProof,
@@ -15,7 +16,6 @@ from cardqp.certificate import (
     replay,
 )
 from cardqp.datasets import make_regression
-from cardqp.dual.bound import tangent_bound
 from cardqp.exact import root
 from cardqp.exceptions import ParameterError
 from tests.problems import random_problem, support_optimum

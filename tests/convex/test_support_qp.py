@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP
+from cardqp.bounds.ray import proves_empty
 from cardqp.convex import support_qp
 from cardqp.convex.support_qp import fit_support
-from cardqp.dual.ray import proves_empty
 from cardqp.exceptions import BackendError
 from cardqp.problem.sparsity import Choice
 from tests.problems import KINDS, is_allowed, random_problem, support_optimum

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, solve
+from cardqp.bounds.bound import tangent_bound
 from cardqp.datasets import make_regression
-from cardqp.dual.bound import tangent_bound
 from cardqp.exact.optimal_diagonal import (
     Data,
     _newton,

@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from cardqp import ParameterError, ProblemError, Solution, SparseQP, Status, solve
+from cardqp.bounds.residual import Residual
 from cardqp.certificate import SweepCertificate
 from cardqp.certificate.sweeps import Points
-from cardqp.dual.residual import Residual
 from cardqp.problem import in_memory as memory
 from cardqp.problem.streamed_form import Columns
 from cardqp.wide import size

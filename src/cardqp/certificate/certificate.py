@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cardqp._typing import IntArray
+from cardqp.bounds.bound import SeparableBound
 from cardqp.certificate.dual_proof import DualProof, Narrowing, is_array
 from cardqp.certificate.proof_tree import ProofTree
 from cardqp.certificate.replay import OpenBranch, Replay
-from cardqp.dual.bound import SeparableBound
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.sparsity import Choice

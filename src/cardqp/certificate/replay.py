@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, BoolArray, Float, FloatArray, IntArray
+from cardqp.bounds.bound import SeparableBound, evaluate
+from cardqp.bounds.ray import proves_empty
 from cardqp.certificate.completions import completion_bound, gain_error
 from cardqp.certificate.dual_proof import is_array
 from cardqp.certificate.proof_tree import WITH_RECORD, Kind, ProofTree
-from cardqp.dual.bound import SeparableBound, evaluate
-from cardqp.dual.ray import proves_empty
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice, SupportRule

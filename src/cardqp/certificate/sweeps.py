@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.bounds.residual import Residual
 from cardqp.certificate.dual_proof import is_array
-from cardqp.dual.residual import Residual
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
 from cardqp.problem.streamed_form import Columns

@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.bounds.bound import tangent_bound
+from cardqp.bounds.separable import separable_minimum
 from cardqp.convex.support_qp import SupportFit, fit_support
-from cardqp.dual.bound import tangent_bound
-from cardqp.dual.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
 

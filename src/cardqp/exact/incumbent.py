@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.bounds.separable import separable_minimum
 from cardqp.convex.support_qp import SupportFit, fit_support
-from cardqp.dual.separable import separable_minimum
 from cardqp.exact.blocks import exchange_blocks
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice, SupportRule

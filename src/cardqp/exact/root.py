@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.bounds.bound import SeparableBound
 from cardqp.certificate import DualProof, Kind, Narrowing, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import fit_support
 from cardqp.convex.violation import find_ray
-from cardqp.dual.bound import SeparableBound
 from cardqp.exact.elastic import elastic_dive
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import round_switches

@@ -7,9 +7,9 @@ import numpy as np
 
 from cardqp._iterate import Watch
 from cardqp._typing import FloatArray, IntArray
+from cardqp.bounds.bound import SeparableBound
 from cardqp.certificate import DualProof
 from cardqp.convex.support_qp import SupportFit
-from cardqp.dual.bound import SeparableBound
 from cardqp.exact.incumbent import grow_greedily, improve, round_switches
 from cardqp.exact.published_screening import PublishedScreening, screen_as_published
 from cardqp.exact.relaxation import Effort, Relaxation, Relaxed

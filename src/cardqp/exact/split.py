@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
-from cardqp.dual.separable import separable_minimum
+from cardqp.bounds.separable import separable_minimum
 from cardqp.exact.optimal_diagonal import Data, optimal_diagonal
 from cardqp.exact.relaxation import Effort, Relaxation, Relaxed
 from cardqp.problem import SparseQP

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.bounds.ray import proves_empty
 from cardqp.certificate import Kind, ProofLog
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.convex.violation import find_ray
-from cardqp.dual.ray import proves_empty
 from cardqp.exact.assessment import (
     assess,
     largest_share,

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.bounds.separable import separable_minimum
 from cardqp.convex.support_qp import fit_support
 from cardqp.convex.violation import least_violation
-from cardqp.dual.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
 from cardqp.screening.game import Dual, Game

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, Status, solve
+from cardqp.bounds.ray import proves_empty
 from cardqp.convex.violation import least_violation
-from cardqp.dual.ray import proves_empty
 from cardqp.problem.sparsity import Choice
 
 

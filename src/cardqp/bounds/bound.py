@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, Float, FloatArray
-from cardqp.dual.separable import separable_minimum
+from cardqp.bounds.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Minorant
 from cardqp.problem.sparsity import Choice

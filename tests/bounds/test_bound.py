@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP
+from cardqp.bounds.bound import separable_bound, tangent_bound
 from cardqp.convex.support_qp import fit_support
-from cardqp.dual.bound import separable_bound, tangent_bound
 from cardqp.problem.quadratic import plane
 from cardqp.problem.sparsity import Choice
 from tests.problems import (

@@ -1,1 +1,0 @@
-"""The dual function: Theorem 1 (bounds) and Theorem 2 (fixings)."""
