@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, Status, solve
-from cardqp.bounds.bound import tangent_bound
+from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.certificate import (
     Certificate,
     DualProof,

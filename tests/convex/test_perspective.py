@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cardqp.bounds.bound import tangent_bound
+from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.convex.perspective import relax_by_cones
 from cardqp.exact.relaxation import Effort, Relaxation
 from tests.problems import OWN_SWITCHES, enumerate_optimum, n_switched, random_problem

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cardqp.bounds.bound import tangent_bound
+from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.exact.assessment import (
     assess,
     largest_share,

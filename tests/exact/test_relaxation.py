@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP
-from cardqp.bounds.bound import tangent_bound
+from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.exact.data import Tilt
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.problem.sparsity import Choice

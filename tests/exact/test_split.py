@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, solve
-from cardqp.bounds.bound import tangent_bound
+from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.datasets import make_regression
 from cardqp.exact.optimal_diagonal import (
     Data,

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from cardqp.bounds.bound import SeparableBound
+from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.problem.sparsity import Choice, Groups, SupportRule, smallest
 
 

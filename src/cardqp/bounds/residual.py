@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray
-from cardqp.bounds.bound import SeparableBound, cost_down
+from cardqp.bounds.tangent_bound import SeparableBound, cost_down
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import Columns
 

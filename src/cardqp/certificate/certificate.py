@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cardqp._typing import IntArray
-from cardqp.bounds.bound import SeparableBound
+from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate.dual_proof import DualProof, Narrowing, is_array
 from cardqp.certificate.proof_tree import ProofTree
 from cardqp.certificate.replay import OpenBranch, Replay

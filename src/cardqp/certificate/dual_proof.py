@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.bounds.bound import SeparableBound, tangent_bound
+from cardqp.bounds.tangent_bound import SeparableBound, tangent_bound
 from cardqp.minorant import sparse_minorant
 from cardqp.problem import SparseQP
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, BoolArray, Float, FloatArray, IntArray
-from cardqp.bounds.bound import SeparableBound, evaluate
 from cardqp.bounds.ray import proves_empty
+from cardqp.bounds.tangent_bound import SeparableBound, evaluate
 from cardqp.certificate.completions import completion_bound, gain_error
 from cardqp.certificate.dual_proof import is_array
 from cardqp.certificate.proof_tree import WITH_RECORD, Kind, ProofTree

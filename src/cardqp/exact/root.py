@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.bounds.bound import SeparableBound
+from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import DualProof, Kind, Narrowing, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.convex.support_qp import fit_support

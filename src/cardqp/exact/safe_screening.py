@@ -7,7 +7,7 @@ import numpy as np
 
 from cardqp._iterate import Watch
 from cardqp._typing import FloatArray, IntArray
-from cardqp.bounds.bound import SeparableBound
+from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import DualProof
 from cardqp.convex.support_qp import SupportFit
 from cardqp.exact.incumbent import grow_greedily, improve, round_switches

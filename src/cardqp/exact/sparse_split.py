@@ -7,7 +7,7 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import FloatArray
-from cardqp.bounds.bound import tangent_bound
+from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exceptions import ProblemError
 from cardqp.minorant import ridge_left, ridge_unit, sparse_minorant

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.bounds.bound import tangent_bound
+from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.minorant import drag, sparse_reach
 from cardqp.problem import SparseQP

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.bounds.bound import SeparableBound, tangent_bound
+from cardqp.bounds.tangent_bound import SeparableBound, tangent_bound
 from cardqp.problem import SparseQP
 from cardqp.spectral.level import DualPoint
 

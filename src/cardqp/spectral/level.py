@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.bounds.bound import SeparableBound, separable_bound
+from cardqp.bounds.tangent_bound import SeparableBound, separable_bound
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor, plane
 

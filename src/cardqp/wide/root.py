@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cardqp._typing import FloatArray
-from cardqp.bounds.bound import SeparableBound
 from cardqp.bounds.residual import Residual
+from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import Columns
 from cardqp.wide.leaves import SCALES, is_homogeneous

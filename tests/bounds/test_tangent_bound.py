@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP
-from cardqp.bounds.bound import separable_bound, tangent_bound
+from cardqp.bounds.tangent_bound import separable_bound, tangent_bound
 from cardqp.convex.support_qp import fit_support
 from cardqp.problem.quadratic import plane
 from cardqp.problem.sparsity import Choice
