@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from cardqp import ParameterError, ProblemError, Solution, SparseQP, Status, solve
-from cardqp.bounds.residual import Residual
+from cardqp.bounds.residual_bound import Residual
 from cardqp.certificate import SweepCertificate
 from cardqp.certificate.sweeps import Points
 from cardqp.problem import in_memory as memory

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.bounds.residual import Residual
+from cardqp.bounds.residual_bound import Residual
 from cardqp.certificate.dual_proof import is_array
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice

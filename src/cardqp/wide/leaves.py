@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray, IntArray
-from cardqp.bounds.residual import Residual
+from cardqp.bounds.residual_bound import Residual
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import Columns
 

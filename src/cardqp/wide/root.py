@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cardqp._typing import FloatArray
-from cardqp.bounds.residual import Residual
+from cardqp.bounds.residual_bound import Residual
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import Columns

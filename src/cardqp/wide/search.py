@@ -8,7 +8,7 @@ import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray, IntArray
-from cardqp.bounds.residual import Residual
+from cardqp.bounds.residual_bound import Residual
 from cardqp.certificate.dual_proof import DualProof
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.exact.branch_and_bound import CLOSING_SHARE, RELAXATION_SHARE

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from cardqp import SparseQP
-from cardqp.bounds.residual import LEAST_SCALE, Residual
+from cardqp.bounds.residual_bound import LEAST_SCALE, Residual
 from cardqp.wide import SweepTree
 from cardqp.wide.leaves import Branch, bound_branches
 
