@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cardqp import ParameterError, SparseQP, Status, Stop, solve
-from cardqp.bounds.ray import proves_empty
+from cardqp.bounds.farkas import proves_empty
 from cardqp.certificate import Certificate, DualProof, RootStep
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.methods import METHODS

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP
-from cardqp.bounds.ray import proves_empty
+from cardqp.bounds.farkas import proves_empty
 from cardqp.convex import support_qp
 from cardqp.convex.support_qp import fit_support
 from cardqp.exceptions import BackendError

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, BoolArray, Float, FloatArray, IntArray
-from cardqp.bounds.ray import proves_empty
+from cardqp.bounds.farkas import proves_empty
 from cardqp.bounds.tangent_bound import SeparableBound, evaluate
 from cardqp.certificate.completions import completion_bound, gain_error
 from cardqp.certificate.dual_proof import is_array

@@ -10,7 +10,7 @@ import scipy.linalg
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.arithmetic.rational import is_positive_definite
-from cardqp.bounds.ray import proves_empty
+from cardqp.bounds.farkas import proves_empty
 from cardqp.convex.exact_qp import ExactQP
 from cardqp.convex.interior_point import minimise
 from cardqp.exceptions import BackendError

@@ -12,7 +12,7 @@ import scipy.optimize
 import scipy.sparse
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.bounds.ray import proves_empty, row_that_proves_empty
+from cardqp.bounds.farkas import proves_empty, row_that_proves_empty
 from cardqp.problem import SparseQP
 from cardqp.problem.rows import Rows
 from cardqp.problem.sparsity import Choice

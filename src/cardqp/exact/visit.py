@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.bounds.ray import proves_empty
+from cardqp.bounds.farkas import proves_empty
 from cardqp.certificate import Kind, ProofLog
 from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.convex.violation import find_ray

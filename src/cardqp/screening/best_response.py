@@ -8,7 +8,7 @@ import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import IntArray
-from cardqp.bounds.ray import proves_empty
+from cardqp.bounds.farkas import proves_empty
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.screening.game import Dual, Game

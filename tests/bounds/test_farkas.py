@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, Status, solve
-from cardqp.bounds.ray import proves_empty
+from cardqp.bounds.farkas import proves_empty
 from cardqp.convex.violation import least_violation
 from cardqp.problem.sparsity import Choice
 
