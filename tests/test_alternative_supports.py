@@ -16,8 +16,8 @@ from cardqp import (
     partition,
     solve,
 )
+from cardqp.bounds.gap import gap_unit
 from cardqp.datasets import make_regression
-from cardqp.gap import gap_unit
 from tests.problems import KINDS, is_allowed, random_problem, support_optimum
 
 ORACLE = 1e-6

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cardqp import NotSolvedError, SparseQP, Status, solve
-from cardqp.gap import relative_gap
+from cardqp.bounds.gap import relative_gap
 from tests.problems import random_problem
 
 

@@ -6,8 +6,8 @@ from typing import Protocol
 import numpy as np
 
 from cardqp._iterate import Stop
+from cardqp.bounds.gap import relative_gap
 from cardqp.certificate import Certificate, SweepCertificate
-from cardqp.gap import relative_gap
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import Columns
 from cardqp.run import Run

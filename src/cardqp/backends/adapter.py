@@ -10,8 +10,8 @@ from cardqp._typing import FloatArray
 from cardqp.backends.build import build
 from cardqp.backends.claim import Claim, ClaimStatus
 from cardqp.backends.program import FORMULATIONS, Formulation, Program
+from cardqp.bounds.gap import relative_gap
 from cardqp.exceptions import ParameterError
-from cardqp.gap import relative_gap
 from cardqp.problem import SparseQP
 
 Parameters = Mapping[str, object]

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from cardqp import __version__
+from cardqp.bounds.gap import finite
 from cardqp.cli.codes import REFUTED, SOLVED
 from cardqp.cli.outputs import print_json
 from cardqp.datasets.synthetic import make_regression
-from cardqp.gap import finite
 from cardqp.models.portfolio import Portfolio
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP

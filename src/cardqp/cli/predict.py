@@ -4,6 +4,7 @@ import argparse
 
 import numpy as np
 
+from cardqp.bounds.gap import finite
 from cardqp.cli.codes import SOLVED
 from cardqp.cli.outputs import (
     check_csv,
@@ -13,7 +14,6 @@ from cardqp.cli.outputs import (
     write_rows,
 )
 from cardqp.cli.text_table import read_file
-from cardqp.gap import finite
 from cardqp.tables import ModelFile
 from cardqp.tables.words import count
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
-from cardqp.gap import relative_gap
+from cardqp.bounds.gap import relative_gap
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cardqp.bounds.gap import percent
 from cardqp.exceptions import ParameterError
-from cardqp.gap import percent
 from cardqp.plot.style import BLUE, ORANGE, focus, new_axes, remark
 
 if TYPE_CHECKING:

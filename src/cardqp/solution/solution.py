@@ -11,10 +11,10 @@ from cardqp import storage
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.backends.claim import Claim
+from cardqp.bounds.gap import finite
 from cardqp.certificate import Certificate, SweepCertificate
 from cardqp.certificate.archive import from_arrays, to_arrays
 from cardqp.exceptions import NotSolvedError, ProblemError
-from cardqp.gap import finite
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cardqp._typing import FloatArray
+from cardqp.bounds.gap import gap_unit, relative_gap
 from cardqp.certificate import Certificate
 from cardqp.exceptions import ProblemError
-from cardqp.gap import gap_unit, relative_gap
 from cardqp.problem import SparseQP
 from cardqp.problem.feasibility import SOLVED_TOLERANCE, Feasibility
 from cardqp.solution.status import Status

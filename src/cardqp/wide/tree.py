@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.bounds.gap import gap_unit
 from cardqp.certificate.sweeps import SweepCertificate
 from cardqp.convex.support_qp import SupportFit
 from cardqp.exceptions import ProblemError
-from cardqp.gap import gap_unit
 from cardqp.problem import SparseQP, lift
 from cardqp.problem.sparsity import Choice
 from cardqp.problem.streamed_form import Columns
