@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cardqp import ProblemError, SparseQP, Status, best_response, safe_screen, solve
+from cardqp.bounds.sparse_minorant import sparse_minorant
 from cardqp.certificate import Certificate, Kind, ProofLog
-from cardqp.minorant import sparse_minorant
 from tests.problems import enumerate_optimum, random_problem, rebuilt
 
 

@@ -4,6 +4,12 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, solve
+from cardqp.bounds.sparse_minorant import (
+    drag,
+    ridge_left,
+    sparse_minorant,
+    sparse_reach,
+)
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.datasets import make_regression
 from cardqp.exact.relaxation import Effort, Relaxation
@@ -17,7 +23,6 @@ from cardqp.exact.split_ascent import optimise_split, signed_start
 from cardqp.exact.split_bound import Bounded, in_units
 from cardqp.exact.split_slope import supergradient
 from cardqp.exceptions import ProblemError
-from cardqp.minorant import drag, ridge_left, sparse_minorant, sparse_reach
 from cardqp.problem.sparsity import Choice
 from tests.problems import enumerate_optimum, random_problem
 

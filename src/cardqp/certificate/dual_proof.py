@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.bounds.sparse_minorant import sparse_minorant
 from cardqp.bounds.tangent_bound import SeparableBound, tangent_bound
-from cardqp.minorant import sparse_minorant
 from cardqp.problem import SparseQP
 
 
@@ -67,7 +67,7 @@ class Narrowing:
         A diagonal of Q that joins the ridge.
     minorant : (len(kept), len(kept)) array or None
         A matrix that takes the place of Q, less what is moved, in the problem as given:
-        see :mod:`cardqp.minorant`.
+        see :mod:`cardqp.bounds.sparse_minorant`.
     """
 
     kept: IntArray

@@ -7,10 +7,10 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import FloatArray
+from cardqp.bounds.sparse_minorant import ridge_left, ridge_unit, sparse_minorant
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exceptions import ProblemError
-from cardqp.minorant import ridge_left, ridge_unit, sparse_minorant
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Choice

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cardqp._typing import FloatArray
+from cardqp.bounds.sparse_minorant import ridge_unit
 from cardqp.exact.relaxation import Effort
 from cardqp.exact.sparse_split import (
     ACCURACY,
@@ -21,7 +22,6 @@ from cardqp.exact.sparse_split import (
 )
 from cardqp.exact.split_bound import Bounded, Point, in_units
 from cardqp.exact.split_slope import Slope, supergradient
-from cardqp.minorant import ridge_unit
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
 

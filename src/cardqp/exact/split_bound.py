@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import FloatArray
+from cardqp.bounds.sparse_minorant import drag, sparse_reach
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.exact.relaxation import Effort, Relaxation
-from cardqp.minorant import drag, sparse_reach
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.sparsity import Choice
