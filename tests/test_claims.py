@@ -12,8 +12,8 @@ import pytest
 from cardqp import ParameterError, SparseQP, Status, Stop, solve
 from cardqp.bounds.farkas import proves_empty
 from cardqp.certificate import Certificate, DualProof, RootStep
-from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.methods import METHODS
+from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 UNITS = SparseQP(
     np.zeros((2, 2)),

@@ -9,7 +9,7 @@ from benchmarks.peers.runner import Claim
 from benchmarks.peers.tasks import Reference
 from cardqp import SparseQP
 from cardqp.bounds.gap import relative_gap
-from cardqp.convex.support_qp import fit_support
+from cardqp.subproblems.support_qp import fit_support
 
 TOLERANCE = 1e-4
 """The relative gap of a proof, for us and for peers, and the agreement of optima."""

@@ -14,7 +14,6 @@ from cardqp._iterate import Progress, Stop, Watch
 from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate import Certificate
 from cardqp.conclusion import conclude
-from cardqp.convex.support_qp import fit_support
 from cardqp.coverage import switches
 from cardqp.exact.branch_and_bound import BranchAndBound
 from cardqp.exact.resume import replant
@@ -22,6 +21,7 @@ from cardqp.exact.tree import Tree
 from cardqp.problem import SparseQP
 from cardqp.run import Run, explore, search
 from cardqp.solution import Solution
+from cardqp.subproblems.support_qp import fit_support
 
 FEW = 300
 """A branch is searched from scratch, with a better root, if this many more branches of

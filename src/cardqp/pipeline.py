@@ -11,7 +11,6 @@ from cardqp._typing import ArrayLike, FloatArray
 from cardqp.backends.catalogue import Backend, find
 from cardqp.certificate import Certificate, SweepCertificate
 from cardqp.conclusion import conclude
-from cardqp.convex.support_qp import fit_support
 from cardqp.exact.branch_and_bound import PROOF_MEMORY, BranchAndBound
 from cardqp.exact.resume import replant
 from cardqp.exact.warm_up import load_for
@@ -32,6 +31,7 @@ from cardqp.problem.streamed_form import Columns
 from cardqp.run import Run, ask, explore, search
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum
+from cardqp.subproblems.support_qp import fit_support
 from cardqp.sweep_stages import bound_by_sweeps, search_by_sweeps
 from cardqp.wide import has_swept_levels, is_for_sweeps
 

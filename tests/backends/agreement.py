@@ -6,8 +6,8 @@ import numpy as np
 
 from cardqp import SparseQP
 from cardqp.backends import ClaimStatus
-from cardqp.convex.support_qp import fit_support
 from cardqp.datasets import make_regression
+from cardqp.subproblems.support_qp import fit_support
 from tests.problems import enumerate_optimum, random_problem
 
 TOLERANCE = 1e-5

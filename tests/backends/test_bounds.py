@@ -6,7 +6,7 @@ import pytest
 from cardqp import ParameterError, SparseQP
 from cardqp.backends import known
 from cardqp.backends.bounds import implied_by_rows, implied_by_value
-from cardqp.convex.support_qp import fit_support
+from cardqp.subproblems.support_qp import fit_support
 from tests.problems import KINDS, enumerate_optimum, random_problem
 
 

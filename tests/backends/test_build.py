@@ -7,7 +7,7 @@ from cardqp import SparseQP
 from cardqp.backends import known
 from cardqp.backends.build import UNIT, build
 from cardqp.backends.program import FORMULATIONS
-from cardqp.convex.support_qp import fit_support
+from cardqp.subproblems.support_qp import fit_support
 from tests.problems import KINDS, enumerate_optimum, random_problem
 
 SOLVABLE = [kind for kind in KINDS if "infeasible" not in kind]

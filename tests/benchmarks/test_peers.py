@@ -13,8 +13,8 @@ from benchmarks.peers.runner import Claim
 from benchmarks.peers.tasks import Reference, Task, price_between
 
 import cardqp
-from cardqp.convex.support_qp import fit_support
 from cardqp.datasets import make_regression
+from cardqp.subproblems.support_qp import fit_support
 
 LIMIT = 60.0
 

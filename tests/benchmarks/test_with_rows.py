@@ -16,7 +16,7 @@ from benchmarks.peers.tasks import Reference
 
 import cardqp
 from benchmarks import constrained
-from cardqp.convex.support_qp import fit_support
+from cardqp.subproblems.support_qp import fit_support
 
 LIMIT = 10.0
 FORMS = [programs.big_m, programs.perspective, programs.separable]

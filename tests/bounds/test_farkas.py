@@ -3,8 +3,8 @@ import pytest
 
 from cardqp import SparseQP, Status, solve
 from cardqp.bounds.farkas import proves_empty
-from cardqp.convex.violation import least_violation
 from cardqp.problem.sparsity import Choice
+from cardqp.subproblems.violation import least_violation
 
 
 def problem(sparsity=2, **settings):

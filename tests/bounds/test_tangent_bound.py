@@ -6,9 +6,9 @@ import pytest
 
 from cardqp import SparseQP
 from cardqp.bounds.tangent_bound import separable_bound, tangent_bound
-from cardqp.convex.support_qp import fit_support
 from cardqp.problem.quadratic import plane
 from cardqp.problem.sparsity import Choice
+from cardqp.subproblems.support_qp import fit_support
 from tests.problems import (
     KINDS,
     enumerate_optimum,

@@ -5,8 +5,8 @@ import pytest
 from tests.problems import KINDS, random_problem
 
 from cardqp import SparseQP, Stop, beck_hallak, solve
-from cardqp.convex.support_qp import fit_support
 from cardqp.datasets import make_regression
+from cardqp.subproblems.support_qp import fit_support
 
 MARGIN = 1e-9
 """Relative: what counts as an improvement, not as rounding."""

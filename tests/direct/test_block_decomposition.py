@@ -6,12 +6,12 @@ from tests.problems import KINDS, enumerate_optimum, random_problem
 
 from cardqp import BlockDecomposition, SparseQP, Stop, block_decomposition, solve
 from cardqp._iterate import Watch
-from cardqp.convex.support_qp import fit_support
 from cardqp.datasets import make_regression
 from cardqp.direct.best_subset import best_subset
 from cardqp.direct.block_problem import block_problem
 from cardqp.direct.switches import Launch
 from cardqp.problem import lift
+from cardqp.subproblems.support_qp import fit_support
 
 SETTLED = 1e-5
 """Relative improvement within a block that the default tolerance may leave."""

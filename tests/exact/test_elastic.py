@@ -1,10 +1,10 @@
 import numpy as np
 
 from cardqp import SparseQP, Status, solve
-from cardqp.convex.support_qp import fit_support
-from cardqp.convex.violation import least_violation
 from cardqp.exact.elastic import elastic_dive
 from cardqp.exact.incumbent import round_switches
+from cardqp.subproblems.support_qp import fit_support
+from cardqp.subproblems.violation import least_violation
 
 
 def narrow(seed, n=60, m=4, s=8):

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from cardqp.convex.support_qp import fit_support
 from cardqp.datasets import make_regression
 from cardqp.exact.incumbent import (
     exchange_bounds,
@@ -13,6 +12,7 @@ from cardqp.exact.incumbent import (
 )
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
+from cardqp.subproblems.support_qp import fit_support
 from tests.problems import OWN_SWITCHES, random_problem
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, Stop, best_response, solve, warm_start
-from cardqp.convex.support_qp import fit_support
 from cardqp.datasets import make_regression
+from cardqp.subproblems.support_qp import fit_support
 from tests.problems import KINDS, enumerate_optimum, random_problem
 from tests.test_pipeline import slack
 

@@ -3,11 +3,11 @@
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.convex.perspective import relax_by_cones
-from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.exact.incumbent import grow_greedily, improve, round_switches
 from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP
+from cardqp.subproblems.perspective import relax_by_cones
+from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 CANCELLED = 1e-4
 """An objective smaller than this share of its terms says nothing about units."""

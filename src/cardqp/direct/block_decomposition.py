@@ -6,7 +6,6 @@ import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.direct.block_problem import load_block_kernels, solve_block
 from cardqp.direct.result import Descent
 from cardqp.direct.switches import Launch, SwitchView
@@ -14,6 +13,7 @@ from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
+from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 MOST_AT_ONCE = 26
 """The largest working set: 10 million supports of half its size."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
-from cardqp.convex.support_qp import SupportFit
+from cardqp.subproblems.support_qp import SupportFit
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ import numpy as np
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
+from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 
 def assess_blocks(

@@ -9,7 +9,6 @@ import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
-from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.excursion import Excursion
 from cardqp.exact.incumbent import grow_greedily
@@ -18,6 +17,7 @@ from cardqp.exact.root import RootPhase
 from cardqp.exact.tree import Node, Tree
 from cardqp.exact.visit import NODE_SLACK, Visit, Visitor
 from cardqp.problem import SparseQP
+from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 CLOSING_SHARE = 0.99
 """Share of the gap at which branches are closed; the rest is left to rounding."""

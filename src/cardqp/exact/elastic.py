@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.convex.support_qp import SupportFit, fit_support
-from cardqp.convex.violation import LP_TOLERANCE, least_violation
 from cardqp.exact.incumbent import round_switches
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
+from cardqp.subproblems.support_qp import SupportFit, fit_support
+from cardqp.subproblems.violation import LP_TOLERANCE, least_violation
 
 MOST_PROGRAMS = 60
 """The most linear programs that a dive solves."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.convex.support_qp import fit_support
 from cardqp.exact.explore import Exact, Orders, Stack, Tally, Written, explore
 from cardqp.exact.relaxation import CHUNK
 from cardqp.exact.tree import Node, Tree
+from cardqp.subproblems.support_qp import fit_support
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
-from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.exact.blocks import exchange_blocks
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice, SupportRule
+from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 MOST_GREEDY = 200
 """Variables that a support gains one by one; what it lacks then is added at once."""

@@ -7,10 +7,10 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.convex.support_qp import fit_support
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
+from cardqp.subproblems.support_qp import fit_support
 
 ALTERNATIONS = 60
 """How often the script optimises the coefficients and the switches in turn."""

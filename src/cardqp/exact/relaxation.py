@@ -9,7 +9,6 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from cardqp._typing import FloatArray
-from cardqp.convex.perspective import relax_by_cones
 from cardqp.exact import kernels
 from cardqp.exact.assessment import Margins
 from cardqp.exact.data import Data, GroupData, RowData, Tilt
@@ -18,6 +17,7 @@ from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.rows import Rows, power_of_two
 from cardqp.problem.sparsity import Choice
+from cardqp.subproblems.perspective import relax_by_cones
 
 log = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.replay import OpenBranch
-from cardqp.convex.support_qp import SupportFit
 from cardqp.exact.supports import Supports
 from cardqp.exact.tree import Node, Tree
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
+from cardqp.subproblems.support_qp import SupportFit
 
 
 def replant(

@@ -9,8 +9,6 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import DualProof, Kind, Narrowing, RootStep
 from cardqp.certificate.certificate import View
-from cardqp.convex.support_qp import fit_support
-from cardqp.convex.violation import find_ray
 from cardqp.exact.elastic import elastic_dive
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import round_switches
@@ -30,6 +28,8 @@ from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Choice
+from cardqp.subproblems.support_qp import fit_support
+from cardqp.subproblems.violation import find_ray
 
 _NONE = np.zeros(0, dtype=np.intp)
 

@@ -9,7 +9,6 @@ from cardqp._iterate import Watch
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import DualProof
-from cardqp.convex.support_qp import SupportFit
 from cardqp.exact.incumbent import grow_greedily, improve, round_switches
 from cardqp.exact.published_screening import PublishedScreening, screen_as_published
 from cardqp.exact.relaxation import Effort, Relaxation, Relaxed
@@ -20,6 +19,7 @@ from cardqp.screening.result import attainable, best_fit
 from cardqp.spectral.choose import choose_level
 from cardqp.spectral.level import DualPoint, Level
 from cardqp.spectral.spectrum import Spectrum
+from cardqp.subproblems.support_qp import SupportFit
 
 ACCURACY = 1e-7
 """Gap of the relaxation, relative to the size of the objective."""

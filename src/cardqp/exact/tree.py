@@ -11,11 +11,11 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
 from cardqp.certificate.certificate import View
-from cardqp.convex.support_qp import SupportFit
 from cardqp.exact.incumbent import improve, shake
 from cardqp.exact.relaxation import Relaxation
 from cardqp.exact.supports import Supports
 from cardqp.problem import SparseQP, lift
+from cardqp.subproblems.support_qp import SupportFit
 
 MOST_OPEN = 100_000
 """The search goes depth first while more branches than this are open."""

@@ -8,8 +8,6 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.farkas import proves_empty
 from cardqp.certificate import Kind, ProofLog
-from cardqp.convex.support_qp import SupportFit, fit_support
-from cardqp.convex.violation import find_ray
 from cardqp.exact.assessment import (
     assess,
     largest_share,
@@ -23,6 +21,8 @@ from cardqp.exact.relaxation import Effort
 from cardqp.exact.tree import Node, Tree
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
+from cardqp.subproblems.support_qp import SupportFit, fit_support
+from cardqp.subproblems.violation import find_ray
 
 _NONE = np.zeros(0, dtype=np.intp)
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
-from cardqp.convex.support_qp import fit_support
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.screening.reply import SupportReply, reply_to_dual, reply_to_support
@@ -15,6 +14,7 @@ from cardqp.screening.result import Screening, Trace, conclude
 from cardqp.spectral.choose import choose_level
 from cardqp.spectral.level import DualPoint, Level
 from cardqp.spectral.spectrum import Spectrum
+from cardqp.subproblems.support_qp import fit_support
 
 TRY_EVERY = 20
 """Iterations between two attempts to end at a saddle point."""

@@ -6,11 +6,11 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
-from cardqp.convex.support_qp import fit_support
-from cardqp.convex.violation import least_violation
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
 from cardqp.screening.game import Dual, Game
+from cardqp.subproblems.support_qp import fit_support
+from cardqp.subproblems.violation import least_violation
 
 DOUBLINGS = 200
 """Enough to take any positive float64 beyond all others along a ray."""

@@ -8,10 +8,10 @@ import numpy as np
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
-from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.problem import SparseQP
 from cardqp.screening.game import Dual, Game, TangentPoint
 from cardqp.spectral.level import DualPoint
+from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 ROUNDING = 1e-9
 """Relative error granted to the objective of a feasible point."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.exact.incumbent import (
     IMPROVEMENT,
     SupportView,
@@ -16,6 +15,7 @@ from cardqp.exact.incumbent import (
 )
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import Columns
+from cardqp.subproblems.support_qp import SupportFit, fit_support
 from cardqp.wide.size import fewer
 from cardqp.wide.working_set import WorkingSet
 

@@ -10,12 +10,12 @@ from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.residual_bound import Residual
 from cardqp.certificate.dual_proof import DualProof
-from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.exact.branch_and_bound import CLOSING_SHARE, RELAXATION_SHARE
 from cardqp.exact.incumbent import improve, round_switches
 from cardqp.exact.relaxation import Effort, Relaxed
 from cardqp.exact.visit import NODE_SLACK
 from cardqp.problem.sparsity import Choice
+from cardqp.subproblems.support_qp import SupportFit, fit_support
 from cardqp.wide.incumbent import first_columns, look_around
 from cardqp.wide.leaves import Bounded
 from cardqp.wide.root import RootBound

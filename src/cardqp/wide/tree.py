@@ -12,11 +12,11 @@ import numpy as np
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
 from cardqp.certificate.sweeps import SweepCertificate
-from cardqp.convex.support_qp import SupportFit
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, lift
 from cardqp.problem.sparsity import Choice
 from cardqp.problem.streamed_form import Columns
+from cardqp.subproblems.support_qp import SupportFit
 from cardqp.wide.incumbent import first_fit
 from cardqp.wide.leaves import Bounded, Branch, bound_branches
 from cardqp.wide.log import SweepPoint, TreeLog

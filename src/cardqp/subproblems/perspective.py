@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.convex.interior_point import minimise
 from cardqp.problem import SparseQP
 from cardqp.problem.rows import Rows, power_of_two
 from cardqp.problem.sparsity import Choice
+from cardqp.subproblems.interior_point import minimise
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ import scipy.linalg
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.arithmetic.rational import is_positive_definite
 from cardqp.bounds.farkas import proves_empty
-from cardqp.convex.exact_qp import ExactQP
-from cardqp.convex.interior_point import minimise
 from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP, lift
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.rows import Rows, power_of_two
 from cardqp.problem.sparsity import Choice
 from cardqp.problem.validation import LARGEST
+from cardqp.subproblems.exact_qp import ExactQP
+from cardqp.subproblems.interior_point import minimise
 
 log = logging.getLogger(__name__)
 

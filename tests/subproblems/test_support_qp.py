@@ -5,10 +5,10 @@ import pytest
 
 from cardqp import SparseQP
 from cardqp.bounds.farkas import proves_empty
-from cardqp.convex import support_qp
-from cardqp.convex.support_qp import fit_support
 from cardqp.exceptions import BackendError
 from cardqp.problem.sparsity import Choice
+from cardqp.subproblems import support_qp
+from cardqp.subproblems.support_qp import fit_support
 from tests.problems import KINDS, is_allowed, random_problem, support_optimum
 
 
@@ -112,7 +112,7 @@ def test_rational_arithmetic_finds_what_solvers_find(seed, monkeypatch):
     def gives_up(_):
         raise BackendError("no")
 
-    monkeypatch.setattr("cardqp.convex.support_qp._active_set", gives_up)
+    monkeypatch.setattr("cardqp.subproblems.support_qp._active_set", gives_up)
     exact = fit_support(problem, support)
     np.testing.assert_allclose(exact.x, usual.x, atol=1e-9)
     np.testing.assert_allclose(exact.beta, usual.beta, atol=1e-7)

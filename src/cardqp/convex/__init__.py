@@ -1,1 +1,0 @@
-"""Convex subproblems: a quadratic program on a support, least violation of rows."""

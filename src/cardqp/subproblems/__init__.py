@@ -1,0 +1,1 @@
+"""Convex subproblems: the quadratic program on a support, least violation of rows."""
