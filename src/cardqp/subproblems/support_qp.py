@@ -17,8 +17,8 @@ from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.rows import Rows, power_of_two
 from cardqp.problem.sparsity import Choice
 from cardqp.problem.validation import LARGEST
-from cardqp.subproblems.exact_qp import ExactQP
 from cardqp.subproblems.interior_point import minimise
+from cardqp.subproblems.rational_qp import ExactQP
 
 log = logging.getLogger(__name__)
 

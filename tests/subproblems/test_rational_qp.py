@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cardqp.subproblems.exact_qp import ExactQP
+from cardqp.subproblems.rational_qp import ExactQP
 
 
 def program(seed, k=4, m=3, units=0.0):
