@@ -10,12 +10,12 @@ import numpy as np
 from cardqp._iterate import Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
 from cardqp.backends.catalogue import Backend
-from cardqp.backends.claim import Claim
 from cardqp.exact.branch_and_bound import BranchAndBound
 from cardqp.exact.tree import Tree
 from cardqp.exact.warm_up import load_tree_for
 from cardqp.problem import SparseQP, lift
 from cardqp.solution import Stage
+from cardqp.solution.claim import Claim
 from cardqp.subproblems.support_qp import fit_support
 
 log = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, Status, Stop, solve
-from cardqp.backends.claim import Claim, ClaimStatus
 from cardqp.report import words
+from cardqp.solution.claim import Claim, ClaimStatus
 from tests.report.examples import report_data
 
 

@@ -6,10 +6,10 @@ before it is used.
 """
 
 from cardqp.backends.catalogue import Backend, BackendInfo, find, installed
-from cardqp.backends.claim import Claim, ClaimStatus
 from cardqp.backends.cvxpy import Cvxpy
 from cardqp.backends.gurobi import Gurobi
 from cardqp.backends.scip import Scip
+from cardqp.solution.claim import Claim, ClaimStatus
 
 __all__ = [
     "Backend",

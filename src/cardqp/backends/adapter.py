@@ -8,11 +8,11 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.backends.build import build
-from cardqp.backends.claim import Claim, ClaimStatus
 from cardqp.backends.program import FORMULATIONS, Formulation, Program
 from cardqp.bounds.gap import relative_gap
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
+from cardqp.solution.claim import Claim, ClaimStatus
 
 Parameters = Mapping[str, object]
 """A solver's own parameters, by its own names."""

@@ -5,7 +5,6 @@ from importlib import metadata
 from typing import Protocol
 
 from cardqp._typing import FloatArray
-from cardqp.backends.claim import Claim
 from cardqp.backends.cvxpy import FORMULATIONS as OF_CVXPY
 from cardqp.backends.cvxpy import Cvxpy
 from cardqp.backends.dialects import DIALECTS
@@ -14,6 +13,7 @@ from cardqp.backends.program import FORMULATIONS, Formulation
 from cardqp.backends.scip import Scip
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
+from cardqp.solution.claim import Claim
 
 NAMES = ("scip", "gurobi", *(f"cvxpy:{name}" for name in DIALECTS))
 

@@ -15,11 +15,11 @@ from cardqp.backends.adapter import (
     check_parameters,
     run,
 )
-from cardqp.backends.claim import Claim, ClaimStatus
 from cardqp.backends.dialects import DIALECTS, Dialect
 from cardqp.backends.program import Formulation, Program
 from cardqp.exceptions import BackendError, BackendNotFoundError, ParameterError
 from cardqp.problem import SparseQP
+from cardqp.solution.claim import Claim, ClaimStatus
 
 FORMULATIONS: tuple[Formulation, ...] = ("perspective", "big-m")
 """Those that need neither special ordered sets nor indicators."""

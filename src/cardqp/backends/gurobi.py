@@ -14,10 +14,10 @@ from cardqp.backends.adapter import (
     check_parameters,
     run,
 )
-from cardqp.backends.claim import Claim, ClaimStatus
 from cardqp.backends.program import Formulation, Program
 from cardqp.exceptions import BackendError, BackendNotFoundError, ParameterError
 from cardqp.problem import SparseQP
+from cardqp.solution.claim import Claim, ClaimStatus
 
 _STATUS = {
     "OPTIMAL": ClaimStatus.OPTIMAL,

@@ -10,7 +10,6 @@ import numpy as np
 from cardqp import storage
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
-from cardqp.backends.claim import Claim
 from cardqp.bounds.gap import finite
 from cardqp.certificate import Certificate, SweepCertificate
 from cardqp.certificate.archive import from_arrays, to_arrays
@@ -18,6 +17,7 @@ from cardqp.exceptions import NotSolvedError, ProblemError
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor
+from cardqp.solution.claim import Claim
 from cardqp.solution.status import Stage, Status
 from cardqp.solution.stored import (
     point_from,
