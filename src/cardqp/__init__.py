@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from cardqp.screening.warm_start import warm_start as warm_start
     from cardqp.solution import Solution as Solution
     from cardqp.solution import Status as Status
+    from cardqp.solution.trace import Trace as Trace
     from cardqp.sparsity_path import Path as Path
     from cardqp.sparsity_path import path as path
     from cardqp.spectral.spectrum import Spectrum as Spectrum
     from cardqp.spectral.spectrum import spectrum as spectrum
-    from cardqp.trace import Trace as Trace
 
 _HOME = {
     "Alternatives": "cardqp.alternative_supports",
@@ -86,7 +86,7 @@ _HOME = {
     "Spectrum": "cardqp.spectral.spectrum",
     "Status": "cardqp.solution",
     "Stop": "cardqp._iterate",
-    "Trace": "cardqp.trace",
+    "Trace": "cardqp.solution.trace",
     "WarmStart": "cardqp.screening.warm_start",
     "alternatives": "cardqp.alternative_supports",
     "beck_hallak": "cardqp.direct.beck_hallak",

@@ -16,9 +16,9 @@ from cardqp.cli.progress import ProgressLine
 from cardqp.datasets.frames import require_pandas
 from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
 from cardqp.exceptions import DataError, ParameterError
+from cardqp.solution.trace import Trace
 from cardqp.tables import Encoded, Recipe
 from cardqp.tables.words import count
-from cardqp.trace import Trace
 
 
 @dataclass(frozen=True, eq=False, slots=True)

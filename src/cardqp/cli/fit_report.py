@@ -19,7 +19,7 @@ from cardqp.report import (
     regression_report,
 )
 from cardqp.report.versions import versions
-from cardqp.trace import Trace
+from cardqp.solution.trace import Trace
 
 PERCENT, MOST = 5.0, 12
 """Other choices that are listed: how much worse, and how many at most."""

@@ -10,7 +10,7 @@ from cardqp.plot.style import BLUE, ORANGE, focus, new_axes, remark
 
 if TYPE_CHECKING:
     from cardqp._typing import FloatArray
-    from cardqp.trace import Trace, TracePoint
+    from cardqp.solution.trace import Trace, TracePoint
 
 DECADES = 100.0
 """Times that differ by this factor are shown on a logarithmic axis."""

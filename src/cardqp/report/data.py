@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from cardqp.exceptions import ParameterError
 from cardqp.problem import validation as check
 from cardqp.solution import Solution
+from cardqp.solution.trace import Trace
 from cardqp.sparsity_path import Path
-from cardqp.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)

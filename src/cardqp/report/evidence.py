@@ -8,8 +8,8 @@ from cardqp.report.page import table, text
 from cardqp.report.sections import PROVED, paragraph, section
 from cardqp.report.words import bound_of, gap_of, number, objective_of, plural, seconds
 from cardqp.solution import Solution, Stage, Status
+from cardqp.solution.trace import Trace
 from cardqp.sparsity_path import Path
-from cardqp.trace import Trace
 
 ALLOWED, ERROR = "features allowed", "penalised error"
 
