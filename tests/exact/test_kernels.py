@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from cardqp.exact.arrays import largest_sum
-from cardqp.exact.data import Coupling, Data, Step, Tilt
 from cardqp.exact.kernels import multiply
 from cardqp.exact.prox import prox, prox_tilted
 from cardqp.exact.row_prox import prox_rows, solve_damped
+from cardqp.relaxation.scaled_data import Coupling, Data, Step, Tilt
 
 # Only other kernels call these: here they get an entrance of their own.
 PARTS = (prox, prox_rows, prox_tilted, largest_sum, solve_damped, multiply)

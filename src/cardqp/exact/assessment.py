@@ -12,8 +12,8 @@ import numpy as np
 from cardqp._compiled import compiled, inner, spliced
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.exact.arrays import filled, multiply_rows
-from cardqp.exact.data import Data, GroupData, RowData
 from cardqp.exact.grouped import exchanges
+from cardqp.relaxation.scaled_data import Data, GroupData, RowData
 
 
 class Margins(NamedTuple):

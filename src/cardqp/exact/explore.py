@@ -18,8 +18,8 @@ from cardqp.exact.assessment import (
     signed_changes,
 )
 from cardqp.exact.completion import best_completion, is_countable
-from cardqp.exact.data import Data, Tilt
 from cardqp.exact.kernels import relax
+from cardqp.relaxation.scaled_data import Data, Tilt
 
 INHERITED, POINT, COMPLETED = 0, 1, 3
 """The kinds of :class:`cardqp.certificate.Kind` that occur here."""

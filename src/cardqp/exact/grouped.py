@@ -5,7 +5,7 @@ import numpy as np
 from cardqp._compiled import inner
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.exact.arrays import filled, largest_sum
-from cardqp.exact.data import GroupData
+from cardqp.relaxation.scaled_data import GroupData
 
 
 @inner

@@ -29,10 +29,10 @@ from cardqp.exact.arrays import (
     scaled,
     spread,
 )
-from cardqp.exact.data import Data, GroupData, RowData, Tilt
 from cardqp.exact.grouped import total_gain
 from cardqp.exact.prox import guess_r, make_step, prox_tilted
 from cardqp.exact.row_prox import centre, couple, prox_rows
+from cardqp.relaxation.scaled_data import Data, GroupData, RowData, Tilt
 
 CHECK_EVERY = 5
 ROWS_MET = 1e-6

@@ -10,8 +10,8 @@ import numpy as np
 from cardqp._compiled import inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
 from cardqp.exact.arrays import filled
-from cardqp.exact.data import Data, GroupData, Step, Tilt
 from cardqp.exact.grouped import group_room
+from cardqp.relaxation.scaled_data import Data, GroupData, Step, Tilt
 
 ROOT_STEPS = 100
 TILT_STEPS, TILT_ACCURACY = 30, 1e-3

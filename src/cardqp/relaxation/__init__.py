@@ -1,0 +1,1 @@
+"""The perspective relaxation of a branch: accelerated proximal gradient, compiled."""
