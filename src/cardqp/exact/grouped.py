@@ -4,7 +4,7 @@ import numpy as np
 
 from cardqp._compiled import inner
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.exact.arrays import filled, largest_sum
+from cardqp.relaxation.array_loops import filled, largest_sum
 from cardqp.relaxation.scaled_data import GroupData
 
 

@@ -18,7 +18,10 @@ import numpy as np
 
 from cardqp._compiled import compiled, inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
-from cardqp.exact.arrays import (
+from cardqp.exact.grouped import total_gain
+from cardqp.exact.prox import guess_r, make_step, prox_tilted
+from cardqp.exact.row_prox import centre, couple, prox_rows
+from cardqp.relaxation.array_loops import (
     combine_rows,
     contains,
     copy_into,
@@ -29,9 +32,6 @@ from cardqp.exact.arrays import (
     scaled,
     spread,
 )
-from cardqp.exact.grouped import total_gain
-from cardqp.exact.prox import guess_r, make_step, prox_tilted
-from cardqp.exact.row_prox import centre, couple, prox_rows
 from cardqp.relaxation.scaled_data import Data, GroupData, RowData, Tilt
 
 CHECK_EVERY = 5
