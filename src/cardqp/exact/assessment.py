@@ -11,8 +11,8 @@ import numpy as np
 
 from cardqp._compiled import compiled, inner, spliced
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
-from cardqp.exact.grouped import exchanges
 from cardqp.relaxation.array_loops import filled, multiply_rows
+from cardqp.relaxation.group_selection import exchanges
 from cardqp.relaxation.scaled_data import Data, GroupData, RowData
 
 

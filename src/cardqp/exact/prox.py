@@ -9,8 +9,8 @@ import numpy as np
 
 from cardqp._compiled import inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
-from cardqp.exact.grouped import group_room
 from cardqp.relaxation.array_loops import filled
+from cardqp.relaxation.group_selection import group_room
 from cardqp.relaxation.scaled_data import Data, GroupData, Step, Tilt
 
 ROOT_STEPS = 100
