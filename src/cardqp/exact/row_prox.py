@@ -9,9 +9,9 @@ import numpy as np
 
 from cardqp._compiled import inner, inner_fast, spliced
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.exact.prox import active_limit, prox, sides
 from cardqp.relaxation.array_loops import combine_rows, copy_into, dot, multiply_rows
 from cardqp.relaxation.group_selection import label_of
+from cardqp.relaxation.prox import active_limit, prox, sides
 from cardqp.relaxation.scaled_data import Coupling, Data, RowData, Step
 
 NEWTON_STEPS = 30
