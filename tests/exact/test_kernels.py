@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from cardqp.exact.kernels import multiply
-from cardqp.exact.row_prox import prox_rows, solve_damped
 from cardqp.relaxation.array_loops import largest_sum
 from cardqp.relaxation.prox import prox, prox_tilted
+from cardqp.relaxation.row_prox import prox_rows, solve_damped
 from cardqp.relaxation.scaled_data import Coupling, Data, Step, Tilt
 
 # Only other kernels call these: here they get an entrance of their own.

@@ -18,7 +18,6 @@ import numpy as np
 
 from cardqp._compiled import compiled, inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
-from cardqp.exact.row_prox import centre, couple, prox_rows
 from cardqp.relaxation.array_loops import (
     combine_rows,
     contains,
@@ -32,6 +31,7 @@ from cardqp.relaxation.array_loops import (
 )
 from cardqp.relaxation.group_selection import total_gain
 from cardqp.relaxation.prox import guess_r, make_step, prox_tilted
+from cardqp.relaxation.row_prox import centre, couple, prox_rows
 from cardqp.relaxation.scaled_data import Data, GroupData, RowData, Tilt
 
 CHECK_EVERY = 5
