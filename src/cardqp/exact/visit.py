@@ -8,12 +8,6 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.farkas import proves_empty
 from cardqp.certificate import Kind, ProofLog
-from cardqp.exact.assessment import (
-    assess,
-    largest_share,
-    round_anchor,
-    signed_changes,
-)
 from cardqp.exact.blocks import assess_blocks
 from cardqp.exact.completion import is_countable
 from cardqp.exact.incumbent import round_switches
@@ -21,6 +15,12 @@ from cardqp.exact.relaxation import Effort
 from cardqp.exact.tree import Node, Tree
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
+from cardqp.relaxation.assessment import (
+    assess,
+    largest_share,
+    round_anchor,
+    signed_changes,
+)
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 from cardqp.subproblems.violation import find_ray
 

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 
 from cardqp.certificate.completions import completion_bound
-from cardqp.exact.assessment import (
+from cardqp.exact.completion import is_countable
+from cardqp.exact.relaxation import Effort, Relaxation
+from cardqp.exact.supports import Supports
+from cardqp.problem import SparseQP
+from cardqp.relaxation.assessment import (
     assess,
     largest_share,
     round_anchor,
     signed_changes,
 )
-from cardqp.exact.completion import is_countable
-from cardqp.exact.relaxation import Effort, Relaxation
-from cardqp.exact.supports import Supports
-from cardqp.problem import SparseQP
 
 
 def load_for(problem: SparseQP) -> None:

@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.exact.assessment import (
+from cardqp.exact.relaxation import Relaxation
+from cardqp.problem.sparsity import Choice
+from cardqp.relaxation.assessment import (
     assess,
     largest_share,
     round_anchor,
     signed_changes,
 )
-from cardqp.exact.relaxation import Relaxation
-from cardqp.problem.sparsity import Choice
 from tests.problems import OWN_SWITCHES, random_problem
 
 
