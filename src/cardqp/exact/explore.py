@@ -11,7 +11,6 @@ import numpy as np
 from cardqp._compiled import compiled, inner
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.exact.completion import best_completion, is_countable
-from cardqp.exact.kernels import relax
 from cardqp.relaxation.assessment import (
     Margins,
     assess,
@@ -19,6 +18,7 @@ from cardqp.relaxation.assessment import (
     round_anchor,
     signed_changes,
 )
+from cardqp.relaxation.kernels import relax
 from cardqp.relaxation.scaled_data import Data, Tilt
 
 INHERITED, POINT, COMPLETED = 0, 1, 3

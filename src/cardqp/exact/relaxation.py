@@ -9,12 +9,12 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from cardqp._typing import FloatArray
-from cardqp.exact import kernels
 from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.rows import Rows, power_of_two
 from cardqp.problem.sparsity import Choice
+from cardqp.relaxation import kernels
 from cardqp.relaxation.assessment import Margins
 from cardqp.relaxation.scaled_data import Data, GroupData, RowData, Tilt
 from cardqp.subproblems.perspective import relax_by_cones

@@ -4,8 +4,8 @@ import numba
 import numpy as np
 import pytest
 
-from cardqp.exact.kernels import multiply
 from cardqp.relaxation.array_loops import largest_sum
+from cardqp.relaxation.kernels import multiply
 from cardqp.relaxation.prox import prox, prox_tilted
 from cardqp.relaxation.row_prox import prox_rows, solve_damped
 from cardqp.relaxation.scaled_data import Coupling, Data, Step, Tilt
