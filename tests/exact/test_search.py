@@ -21,8 +21,8 @@ from cardqp.datasets import make_regression
 from cardqp.exact import branch_and_bound, root, tree
 from cardqp.exact.branch_and_bound import BranchAndBound
 from cardqp.exact.estimate import estimate_nodes
-from cardqp.exact.relaxation import Effort
 from cardqp.exact.visit import Visitor
+from cardqp.relaxation.relaxation import Effort
 from tests.problems import enumerate_optimum, random_problem
 
 

@@ -12,7 +12,6 @@ from cardqp.bounds.sparse_minorant import (
 )
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.datasets import make_regression
-from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exact.sparse_split import (
     ENOUGH,
     Levels,
@@ -24,6 +23,7 @@ from cardqp.exact.split_bound import Bounded, in_units
 from cardqp.exact.split_slope import supergradient
 from cardqp.exceptions import ProblemError
 from cardqp.problem.sparsity import Choice
+from cardqp.relaxation.relaxation import Effort, Relaxation
 from tests.problems import enumerate_optimum, random_problem
 
 

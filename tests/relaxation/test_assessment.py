@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.exact.relaxation import Relaxation
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation.assessment import (
     assess,
@@ -10,6 +9,7 @@ from cardqp.relaxation.assessment import (
     round_anchor,
     signed_changes,
 )
+from cardqp.relaxation.relaxation import Relaxation
 from tests.problems import OWN_SWITCHES, random_problem
 
 

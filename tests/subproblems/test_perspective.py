@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.exact.relaxation import Effort, Relaxation
+from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.subproblems.perspective import relax_by_cones
 from tests.problems import OWN_SWITCHES, enumerate_optimum, n_switched, random_problem
 

@@ -12,11 +12,11 @@ from cardqp._typing import FloatArray
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.excursion import Excursion
 from cardqp.exact.incumbent import grow_greedily
-from cardqp.exact.relaxation import Effort
 from cardqp.exact.root import RootPhase
 from cardqp.exact.tree import Node, Tree
 from cardqp.exact.visit import NODE_SLACK, Visit, Visitor
 from cardqp.problem import SparseQP
+from cardqp.relaxation.relaxation import Effort
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 CLOSING_SHARE = 0.99

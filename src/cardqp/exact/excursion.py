@@ -7,8 +7,8 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.exact.explore import Exact, Orders, Stack, Tally, Written, explore
-from cardqp.exact.relaxation import CHUNK
 from cardqp.exact.tree import Node, Tree
+from cardqp.relaxation.relaxation import CHUNK
 from cardqp.subproblems.support_qp import fit_support
 
 

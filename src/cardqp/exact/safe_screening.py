@@ -11,10 +11,10 @@ from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import DualProof
 from cardqp.exact.incumbent import grow_greedily, improve, round_switches
 from cardqp.exact.published_screening import PublishedScreening, screen_as_published
-from cardqp.exact.relaxation import Effort, Relaxation, Relaxed
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
+from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
 from cardqp.screening.result import attainable, best_fit
 from cardqp.spectral.choose import choose_level
 from cardqp.spectral.level import DualPoint, Level

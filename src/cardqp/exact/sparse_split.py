@@ -9,11 +9,11 @@ import scipy.linalg
 from cardqp._typing import FloatArray
 from cardqp.bounds.sparse_minorant import ridge_left, ridge_unit, sparse_minorant
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Choice
+from cardqp.relaxation.relaxation import Effort, Relaxation
 
 MOST_VARIABLES = 2000
 """The most variables for which dense splits are looked for."""

@@ -8,10 +8,10 @@ import scipy.linalg
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
 from cardqp.exact.optimal_diagonal import Data, optimal_diagonal
-from cardqp.exact.relaxation import Effort, Relaxation, Relaxed
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Choice
+from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
 
 WORTH = 0.01
 """A diagonal is worth moving when it adds this share to some ridge."""

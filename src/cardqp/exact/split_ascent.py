@@ -12,7 +12,6 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.bounds.sparse_minorant import ridge_unit
-from cardqp.exact.relaxation import Effort
 from cardqp.exact.sparse_split import (
     ACCURACY,
     Levels,
@@ -24,6 +23,7 @@ from cardqp.exact.split_bound import Bounded, Point, in_units
 from cardqp.exact.split_slope import Slope, supergradient
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
+from cardqp.relaxation.relaxation import Effort
 
 MAX_STEPS = 160
 """The normal end of an ascent: a count, so that results can be reproduced."""

@@ -7,10 +7,10 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.bounds.sparse_minorant import drag, sparse_reach
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.sparsity import Choice
+from cardqp.relaxation.relaxation import Effort, Relaxation
 
 LEAST_RIDGE = 0.01
 """No ridge may fall below this share of the original."""

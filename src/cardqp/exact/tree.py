@@ -12,9 +12,9 @@ from cardqp.bounds.gap import gap_unit
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.exact.incumbent import improve, shake
-from cardqp.exact.relaxation import Relaxation
 from cardqp.exact.supports import Supports
 from cardqp.problem import SparseQP, lift
+from cardqp.relaxation.relaxation import Relaxation
 from cardqp.subproblems.support_qp import SupportFit
 
 MOST_OPEN = 100_000

@@ -7,7 +7,6 @@ import numpy as np
 
 from cardqp.certificate.completions import completion_bound
 from cardqp.exact.completion import is_countable
-from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.exact.supports import Supports
 from cardqp.problem import SparseQP
 from cardqp.relaxation.assessment import (
@@ -16,6 +15,7 @@ from cardqp.relaxation.assessment import (
     round_anchor,
     signed_changes,
 )
+from cardqp.relaxation.relaxation import Effort, Relaxation
 
 
 def load_for(problem: SparseQP) -> None:

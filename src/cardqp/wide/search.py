@@ -12,9 +12,9 @@ from cardqp.bounds.residual_bound import Residual
 from cardqp.certificate.dual_proof import DualProof
 from cardqp.exact.branch_and_bound import CLOSING_SHARE, RELAXATION_SHARE
 from cardqp.exact.incumbent import improve, round_switches
-from cardqp.exact.relaxation import Effort, Relaxed
 from cardqp.exact.visit import NODE_SLACK
 from cardqp.problem.sparsity import Choice
+from cardqp.relaxation.relaxation import Effort, Relaxed
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 from cardqp.wide.incumbent import first_columns, look_around
 from cardqp.wide.leaves import Bounded
@@ -52,7 +52,7 @@ MOST_FAILURES = 5
 """A branch that no split and no column helps is relaxed so often before it is left."""
 
 ROOT_SLACK = 0.02
-"""How nearly the root is relaxed: see :class:`cardqp.exact.relaxation.Effort`."""
+"""How nearly the root is relaxed: see :class:`cardqp.relaxation.relaxation.Effort`."""
 
 SMALL = 1e-6
 """A relaxed switch below this is off."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cardqp import Status, solve
-from cardqp.exact.relaxation import Relaxation
+from cardqp.relaxation.relaxation import Relaxation
 from tests.problems import enumerate_optimum, random_problem
 
 KINDS = ["equality", "rows+bounds", "thresholds", "groups, rows", "equality+penalty"]

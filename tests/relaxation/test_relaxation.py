@@ -5,8 +5,8 @@ import pytest
 
 from cardqp import SparseQP
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.exact.relaxation import Effort, Relaxation
 from cardqp.problem.sparsity import Choice
+from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.relaxation.scaled_data import Tilt
 from tests.problems import KINDS, enumerate_optimum, n_switched, random_problem
 
