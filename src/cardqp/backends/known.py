@@ -6,7 +6,7 @@ from cardqp._typing import FloatArray
 from cardqp.exact.incumbent import grow_greedily, improve, round_switches
 from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP
-from cardqp.subproblems.perspective import relax_by_cones
+from cardqp.relaxation.conic import relax_by_cones
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 CANCELLED = 1e-4

@@ -16,8 +16,8 @@ from cardqp.problem.rows import Rows, power_of_two
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation import kernels
 from cardqp.relaxation.assessment import Margins
+from cardqp.relaxation.conic import relax_by_cones
 from cardqp.relaxation.scaled_data import Data, GroupData, RowData, Tilt
-from cardqp.subproblems.perspective import relax_by_cones
 
 log = logging.getLogger(__name__)
 

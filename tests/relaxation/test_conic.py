@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from cardqp.bounds.tangent_bound import tangent_bound
+from cardqp.relaxation.conic import relax_by_cones
 from cardqp.relaxation.relaxation import Effort, Relaxation
-from cardqp.subproblems.perspective import relax_by_cones
 from tests.problems import OWN_SWITCHES, enumerate_optimum, n_switched, random_problem
 
 FEASIBLE_KINDS = [kind for kind in OWN_SWITCHES if "infeasible" not in kind]
