@@ -10,7 +10,6 @@ import numpy as np
 
 from cardqp._compiled import compiled, inner
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
-from cardqp.exact.completion import best_completion, is_countable
 from cardqp.relaxation.assessment import (
     Margins,
     assess,
@@ -18,6 +17,7 @@ from cardqp.relaxation.assessment import (
     round_anchor,
     signed_changes,
 )
+from cardqp.relaxation.completion import best_completion, is_countable
 from cardqp.relaxation.kernels import relax
 from cardqp.relaxation.scaled_data import Data, Tilt
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.certificate.completions import gain_error
-from cardqp.exact.completion import best_completion
 from cardqp.problem import SparseQP
+from cardqp.relaxation.completion import best_completion
 
 _NONE = np.zeros(0, dtype=np.intp)
 

@@ -9,7 +9,6 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.farkas import proves_empty
 from cardqp.certificate import Kind, ProofLog
 from cardqp.exact.blocks import assess_blocks
-from cardqp.exact.completion import is_countable
 from cardqp.exact.incumbent import round_switches
 from cardqp.exact.tree import Node, Tree
 from cardqp.problem import SparseQP
@@ -20,6 +19,7 @@ from cardqp.relaxation.assessment import (
     round_anchor,
     signed_changes,
 )
+from cardqp.relaxation.completion import is_countable
 from cardqp.relaxation.relaxation import Effort
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 from cardqp.subproblems.violation import find_ray

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from cardqp.certificate.completions import completion_bound
-from cardqp.exact.completion import is_countable
 from cardqp.exact.supports import Supports
 from cardqp.problem import SparseQP
 from cardqp.relaxation.assessment import (
@@ -15,6 +14,7 @@ from cardqp.relaxation.assessment import (
     round_anchor,
     signed_changes,
 )
+from cardqp.relaxation.completion import is_countable
 from cardqp.relaxation.relaxation import Effort, Relaxation
 
 
