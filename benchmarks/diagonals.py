@@ -19,9 +19,9 @@ import numpy as np
 import cardqp
 from benchmarks.portfolios import buy_in, published_diagonals
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.exact.split_ascent import optimise_split, signed_start
 from cardqp.relaxation.relaxation import Effort, Relaxation
+from cardqp.splitting.diagonal import spare_diagonal, tightest_diagonal
 
 SPARSITY = 10
 SAFE = 1.0 - 1e-7

@@ -14,7 +14,6 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import ArrayLike, FloatArray
-from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.exact.warm_up import load_kernels, load_tree_kernels
 from cardqp.exceptions import ProblemError
 from cardqp.models import _system as rule
@@ -22,6 +21,7 @@ from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.solution import Solution, Status
+from cardqp.splitting.diagonal import spare_diagonal, tightest_diagonal
 
 TIME_LIMIT = 1.0
 """Seconds for each step, unless something else is asked for."""

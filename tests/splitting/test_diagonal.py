@@ -13,9 +13,9 @@ from cardqp.exact.optimal_diagonal import (
     _start,
     _value,
 )
-from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation.relaxation import Effort, Relaxation
+from cardqp.splitting.diagonal import spare_diagonal, tightest_diagonal
 from tests.problems import enumerate_optimum, random_problem
 
 
