@@ -6,16 +6,16 @@ import pytest
 from cardqp import SparseQP, solve
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.datasets import make_regression
-from cardqp.exact.optimal_diagonal import (
+from cardqp.problem.sparsity import Choice
+from cardqp.relaxation.relaxation import Effort, Relaxation
+from cardqp.splitting.diagonal import spare_diagonal, tightest_diagonal
+from cardqp.splitting.optimal_diagonal import (
     Data,
     _newton,
     _solve_scaled,
     _start,
     _value,
 )
-from cardqp.problem.sparsity import Choice
-from cardqp.relaxation.relaxation import Effort, Relaxation
-from cardqp.splitting.diagonal import spare_diagonal, tightest_diagonal
 from tests.problems import enumerate_optimum, random_problem
 
 

@@ -7,11 +7,11 @@ import scipy.linalg
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
-from cardqp.exact.optimal_diagonal import Data, optimal_diagonal
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
+from cardqp.splitting.optimal_diagonal import Data, optimal_diagonal
 
 WORTH = 0.01
 """A diagonal is worth moving when it adds this share to some ridge."""
