@@ -12,7 +12,6 @@ from cardqp.certificate.certificate import View
 from cardqp.exact.elastic import elastic_dive
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import round_switches
-from cardqp.exact.sparse_split import Split, is_splittable
 from cardqp.exact.split_ascent import (
     SAFETY,
     level_start,
@@ -28,6 +27,7 @@ from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.splitting.diagonal import spare_diagonal, tightest_diagonal
+from cardqp.splitting.sparse_split import Split, is_splittable
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import find_ray
 

@@ -12,18 +12,18 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.bounds.sparse_minorant import ridge_unit
-from cardqp.exact.sparse_split import (
+from cardqp.exact.split_bound import Bounded, Point, in_units
+from cardqp.exact.split_slope import Slope, supergradient
+from cardqp.problem import SparseQP
+from cardqp.problem.sparsity import Choice
+from cardqp.relaxation.relaxation import Effort
+from cardqp.splitting.sparse_split import (
     ACCURACY,
     Levels,
     Split,
     highest_level,
     is_splittable,
 )
-from cardqp.exact.split_bound import Bounded, Point, in_units
-from cardqp.exact.split_slope import Slope, supergradient
-from cardqp.problem import SparseQP
-from cardqp.problem.sparsity import Choice
-from cardqp.relaxation.relaxation import Effort
 
 MAX_STEPS = 160
 """The normal end of an ascent: a count, so that results can be reproduced."""
@@ -132,7 +132,7 @@ def optimise_split(
     """Improve a split for the sake of its bound on a branch.
 
     The best start is not the split with the best bound, but one at a high level: see
-    :func:`cardqp.exact.sparse_split.highest_level`.
+    :func:`cardqp.splitting.sparse_split.highest_level`.
 
     Parameters
     ----------

@@ -12,18 +12,18 @@ from cardqp.bounds.sparse_minorant import (
 )
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.datasets import make_regression
-from cardqp.exact.sparse_split import (
-    ENOUGH,
-    Levels,
-    Split,
-    highest_level,
-)
 from cardqp.exact.split_ascent import optimise_split, signed_start
 from cardqp.exact.split_bound import Bounded, in_units
 from cardqp.exact.split_slope import supergradient
 from cardqp.exceptions import ProblemError
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation.relaxation import Effort, Relaxation
+from cardqp.splitting.sparse_split import (
+    ENOUGH,
+    Levels,
+    Split,
+    highest_level,
+)
 from tests.problems import enumerate_optimum, random_problem
 
 
