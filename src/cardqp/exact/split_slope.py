@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.exact.split_bound import Point
+from cardqp.splitting.split_bound import Point
 
 MEMORY, FADED = 0.85, 0.02
 """Weight of the old average when a new gradient comes in; terms of rank one with less
