@@ -13,7 +13,6 @@ from cardqp.bounds.sparse_minorant import (
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.datasets import make_regression
 from cardqp.exact.split_ascent import optimise_split, signed_start
-from cardqp.exact.split_slope import supergradient
 from cardqp.exceptions import ProblemError
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation.relaxation import Effort, Relaxation
@@ -24,6 +23,7 @@ from cardqp.splitting.sparse_split import (
     highest_level,
 )
 from cardqp.splitting.split_bound import Bounded, in_units
+from cardqp.splitting.supergradient import supergradient
 from tests.problems import enumerate_optimum, random_problem
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.bounds.sparse_minorant import ridge_unit
-from cardqp.exact.split_slope import Slope, supergradient
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation.relaxation import Effort
@@ -24,6 +23,7 @@ from cardqp.splitting.sparse_split import (
     is_splittable,
 )
 from cardqp.splitting.split_bound import Bounded, Point, in_units
+from cardqp.splitting.supergradient import Slope, supergradient
 
 MAX_STEPS = 160
 """The normal end of an ascent: a count, so that results can be reproduced."""
