@@ -19,8 +19,8 @@ import numpy as np
 import cardqp
 from benchmarks.portfolios import buy_in, published_diagonals
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.exact.split_ascent import optimise_split, signed_start
 from cardqp.relaxation.relaxation import Effort, Relaxation
+from cardqp.splitting.ascent import optimise_split, signed_start
 from cardqp.splitting.diagonal import spare_diagonal, tightest_diagonal
 
 SPARSITY = 10

@@ -12,10 +12,10 @@ from cardqp.bounds.sparse_minorant import (
 )
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.datasets import make_regression
-from cardqp.exact.split_ascent import optimise_split, signed_start
 from cardqp.exceptions import ProblemError
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation.relaxation import Effort, Relaxation
+from cardqp.splitting.ascent import optimise_split, signed_start
 from cardqp.splitting.sparse_split import (
     ENOUGH,
     Levels,

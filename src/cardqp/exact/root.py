@@ -12,12 +12,6 @@ from cardqp.certificate.certificate import View
 from cardqp.exact.elastic import elastic_dive
 from cardqp.exact.estimate import estimate_nodes
 from cardqp.exact.incumbent import round_switches
-from cardqp.exact.split_ascent import (
-    SAFETY,
-    level_start,
-    optimise_split,
-    signed_start,
-)
 from cardqp.exact.supports import Supports
 from cardqp.exact.tree import Tree
 from cardqp.exact.visit import NODE_SLACK, Visit, Visitor
@@ -26,6 +20,12 @@ from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation.relaxation import Effort, Relaxation
+from cardqp.splitting.ascent import (
+    SAFETY,
+    level_start,
+    optimise_split,
+    signed_start,
+)
 from cardqp.splitting.diagonal import spare_diagonal, tightest_diagonal
 from cardqp.splitting.sparse_split import Split, is_splittable
 from cardqp.subproblems.support_qp import fit_support
