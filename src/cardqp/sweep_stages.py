@@ -4,7 +4,7 @@ import numpy as np
 
 from cardqp._iterate import Stop, Watch, iterate
 from cardqp._typing import FloatArray
-from cardqp.exact.incumbent import IMPROVEMENT
+from cardqp.heuristics.local_search import IMPROVEMENT
 from cardqp.run import Run
 from cardqp.wide import SweepBound, SweepSearch, SweepTree, settle
 

@@ -11,8 +11,8 @@ import pytest
 from cardqp import SparseQP
 from cardqp.backends import ClaimStatus, Scip
 from cardqp.backends.program import FORMULATIONS
-from cardqp.exact.incumbent import first_support
 from cardqp.exceptions import BackendNotFoundError, ParameterError
+from cardqp.heuristics.local_search import first_support
 from cardqp.problem.quadratic import Gram
 from cardqp.subproblems.support_qp import fit_support
 from tests.backends.agreement import QUICKLY, assert_agrees, hard_problem, truth

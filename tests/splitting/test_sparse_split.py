@@ -340,7 +340,7 @@ def test_the_ascent_ends_where_a_split_is_good_enough():
 
 
 def good_point(problem):
-    from cardqp.exact.incumbent import grow_greedily, improve
+    from cardqp.heuristics.local_search import grow_greedily, improve
     from cardqp.subproblems.support_qp import fit_support
 
     support = grow_greedily(problem, np.zeros(0, dtype=np.intp))

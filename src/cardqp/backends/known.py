@@ -3,8 +3,8 @@
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.exact.incumbent import grow_greedily, improve, round_switches
 from cardqp.exceptions import BackendError
+from cardqp.heuristics.local_search import grow_greedily, improve, round_switches
 from cardqp.problem import SparseQP
 from cardqp.relaxation.conic import relax_by_cones
 from cardqp.subproblems.support_qp import SupportFit, fit_support

@@ -9,7 +9,7 @@ from cardqp._iterate import Watch
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
 from cardqp.exact.elastic import elastic_dive
-from cardqp.exact.incumbent import first_support
+from cardqp.heuristics.local_search import first_support
 from cardqp.problem import SparseQP
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 

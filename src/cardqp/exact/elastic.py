@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.exact.incumbent import round_switches
+from cardqp.heuristics.local_search import round_switches
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
 from cardqp.subproblems.support_qp import SupportFit, fit_support

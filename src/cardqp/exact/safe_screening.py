@@ -9,9 +9,9 @@ from cardqp._iterate import Watch
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import DualProof
-from cardqp.exact.incumbent import grow_greedily, improve, round_switches
 from cardqp.exact.published_screening import PublishedScreening, screen_as_published
 from cardqp.exceptions import ParameterError
+from cardqp.heuristics.local_search import grow_greedily, improve, round_switches
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed

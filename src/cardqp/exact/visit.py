@@ -9,8 +9,8 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.farkas import proves_empty
 from cardqp.certificate import Kind, ProofLog
 from cardqp.exact.blocks import assess_blocks
-from cardqp.exact.incumbent import round_switches
 from cardqp.exact.tree import Node, Tree
+from cardqp.heuristics.local_search import round_switches
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation.assessment import (

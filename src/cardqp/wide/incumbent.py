@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.exact.incumbent import (
+from cardqp.heuristics.local_search import (
     IMPROVEMENT,
     SupportView,
     changes_seen,

@@ -11,8 +11,8 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.residual_bound import Residual
 from cardqp.certificate.dual_proof import DualProof
 from cardqp.exact.branch_and_bound import CLOSING_SHARE, RELAXATION_SHARE
-from cardqp.exact.incumbent import improve, round_switches
 from cardqp.exact.visit import NODE_SLACK
+from cardqp.heuristics.local_search import improve, round_switches
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation.relaxation import Effort, Relaxed
 from cardqp.subproblems.support_qp import SupportFit, fit_support

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from cardqp.datasets import make_regression
-from cardqp.exact.incumbent import (
+from cardqp.heuristics.local_search import (
     exchange_bounds,
     grow_greedily,
     improve,
@@ -145,7 +145,7 @@ def test_large_supports_are_completed_at_once(monkeypatch):
     X, y = rng.standard_normal((30, 12)), rng.standard_normal(30)
     problem = SparseQP.from_regression(X, y, eta=1.0, sparsity=8)
     first = grow_greedily(problem.with_limits(3), np.zeros(0, dtype=int))
-    monkeypatch.setattr("cardqp.exact.incumbent.MOST_GREEDY", 3)
+    monkeypatch.setattr("cardqp.heuristics.local_search.MOST_GREEDY", 3)
     found = grow_greedily(problem, np.zeros(0, dtype=int))
     assert len(found) == 8
     assert set(first) <= set(found)

@@ -1,0 +1,1 @@
+"""Feasible points: rounding, swaps, iterated local search, dives."""
