@@ -8,7 +8,7 @@ import numpy as np
 from cardqp._iterate import Watch
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
-from cardqp.exact.elastic import elastic_dive
+from cardqp.heuristics.elastic import elastic_dive
 from cardqp.heuristics.local_search import first_support
 from cardqp.problem import SparseQP
 from cardqp.subproblems.support_qp import SupportFit, fit_support

@@ -1,7 +1,7 @@
 import numpy as np
 
 from cardqp import SparseQP, Status, solve
-from cardqp.exact.elastic import elastic_dive
+from cardqp.heuristics.elastic import elastic_dive
 from cardqp.heuristics.local_search import round_switches
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import least_violation
