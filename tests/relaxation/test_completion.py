@@ -6,7 +6,7 @@ import pytest
 
 from cardqp import SparseQP
 from cardqp.certificate.completions import completion_bound, gain_error
-from cardqp.exact.supports import Supports
+from cardqp.heuristics.completed_supports import Supports
 
 
 def problem_of(seed, n=9, scale=0.0, eta=5.0, as_factor=False):

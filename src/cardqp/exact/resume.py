@@ -7,8 +7,8 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.replay import OpenBranch
-from cardqp.exact.supports import Supports
 from cardqp.exact.tree import Node, Tree
+from cardqp.heuristics.completed_supports import Supports
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
 from cardqp.subproblems.support_qp import SupportFit

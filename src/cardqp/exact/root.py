@@ -10,10 +10,10 @@ from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import DualProof, Kind, Narrowing, RootStep
 from cardqp.certificate.certificate import View
 from cardqp.exact.estimate import estimate_nodes
-from cardqp.exact.supports import Supports
 from cardqp.exact.tree import Tree
 from cardqp.exact.visit import NODE_SLACK, Visit, Visitor
 from cardqp.exceptions import ProblemError
+from cardqp.heuristics.completed_supports import Supports
 from cardqp.heuristics.elastic import elastic_dive
 from cardqp.heuristics.local_search import round_switches
 from cardqp.problem import SparseQP

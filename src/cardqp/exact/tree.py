@@ -11,7 +11,7 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
 from cardqp.certificate.certificate import View
-from cardqp.exact.supports import Supports
+from cardqp.heuristics.completed_supports import Supports
 from cardqp.heuristics.local_search import improve, shake
 from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cardqp.certificate.completions import completion_bound
-from cardqp.exact.supports import Supports
+from cardqp.heuristics.completed_supports import Supports
 from cardqp.problem import SparseQP
 from cardqp.relaxation.assessment import (
     assess,
