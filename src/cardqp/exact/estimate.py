@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from cardqp.branch_and_bound.node import Visitor
 from cardqp.exact.tree import Node
-from cardqp.exact.visit import Visitor
 
 DIVES = 20
 
