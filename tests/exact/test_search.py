@@ -17,11 +17,11 @@ from cardqp import (
 )
 from cardqp._iterate import Stop, Watch, iterate
 from cardqp.branch_and_bound.node import Visitor
+from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.certificate import Kind
 from cardqp.datasets import make_regression
 from cardqp.exact import branch_and_bound, root, tree
 from cardqp.exact.branch_and_bound import BranchAndBound
-from cardqp.exact.estimate import estimate_nodes
 from cardqp.relaxation.relaxation import Effort
 from tests.problems import enumerate_optimum, random_problem
 
