@@ -36,7 +36,7 @@ from benchmarks.peers.referee import TOLERANCE, Verdict
 from benchmarks.peers.tasks import Reference
 from benchmarks.peers.with_rows import measure_peer
 from benchmarks.portfolios import buy_in, factor_model, index_tracking, or_library
-from cardqp.exact.warm_up import load_kernels, load_tree_kernels
+from cardqp.branch_and_bound.precompile import load_kernels, load_tree_kernels
 
 Instances = dict[str, Callable[[], cardqp.SparseQP]]
 

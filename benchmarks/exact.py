@@ -18,7 +18,7 @@ import scipy.linalg
 
 import cardqp
 from benchmarks.instances import SYNTHETIC, UCI, synthetic
-from cardqp.exact.warm_up import load_kernels, load_tree_kernels
+from cardqp.branch_and_bound.precompile import load_kernels, load_tree_kernels
 
 
 def measure(name: str, seed: int, problem: cardqp.SparseQP, limit: float) -> None:

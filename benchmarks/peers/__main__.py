@@ -46,7 +46,7 @@ from benchmarks.peers.environments import (
 from benchmarks.peers.records import OURS, Record, Records, geometric_mean, ratio
 from benchmarks.peers.referee import TOLERANCE, judge
 from benchmarks.peers.tasks import Reference, Task, price_of_a_nonzero
-from cardqp.exact.warm_up import load_kernels, load_tree_kernels
+from cardqp.branch_and_bound.precompile import load_kernels, load_tree_kernels
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 from cardqp._iterate import Callback, Stop, Watch, iterate
 from cardqp._typing import IntArray
 from cardqp.bounds.gap import finite, gap_unit
+from cardqp.branch_and_bound.precompile import load_for
 from cardqp.coverage import covers, recheck
-from cardqp.exact.warm_up import load_for
 from cardqp.exceptions import ParameterError
 from cardqp.partition import Enumeration, bounded
 from cardqp.problem import SparseQP, in_memory

@@ -10,9 +10,9 @@ import numpy as np
 from cardqp._iterate import Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
 from cardqp.backends.catalogue import Backend
+from cardqp.branch_and_bound.precompile import load_tree_for
 from cardqp.exact.branch_and_bound import BranchAndBound
 from cardqp.exact.tree import Tree
-from cardqp.exact.warm_up import load_tree_for
 from cardqp.problem import SparseQP, lift
 from cardqp.solution import Stage
 from cardqp.solution.claim import Claim

@@ -8,8 +8,8 @@ import pytest
 
 from cardqp import SparseQP, Status, conclusion, solve
 from cardqp._iterate import Stop
+from cardqp.branch_and_bound.precompile import load_for
 from cardqp.certificate import SweepCertificate
-from cardqp.exact.warm_up import load_for
 from cardqp.wide import SweepSearch, SweepTree, fold, search, settle, size
 from cardqp.wide.fold import folded
 from tests.problems import enumerate_optimum

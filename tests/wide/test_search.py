@@ -6,8 +6,8 @@ import scipy.sparse
 
 from cardqp import SparseQP, Status, solve
 from cardqp._iterate import Stop, Watch, iterate
+from cardqp.branch_and_bound.precompile import load_for
 from cardqp.certificate import SweepCertificate
-from cardqp.exact.warm_up import load_for
 from cardqp.wide import SweepSearch, SweepTree, search, size
 from tests.problems import enumerate_optimum
 

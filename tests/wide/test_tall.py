@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from cardqp import SparseQP, Status, solve
-from cardqp.exact.warm_up import load_for
+from cardqp.branch_and_bound.precompile import load_for
 from cardqp.problem.streamed_form import Columns
 from cardqp.wide import incumbent, size
 from cardqp.wide.working_set import Sparse, WorkingSet

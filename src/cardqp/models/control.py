@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import ArrayLike, FloatArray
-from cardqp.exact.warm_up import load_kernels, load_tree_kernels
+from cardqp.branch_and_bound.precompile import load_kernels, load_tree_kernels
 from cardqp.exceptions import ProblemError
 from cardqp.models import _system as rule
 from cardqp.pipeline import solve
