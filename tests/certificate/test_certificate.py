@@ -6,6 +6,7 @@ import pytest
 
 from cardqp import SparseQP, Status, solve
 from cardqp.bounds.tangent_bound import tangent_bound
+from cardqp.branch_and_bound import root
 from cardqp.certificate import (
     Certificate,
     DualProof,
@@ -16,7 +17,6 @@ from cardqp.certificate import (
     replay,
 )
 from cardqp.datasets import make_regression
-from cardqp.exact import root
 from cardqp.exceptions import ParameterError
 from tests.problems import random_problem, support_optimum
 
