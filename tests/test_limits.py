@@ -9,9 +9,8 @@ import scipy.sparse.linalg
 
 from cardqp import SparseQP, Stop, pipeline, solve
 from cardqp._iterate import GRACE, Watch
-from cardqp.branch_and_bound import root
+from cardqp.branch_and_bound import root, tree
 from cardqp.direct.block_decomposition import BlockDecomposition
-from cardqp.exact import tree
 from cardqp.exact.branch_and_bound import BranchAndBound
 from cardqp.methods import METHODS
 from cardqp.splitting import diagonal as split

@@ -16,12 +16,12 @@ from cardqp import (
     storage,
 )
 from cardqp._iterate import Stop, Watch, iterate
-from cardqp.branch_and_bound import root
+from cardqp.branch_and_bound import root, tree
 from cardqp.branch_and_bound.node import Visitor
 from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.certificate import Kind
 from cardqp.datasets import make_regression
-from cardqp.exact import branch_and_bound, tree
+from cardqp.exact import branch_and_bound
 from cardqp.exact.branch_and_bound import BranchAndBound
 from cardqp.relaxation.relaxation import Effort
 from tests.problems import enumerate_optimum, random_problem

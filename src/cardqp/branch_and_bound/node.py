@@ -7,9 +7,9 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.farkas import proves_empty
+from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.certificate import Kind, ProofLog
 from cardqp.exact.blocks import assess_blocks
-from cardqp.exact.tree import Node, Tree
 from cardqp.heuristics.local_search import round_switches
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice

@@ -5,9 +5,9 @@ import heapq
 import numpy as np
 
 from cardqp._typing import FloatArray
+from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.replay import OpenBranch
-from cardqp.exact.tree import Node, Tree
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice

@@ -8,10 +8,10 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.branch_and_bound.node import NODE_SLACK, Visit, Visitor
+from cardqp.branch_and_bound.tree import Tree
 from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.certificate import DualProof, Kind, Narrowing, RootStep
 from cardqp.certificate.certificate import View
-from cardqp.exact.tree import Tree
 from cardqp.exceptions import ProblemError
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.heuristics.elastic import elastic_dive

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cardqp.branch_and_bound.node import Visitor
-from cardqp.exact.tree import Node
+from cardqp.branch_and_bound.tree import Node
 
 DIVES = 20
 
