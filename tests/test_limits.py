@@ -10,8 +10,8 @@ import scipy.sparse.linalg
 from cardqp import SparseQP, Stop, pipeline, solve
 from cardqp._iterate import GRACE, Watch
 from cardqp.branch_and_bound import root, tree
+from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.direct.block_decomposition import BlockDecomposition
-from cardqp.exact.branch_and_bound import BranchAndBound
 from cardqp.methods import METHODS
 from cardqp.splitting import diagonal as split
 from tests.problems import random_problem

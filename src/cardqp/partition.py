@@ -13,11 +13,11 @@ import numpy as np
 from cardqp._iterate import Progress, Stop, Watch
 from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.restore import replant
+from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Certificate
 from cardqp.conclusion import conclude
 from cardqp.coverage import switches
-from cardqp.exact.branch_and_bound import BranchAndBound
 from cardqp.problem import SparseQP
 from cardqp.run import Run, explore, search
 from cardqp.solution import Solution

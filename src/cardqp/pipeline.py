@@ -11,9 +11,9 @@ from cardqp._typing import ArrayLike, FloatArray
 from cardqp.backends.catalogue import Backend, find
 from cardqp.branch_and_bound.precompile import load_for
 from cardqp.branch_and_bound.restore import replant
+from cardqp.branch_and_bound.search import PROOF_MEMORY, BranchAndBound
 from cardqp.certificate import Certificate, SweepCertificate
 from cardqp.conclusion import conclude
-from cardqp.exact.branch_and_bound import PROOF_MEMORY, BranchAndBound
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.methods import (
     DirectMethod,

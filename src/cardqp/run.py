@@ -11,8 +11,8 @@ from cardqp._iterate import Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
 from cardqp.backends.catalogue import Backend
 from cardqp.branch_and_bound.precompile import load_tree_for
+from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.branch_and_bound.tree import Tree
-from cardqp.exact.branch_and_bound import BranchAndBound
 from cardqp.problem import SparseQP, lift
 from cardqp.solution import Stage
 from cardqp.solution.claim import Claim

@@ -7,8 +7,8 @@ import numpy as np
 from cardqp._iterate import Watch, iterate
 from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.precompile import load_for, load_tree_for
+from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.direct.best_subset import best_subset
-from cardqp.exact.branch_and_bound import BranchAndBound
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 

@@ -10,8 +10,8 @@ from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.residual_bound import Residual
 from cardqp.branch_and_bound.node import NODE_SLACK
+from cardqp.branch_and_bound.search import CLOSING_SHARE, RELAXATION_SHARE
 from cardqp.certificate.dual_proof import DualProof
-from cardqp.exact.branch_and_bound import CLOSING_SHARE, RELAXATION_SHARE
 from cardqp.heuristics.local_search import improve, round_switches
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation.relaxation import Effort, Relaxed

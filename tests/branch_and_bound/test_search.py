@@ -17,12 +17,12 @@ from cardqp import (
 )
 from cardqp._iterate import Stop, Watch, iterate
 from cardqp.branch_and_bound import root, tree
+from cardqp.branch_and_bound import search as branch_and_bound
 from cardqp.branch_and_bound.node import Visitor
+from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.certificate import Kind
 from cardqp.datasets import make_regression
-from cardqp.exact import branch_and_bound
-from cardqp.exact.branch_and_bound import BranchAndBound
 from cardqp.relaxation.relaxation import Effort
 from tests.problems import enumerate_optimum, random_problem
 
