@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, SparseRidgeCV, solve
+from cardqp.branch_and_bound.streamed import size
 from cardqp.certificate import SweepCertificate
 from cardqp.reproduce.command import reproduce
-from cardqp.wide import size
 from tests.estimators.data import regression
 
 

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias, get_args
 
 from cardqp._iterate import Watch, iterate
 from cardqp._typing import FloatArray
+from cardqp.branch_and_bound.streamed import can_copy
 from cardqp.direct.beck_hallak import BeckHallak
 from cardqp.direct.block_decomposition import BlockDecomposition
 from cardqp.exact.published_screening import PublishedScreening
@@ -18,7 +19,6 @@ from cardqp.screening.result import Screening
 from cardqp.screening.warm_start import WarmStart
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum, spectrum
-from cardqp.wide import can_copy
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from cardqp.backends.catalogue import Backend, find
 from cardqp.branch_and_bound.precompile import load_for
 from cardqp.branch_and_bound.restore import replant
 from cardqp.branch_and_bound.search import PROOF_MEMORY, BranchAndBound
+from cardqp.branch_and_bound.streamed import has_swept_levels, is_for_sweeps
 from cardqp.certificate import Certificate, SweepCertificate
 from cardqp.conclusion import conclude
 from cardqp.exceptions import ParameterError, ProblemError
@@ -33,7 +34,6 @@ from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.sweep_stages import bound_by_sweeps, search_by_sweeps
-from cardqp.wide import has_swept_levels, is_for_sweeps
 
 
 def solve(

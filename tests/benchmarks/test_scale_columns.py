@@ -8,8 +8,8 @@ from benchmarks.scale_columns import Case, Record, count_refusals, damaged, flip
 
 from benchmarks import scale_columns
 from cardqp import SparseQP, Status, solve
+from cardqp.branch_and_bound.streamed import size
 from cardqp.problem.streamed_form import Columns
-from cardqp.wide import size
 from tests.problems import enumerate_optimum
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from cardqp import SparseQP
 from cardqp.bounds.residual_bound import LEAST_SCALE, Residual
-from cardqp.wide import SweepTree
-from cardqp.wide.leaves import Branch, bound_branches
+from cardqp.branch_and_bound.streamed import SweepTree
+from cardqp.branch_and_bound.streamed.leaves import Branch, bound_branches
 
 
 def test_a_bound_near_the_smallest_number_is_below_the_optimum():

@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse
 
 from cardqp import SparseRidge, SparseRidgeCV, SparseRidgePath
+from cardqp.branch_and_bound.streamed import is_worth_sweeps, size
 from cardqp.certificate import SweepCertificate
-from cardqp.wide import is_worth_sweeps, size
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def test_targets_whose_squares_are_lost_are_refused(make, shape):
 @pytest.mark.parametrize("shape", [(30, 4), (5, 8)])
 @pytest.mark.parametrize("fewest", [0, 4000])
 def test_small_targets_have_the_answers_of_large_ones(make, shape, fewest, monkeypatch):
-    monkeypatch.setattr("cardqp.wide.size.FEWEST", fewest)
+    monkeypatch.setattr("cardqp.branch_and_bound.streamed.size.FEWEST", fewest)
     X, y = regression_data(*shape)
     large = solve(make(X, y, eta=3.0, sparsity=2))
     small = solve(make(X, 2.0**-460 * y, eta=3.0, sparsity=2))

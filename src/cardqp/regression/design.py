@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.branch_and_bound.streamed import is_worth_sweeps
 from cardqp.gram import (
     Moments,
     RowMoments,
@@ -16,7 +17,6 @@ from cardqp.gram import (
 from cardqp.problem import SparseQP
 from cardqp.problem.validation import whole_blocks
 from cardqp.regression.least_squares import least_squares
-from cardqp.wide import is_worth_sweeps
 
 AUTOMATIC_ETA = 20.0
 """``eta`` for standardised features, if it is chosen automatically.  The ridge is then

@@ -12,12 +12,12 @@ from cardqp import (
     solve,
     spectrum,
 )
+from cardqp.branch_and_bound.streamed import size
 from cardqp.certificate import SweepCertificate
 from cardqp.problem import in_memory as memory
 from cardqp.problem.streamed_form import Columns
-from cardqp.wide import size
+from tests.branch_and_bound.streamed.test_search import KINDS, random_problem
 from tests.problems import enumerate_optimum
-from tests.wide.test_search import KINDS, random_problem
 
 METHODS = ["best-response", "dual-program"]
 

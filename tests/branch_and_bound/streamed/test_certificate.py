@@ -8,11 +8,11 @@ from scipy.sparse import csr_array
 
 from cardqp import ParameterError, ProblemError, Solution, SparseQP, Status, solve
 from cardqp.bounds.residual_bound import Residual
+from cardqp.branch_and_bound.streamed import size
 from cardqp.certificate import SweepCertificate
 from cardqp.certificate.sweeps import Points
 from cardqp.problem import in_memory as memory
 from cardqp.problem.streamed_form import Columns
-from cardqp.wide import size
 from tests.problems import enumerate_optimum
 
 
@@ -305,7 +305,7 @@ def test_points_that_are_too_large_for_numbers(value, scale):
 @pytest.mark.parametrize("change", [{"c": np.full(12, 3.0)}, {"constant": -1.0}])
 def test_another_cost_on_the_same_columns(change, monkeypatch):
     """Residuals know the data alone: what is not their error is solved in memory."""
-    monkeypatch.setattr("cardqp.wide.size.FEWEST", 0)
+    monkeypatch.setattr("cardqp.branch_and_bound.streamed.size.FEWEST", 0)
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((6, 12)), rng.standard_normal(6)
     data = SparseQP.from_data(X, y, eta=1.0, sparsity=2)

@@ -11,17 +11,17 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.residual_bound import Residual
 from cardqp.branch_and_bound.node import NODE_SLACK
 from cardqp.branch_and_bound.search import CLOSING_SHARE, RELAXATION_SHARE
+from cardqp.branch_and_bound.streamed.incumbent import first_columns, look_around
+from cardqp.branch_and_bound.streamed.leaves import Bounded
+from cardqp.branch_and_bound.streamed.root import RootBound
+from cardqp.branch_and_bound.streamed.size import batch_size
+from cardqp.branch_and_bound.streamed.tree import Node, Phase, SweepTree
+from cardqp.branch_and_bound.streamed.working_set import Sparse, WorkingSet
 from cardqp.certificate.dual_proof import DualProof
 from cardqp.heuristics.local_search import improve, round_switches
 from cardqp.problem.sparsity import Choice
 from cardqp.relaxation.relaxation import Effort, Relaxed
 from cardqp.subproblems.support_qp import SupportFit, fit_support
-from cardqp.wide.incumbent import first_columns, look_around
-from cardqp.wide.leaves import Bounded
-from cardqp.wide.root import RootBound
-from cardqp.wide.size import batch_size
-from cardqp.wide.tree import Node, Phase, SweepTree
-from cardqp.wide.working_set import Sparse, WorkingSet
 
 BATCH = 32
 """Leaves that wait for a sweep."""

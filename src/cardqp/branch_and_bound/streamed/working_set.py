@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.branch_and_bound.streamed.size import holds
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.streamed_form import Columns
 from cardqp.relaxation.relaxation import Relaxation
-from cardqp.wide.size import holds
 
 
 class Sparse(NamedTuple):

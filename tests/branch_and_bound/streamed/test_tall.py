@@ -6,9 +6,9 @@ import scipy.sparse
 
 from cardqp import SparseQP, Status, solve
 from cardqp.branch_and_bound.precompile import load_for
+from cardqp.branch_and_bound.streamed import incumbent, size
+from cardqp.branch_and_bound.streamed.working_set import Sparse, WorkingSet
 from cardqp.problem.streamed_form import Columns
-from cardqp.wide import incumbent, size
-from cardqp.wide.working_set import Sparse, WorkingSet
 from tests.problems import enumerate_optimum
 
 LAYOUTS = {

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from cardqp._iterate import Watch
-from cardqp.wide.log import SweepPoint
-from cardqp.wide.search import SweepSearch
-from cardqp.wide.tree import Node, Phase, Settled, SweepTree
+from cardqp.branch_and_bound.streamed.log import SweepPoint
+from cardqp.branch_and_bound.streamed.search import SweepSearch
+from cardqp.branch_and_bound.streamed.tree import Node, Phase, Settled, SweepTree
 
 FEW, GROWTH, MOST = 8, 4, 512
 """Branches that are bounded at first, how many times more then, and at most."""

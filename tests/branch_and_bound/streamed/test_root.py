@@ -5,8 +5,8 @@ import pytest
 
 from cardqp import SparseQP, Status, solve
 from cardqp._iterate import Stop
-from cardqp.wide import SweepTree, size
-from cardqp.wide.root import RootBound
+from cardqp.branch_and_bound.streamed import SweepTree, size
+from cardqp.branch_and_bound.streamed.root import RootBound
 from tests.problems import enumerate_optimum
 
 KINDS = {

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from cardqp._typing import FloatArray
 from cardqp.bounds.residual_bound import Residual
 from cardqp.bounds.tangent_bound import SeparableBound
+from cardqp.branch_and_bound.streamed.leaves import SCALES, is_homogeneous
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import Columns
-from cardqp.wide.leaves import SCALES, is_homogeneous
 
 COARSE = (1.0, 0.5, 0.25, 0.1, 0.05, 0.0)
 """Scales for a residual that is far from the best.  Zero proves the least there is: no

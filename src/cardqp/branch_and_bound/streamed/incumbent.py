@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.branch_and_bound.streamed.size import fewer
+from cardqp.branch_and_bound.streamed.working_set import WorkingSet
 from cardqp.heuristics.local_search import (
     IMPROVEMENT,
     SupportView,
@@ -16,8 +18,6 @@ from cardqp.heuristics.local_search import (
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import Columns
 from cardqp.subproblems.support_qp import SupportFit, fit_support
-from cardqp.wide.size import fewer
-from cardqp.wide.working_set import WorkingSet
 
 FIRST = 1000
 """Columns among which a first support is looked for: those that gain most alone."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from cardqp._iterate import Progress, Stop
-from cardqp.wide.search import SweepSearch
-from cardqp.wide.tree import Phase, SweepTree
+from cardqp.branch_and_bound.streamed.search import SweepSearch
+from cardqp.branch_and_bound.streamed.tree import Phase, SweepTree
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,16 @@ import pytest
 from cardqp import SparseQP, Status, conclusion, solve
 from cardqp._iterate import Stop
 from cardqp.branch_and_bound.precompile import load_for
+from cardqp.branch_and_bound.streamed import (
+    SweepSearch,
+    SweepTree,
+    fold,
+    search,
+    settle,
+    size,
+)
+from cardqp.branch_and_bound.streamed.fold import folded
 from cardqp.certificate import SweepCertificate
-from cardqp.wide import SweepSearch, SweepTree, fold, search, settle, size
-from cardqp.wide.fold import folded
 from tests.problems import enumerate_optimum
 
 
@@ -19,7 +26,7 @@ from tests.problems import enumerate_optimum
 def small_working_sets(monkeypatch):
     """Working sets that leave columns out, and many sweeps."""
     for name in ("FIRST", "REPLACEMENTS", "ALONE", "SLOPED", "STEEPEST"):
-        monkeypatch.setattr(f"cardqp.wide.incumbent.{name}", 2)
+        monkeypatch.setattr(f"cardqp.branch_and_bound.streamed.incumbent.{name}", 2)
     monkeypatch.setattr(search, "ADDED", 2)
     monkeypatch.setattr(search, "PER_LEAF", 2)
     monkeypatch.setattr(search, "BATCH", 4)

@@ -7,8 +7,8 @@ import scipy.sparse
 from cardqp import SparseQP, Status, solve
 from cardqp._iterate import Stop, Watch, iterate
 from cardqp.branch_and_bound.precompile import load_for
+from cardqp.branch_and_bound.streamed import SweepSearch, SweepTree, search, size
 from cardqp.certificate import SweepCertificate
-from cardqp.wide import SweepSearch, SweepTree, search, size
 from tests.problems import enumerate_optimum
 
 KINDS = {
@@ -49,11 +49,11 @@ def run(problem, **settings):
 @pytest.fixture(autouse=True)
 def small_working_sets(monkeypatch):
     """Nine columns would all be in the working set otherwise."""
-    monkeypatch.setattr("cardqp.wide.incumbent.FIRST", 4)
-    monkeypatch.setattr("cardqp.wide.incumbent.REPLACEMENTS", 1)
-    monkeypatch.setattr("cardqp.wide.incumbent.ALONE", 1)
-    monkeypatch.setattr("cardqp.wide.incumbent.SLOPED", 1)
-    monkeypatch.setattr("cardqp.wide.incumbent.STEEPEST", 1)
+    monkeypatch.setattr("cardqp.branch_and_bound.streamed.incumbent.FIRST", 4)
+    monkeypatch.setattr("cardqp.branch_and_bound.streamed.incumbent.REPLACEMENTS", 1)
+    monkeypatch.setattr("cardqp.branch_and_bound.streamed.incumbent.ALONE", 1)
+    monkeypatch.setattr("cardqp.branch_and_bound.streamed.incumbent.SLOPED", 1)
+    monkeypatch.setattr("cardqp.branch_and_bound.streamed.incumbent.STEEPEST", 1)
     monkeypatch.setattr(search, "ADDED", 1)
     monkeypatch.setattr(search, "PER_LEAF", 1)
     monkeypatch.setattr(search, "BATCH", 2)

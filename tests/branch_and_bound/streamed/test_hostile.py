@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse
 
 from cardqp import SparseQP, Status, solve
+from cardqp.branch_and_bound.streamed.size import FEWEST
 from cardqp.certificate import SweepCertificate
-from cardqp.wide.size import FEWEST
 
 N, COUNT = 40, FEWEST + 100
 

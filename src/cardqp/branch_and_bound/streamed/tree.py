@@ -11,17 +11,17 @@ import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
+from cardqp.branch_and_bound.streamed.incumbent import first_fit
+from cardqp.branch_and_bound.streamed.leaves import Bounded, Branch, bound_branches
+from cardqp.branch_and_bound.streamed.log import SweepPoint, TreeLog
+from cardqp.branch_and_bound.streamed.root import RootBound
+from cardqp.branch_and_bound.streamed.working_set import Sparse, WorkingSet
 from cardqp.certificate.sweeps import SweepCertificate
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, lift
 from cardqp.problem.sparsity import Choice
 from cardqp.problem.streamed_form import Columns
 from cardqp.subproblems.support_qp import SupportFit
-from cardqp.wide.incumbent import first_fit
-from cardqp.wide.leaves import Bounded, Branch, bound_branches
-from cardqp.wide.log import SweepPoint, TreeLog
-from cardqp.wide.root import RootBound
-from cardqp.wide.working_set import Sparse, WorkingSet
 
 
 class Phase(Enum):
