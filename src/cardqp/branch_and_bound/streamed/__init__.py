@@ -1,7 +1,7 @@
 """Very many columns: a tree on a working set, whose leaves are certified by sweeps."""
 
 from cardqp.branch_and_bound.streamed.bound import SweepBound
-from cardqp.branch_and_bound.streamed.fold import settle
+from cardqp.branch_and_bound.streamed.coarsen import settle
 from cardqp.branch_and_bound.streamed.search import SweepSearch
 from cardqp.branch_and_bound.streamed.size import (
     can_copy,

@@ -12,12 +12,12 @@ from cardqp.branch_and_bound.precompile import load_for
 from cardqp.branch_and_bound.streamed import (
     SweepSearch,
     SweepTree,
-    fold,
     search,
     settle,
     size,
 )
-from cardqp.branch_and_bound.streamed.fold import folded
+from cardqp.branch_and_bound.streamed import coarsen as fold
+from cardqp.branch_and_bound.streamed.coarsen import folded
 from cardqp.certificate import SweepCertificate
 from tests.problems import enumerate_optimum
 
