@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from cardqp._iterate import Watch
-from cardqp.branch_and_bound.streamed.log import SweepPoint
+from cardqp.branch_and_bound.streamed.proof_log import SweepPoint
 from cardqp.branch_and_bound.streamed.search import SweepSearch
 from cardqp.branch_and_bound.streamed.tree import Node, Phase, Settled, SweepTree
 

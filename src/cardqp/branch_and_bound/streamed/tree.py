@@ -13,7 +13,7 @@ from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
 from cardqp.branch_and_bound.streamed.incumbent import first_fit
 from cardqp.branch_and_bound.streamed.leaves import Bounded, Branch, bound_branches
-from cardqp.branch_and_bound.streamed.log import SweepPoint, TreeLog
+from cardqp.branch_and_bound.streamed.proof_log import SweepPoint, TreeLog
 from cardqp.branch_and_bound.streamed.root import RootBound
 from cardqp.branch_and_bound.streamed.working_set import Sparse, WorkingSet
 from cardqp.certificate.sweeps import SweepCertificate
