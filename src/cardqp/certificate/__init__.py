@@ -3,7 +3,7 @@
 from cardqp.certificate.certificate import Certificate, RootStep
 from cardqp.certificate.dual_proof import DualProof, Narrowing
 from cardqp.certificate.proof_tree import Kind, ProofLog, ProofTree
-from cardqp.certificate.sweeps import SweepCertificate
+from cardqp.certificate.streamed import SweepCertificate
 
 __all__ = [
     "Certificate",

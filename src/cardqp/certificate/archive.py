@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from cardqp.certificate.certificate import Certificate, RootStep
 from cardqp.certificate.dual_proof import DualProof, Narrowing
 from cardqp.certificate.proof_tree import ProofTree
-from cardqp.certificate.sweeps import Points, SweepCertificate
+from cardqp.certificate.streamed import Points, SweepCertificate
 from cardqp.exceptions import ProblemError
 
 Made = TypeVar("Made")

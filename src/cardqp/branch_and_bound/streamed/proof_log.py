@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.certificate.sweeps import Points, SweepCertificate
+from cardqp.certificate.streamed import Points, SweepCertificate
 
 
 class SweepPoint(NamedTuple):

@@ -16,7 +16,7 @@ from cardqp.branch_and_bound.streamed.leaves import Bounded, Branch, bound_branc
 from cardqp.branch_and_bound.streamed.proof_log import SweepPoint, TreeLog
 from cardqp.branch_and_bound.streamed.root import RootBound
 from cardqp.branch_and_bound.streamed.working_set import Sparse, WorkingSet
-from cardqp.certificate.sweeps import SweepCertificate
+from cardqp.certificate.streamed import SweepCertificate
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, lift
 from cardqp.problem.sparsity import Choice
