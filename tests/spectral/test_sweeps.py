@@ -18,7 +18,7 @@ from cardqp import (
 )
 from cardqp.problem import streamed_form as columns
 from cardqp.problem.streamed_form import Columns
-from cardqp.spectral import sweeps
+from cardqp.spectral import streamed as sweeps
 from tests.problems import enumerate_optimum
 
 

@@ -15,7 +15,7 @@ from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, QuadraticForm
 from cardqp.problem.streamed_form import Columns
 from cardqp.spectral.level import Level, Margin
-from cardqp.spectral.sweeps import components
+from cardqp.spectral.streamed import components
 
 log = logging.getLogger(__name__)
 
@@ -157,7 +157,7 @@ def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
     max_level : int, optional
         How many eigenvectors are wanted; all by default.  A few of many are computed
         by Lanczos iterations, more by a full decomposition.  Data with very many
-        columns are read in sweeps: see :func:`cardqp.spectral.sweeps.components`.
+        columns are read in sweeps: see :func:`cardqp.spectral.streamed.components`.
 
     Examples
     --------

@@ -157,6 +157,6 @@ def test_what_needs_a_copy_says_so(settings, options):
 
 
 def test_a_level_is_needed_where_not_all_fit(monkeypatch):
-    monkeypatch.setattr("cardqp.spectral.sweeps.MOST_BYTES", 8.0 * 24 * 5)
+    monkeypatch.setattr("cardqp.spectral.streamed.MOST_BYTES", 8.0 * 24 * 5)
     with pytest.raises(ParameterError, match="`level` must be at most 5 for so many"):
         solve(wide_problem(), method="best-response")
