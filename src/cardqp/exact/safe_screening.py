@@ -16,7 +16,7 @@ from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
 from cardqp.screening.result import attainable, best_fit
-from cardqp.spectral.choose import choose_level
+from cardqp.spectral.choose_level import choose_level
 from cardqp.spectral.level import DualPoint, Level
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.subproblems.support_qp import SupportFit

@@ -14,7 +14,7 @@ from cardqp.problem import validation as check
 from cardqp.screening.game import Dual, Game
 from cardqp.screening.reply import farkas_ray, reply_to_dual, reply_to_support
 from cardqp.screening.result import Screening, Trace, conclude
-from cardqp.spectral.choose import choose_level
+from cardqp.spectral.choose_level import choose_level
 from cardqp.spectral.spectrum import Spectrum
 
 LAST_SUPPORTS = 10

@@ -11,7 +11,7 @@ from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.screening.reply import SupportReply, reply_to_dual, reply_to_support
 from cardqp.screening.result import Screening, Trace, conclude
-from cardqp.spectral.choose import choose_level
+from cardqp.spectral.choose_level import choose_level
 from cardqp.spectral.level import DualPoint, Level
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.subproblems.support_qp import fit_support
