@@ -25,7 +25,8 @@ from cardqp.methods import (
     resolve,
     uses_level,
 )
-from cardqp.problem import SparseQP, in_memory
+from cardqp.problem import SparseQP
+from cardqp.problem import memory_copy as in_memory
 from cardqp.problem import validation as check
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.streamed_form import Columns

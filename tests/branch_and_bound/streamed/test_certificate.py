@@ -11,7 +11,7 @@ from cardqp.bounds.residual_bound import Residual
 from cardqp.branch_and_bound.streamed import size
 from cardqp.certificate import SweepCertificate
 from cardqp.certificate.streamed import Points
-from cardqp.problem import in_memory as memory
+from cardqp.problem import memory_copy as memory
 from cardqp.problem.streamed_form import Columns
 from tests.problems import enumerate_optimum
 

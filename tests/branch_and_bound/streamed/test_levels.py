@@ -14,7 +14,7 @@ from cardqp import (
 )
 from cardqp.branch_and_bound.streamed import size
 from cardqp.certificate import SweepCertificate
-from cardqp.problem import in_memory as memory
+from cardqp.problem import memory_copy as memory
 from cardqp.problem.streamed_form import Columns
 from tests.branch_and_bound.streamed.test_search import KINDS, random_problem
 from tests.problems import enumerate_optimum

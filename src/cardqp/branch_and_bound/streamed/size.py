@@ -3,7 +3,7 @@
 import math
 
 from cardqp.problem import SparseQP
-from cardqp.problem import in_memory as memory
+from cardqp.problem import memory_copy as memory
 from cardqp.problem.streamed_form import Columns
 
 FEWEST = 4000
