@@ -210,7 +210,7 @@ class ProofLog:
     def graft(self, position: int, proof: Any) -> None:
         """Append a proof whose first node is the branch at a position.
 
-        ``proof`` is written by :func:`cardqp.exact.explore.explore`.
+        ``proof`` is written by :func:`cardqp.branch_and_bound.explore.explore`.
         """
         n_nodes, n_records, n_entries, n_fixed = (int(k) for k in proof.counts)
         before, records = len(self) - 1, self._parts["point_end"].size

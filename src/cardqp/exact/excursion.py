@@ -6,8 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.branch_and_bound.explore import (
+    Exact,
+    Orders,
+    Stack,
+    Tally,
+    Written,
+    explore,
+)
 from cardqp.branch_and_bound.tree import Node, Tree
-from cardqp.exact.explore import Exact, Orders, Stack, Tally, Written, explore
 from cardqp.relaxation.relaxation import CHUNK
 from cardqp.subproblems.support_qp import fit_support
 
