@@ -9,11 +9,11 @@ import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
+from cardqp.branch_and_bound.excursion import Excursion
 from cardqp.branch_and_bound.node import NODE_SLACK, Visit, Visitor
 from cardqp.branch_and_bound.root import RootPhase
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.branch_and_bound.tree_size import estimate_nodes
-from cardqp.exact.excursion import Excursion
 from cardqp.heuristics.local_search import grow_greedily
 from cardqp.problem import SparseQP
 from cardqp.relaxation.relaxation import Effort
