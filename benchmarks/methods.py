@@ -28,7 +28,7 @@ import numpy as np
 import cardqp
 from benchmarks.instances import UCI
 from cardqp.datasets import make_regression
-from cardqp.methods import Method, uses_level
+from cardqp.methods.registry import Method, uses_level
 
 LEVEL = 400
 
@@ -46,7 +46,7 @@ def methods(step_size: float = 4e-3) -> dict[str, Method]:
         "Beck-Hallak 7": cardqp.BeckHallak(),
         "Beck-Hallak 6": cardqp.BeckHallak(full=False),
         "block decomposition": cardqp.BlockDecomposition(),
-        "exact": cardqp.methods.Exact(),
+        "exact": cardqp.methods.registry.Exact(),
     }
 
 

@@ -11,7 +11,6 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from cardqp import backends as backends
     from cardqp import gram as gram
-    from cardqp import methods as methods
     from cardqp import models as models
     from cardqp import plot as plot
     from cardqp import report as report
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from cardqp.exceptions import ProblemError as ProblemError
     from cardqp.ladder import Hierarchy as Hierarchy
     from cardqp.ladder import hierarchy as hierarchy
+    from cardqp.methods.registry import registry as methods
     from cardqp.pipeline import solve as solve
     from cardqp.problem import SparseQP as SparseQP
     from cardqp.screening.best_response import BestResponse as BestResponse

@@ -10,7 +10,7 @@ import numpy as np
 
 from cardqp._iterate import Callback, Watch
 from cardqp.exceptions import ParameterError
-from cardqp.methods import LevelMethod, LevelName, screen_level
+from cardqp.methods.registry import LevelMethod, LevelName, screen_level
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.run import Run, solve_reduced

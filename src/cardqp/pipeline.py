@@ -16,7 +16,7 @@ from cardqp.branch_and_bound.streamed import has_swept_levels, is_for_sweeps
 from cardqp.certificate import Certificate, SweepCertificate
 from cardqp.conclusion import conclude
 from cardqp.exceptions import ParameterError, ProblemError
-from cardqp.methods import (
+from cardqp.methods.registry import (
     DirectMethod,
     Exact,
     Method,
@@ -61,7 +61,7 @@ def solve(
     problem : SparseQP
         The problem.
     method : str or a method with its settings
-        See :data:`cardqp.methods.METHODS`.  ``"exact"`` searches the problem until the
+        See :data:`cardqp.methods.registry.METHODS`.  ``"exact"`` searches the problem until the
         gap is closed.  ``"best-response"`` and ``"dual-program"`` screen candidates at
         one level of the hierarchy, ``"warm-start"`` with ``Q`` as it is; the problem is
         then solved on the candidates exactly, and the original problem is bounded by

@@ -11,7 +11,7 @@ from cardqp.backends.program import FORMULATIONS
 from cardqp.cli.arguments import METHOD_NAMES
 from cardqp.cli.main import main
 from cardqp.cli.progress import ProgressLine, describe
-from cardqp.methods import METHODS
+from cardqp.methods.registry import METHODS
 from tests.problems import random_problem
 
 

@@ -15,7 +15,7 @@ from cardqp.estimators.linear_model import Sample, SparseLinearModel
 from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.exceptions import ParameterError
 from cardqp.gram import merge, moments_of_parts
-from cardqp.methods import Method, MethodName
+from cardqp.methods.registry import Method, MethodName
 from cardqp.regression import CrossValidation, cross_validate
 from cardqp.regression.cross_validation import Fit, SelectionName
 from cardqp.solution import Solution

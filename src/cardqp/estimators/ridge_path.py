@@ -9,7 +9,7 @@ from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
 from cardqp.estimators.linear_model import SparseLinearModel
 from cardqp.estimators.settings import read_etas, read_sparsities
-from cardqp.methods import Method, MethodName
+from cardqp.methods.registry import Method, MethodName
 from cardqp.problem import validation as check
 from cardqp.regression import (
     Design,

@@ -11,7 +11,7 @@ from cardqp._iterate import Callback, Stop
 from cardqp._typing import FloatArray
 from cardqp.exceptions import NotSolvedError
 from cardqp.gram import Moments, mean_squared_error, merge
-from cardqp.methods import Method, MethodName
+from cardqp.methods.registry import Method, MethodName
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
 from cardqp.regression.design import Design, ScaledProblem

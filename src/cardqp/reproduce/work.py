@@ -14,7 +14,7 @@ from cardqp.direct.beck_hallak import BeckHallak
 from cardqp.direct.block_decomposition import BlockDecomposition
 from cardqp.exact.published_screening import screen_as_published
 from cardqp.exact.safe_screening import safe_screen
-from cardqp.methods import Method, uses_level
+from cardqp.methods.registry import Method, uses_level
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
 from cardqp.reproduce.config import Study

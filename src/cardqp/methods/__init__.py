@@ -1,0 +1,1 @@
+"""The methods of solve, one file each, and their registry."""
