@@ -8,9 +8,9 @@ import numpy as np
 from cardqp._iterate import Stop
 from cardqp.bounds.gap import relative_gap
 from cardqp.certificate import Certificate, SweepCertificate
+from cardqp.methods.context import Run
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import Columns
-from cardqp.run import Run
 from cardqp.solution import Solution, Status
 from cardqp.solution.verification import LARGEST_GAP, compare, is_out_of_reach
 

@@ -18,8 +18,8 @@ from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Certificate
 from cardqp.conclusion import conclude
 from cardqp.coverage import switches
+from cardqp.methods.context import Run, explore, search
 from cardqp.problem import SparseQP
-from cardqp.run import Run, explore, search
 from cardqp.solution import Solution
 from cardqp.subproblems.support_qp import fit_support
 

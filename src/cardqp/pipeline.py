@@ -16,6 +16,7 @@ from cardqp.branch_and_bound.streamed import has_swept_levels, is_for_sweeps
 from cardqp.certificate import Certificate, SweepCertificate
 from cardqp.conclusion import conclude
 from cardqp.exceptions import ParameterError, ProblemError
+from cardqp.methods.context import Run, ask, explore, search
 from cardqp.methods.registry import (
     DirectMethod,
     Exact,
@@ -30,7 +31,6 @@ from cardqp.problem import memory_copy as in_memory
 from cardqp.problem import validation as check
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.streamed_form import Columns
-from cardqp.run import Run, ask, explore, search
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.subproblems.support_qp import fit_support

@@ -6,7 +6,7 @@ from cardqp._iterate import Stop, Watch, iterate
 from cardqp._typing import FloatArray
 from cardqp.branch_and_bound.streamed import SweepBound, SweepSearch, SweepTree, settle
 from cardqp.heuristics.local_search import IMPROVEMENT
-from cardqp.run import Run
+from cardqp.methods.context import Run
 
 GRACE, LEAST_GRACE = 0.1, 0.4
 """The last share of the time that a search by sweeps has, and at least so many seconds,
