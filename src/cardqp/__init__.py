@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from cardqp.ladder import Hierarchy as Hierarchy
     from cardqp.ladder import hierarchy as hierarchy
     from cardqp.methods.registry import registry as methods
+    from cardqp.methods.screening import Screening as Screening
     from cardqp.pipeline import solve as solve
     from cardqp.problem import SparseQP as SparseQP
     from cardqp.screening.best_response import BestResponse as BestResponse
     from cardqp.screening.best_response import best_response as best_response
     from cardqp.screening.dual_program import DualProgram as DualProgram
     from cardqp.screening.dual_program import dual_program as dual_program
-    from cardqp.screening.result import Screening as Screening
     from cardqp.screening.warm_start import WarmStart as WarmStart
     from cardqp.screening.warm_start import warm_start as warm_start
     from cardqp.solution import Solution as Solution
@@ -77,7 +77,7 @@ _HOME = {
     "ProblemError": "cardqp.exceptions",
     "Progress": "cardqp._iterate",
     "SafeScreening": "cardqp.exact.safe_screening",
-    "Screening": "cardqp.screening.result",
+    "Screening": "cardqp.methods.screening",
     "Solution": "cardqp.solution",
     "SparseQP": "cardqp.problem",
     "SparseRidge": "cardqp.estimators",

@@ -12,10 +12,10 @@ from cardqp.certificate import DualProof
 from cardqp.exact.published_screening import PublishedScreening, screen_as_published
 from cardqp.exceptions import ParameterError
 from cardqp.heuristics.local_search import grow_greedily, improve, round_switches
+from cardqp.methods.screening import attainable, best_fit
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
-from cardqp.screening.result import attainable, best_fit
 from cardqp.spectral.choose_level import choose_level
 from cardqp.spectral.level import DualPoint, Level
 from cardqp.spectral.spectrum import Spectrum

@@ -13,9 +13,9 @@ from cardqp.exact.published_screening import PublishedScreening
 from cardqp.exact.safe_screening import PerspectiveScreening, SafeScreening
 from cardqp.exceptions import ParameterError
 from cardqp.methods.context import Run, solve_reduced
+from cardqp.methods.screening import Screening
 from cardqp.screening.best_response import BestResponse
 from cardqp.screening.dual_program import DualProgram
-from cardqp.screening.result import Screening
 from cardqp.screening.warm_start import WarmStart
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum, spectrum
