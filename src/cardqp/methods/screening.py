@@ -8,8 +8,8 @@ import numpy as np
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
+from cardqp.methods.game import Dual, Game, TangentPoint
 from cardqp.problem import SparseQP
-from cardqp.screening.game import Dual, Game, TangentPoint
 from cardqp.spectral.level import DualPoint
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
+from cardqp.methods.game import Dual, Game
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
-from cardqp.screening.game import Dual, Game
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import least_violation
 
