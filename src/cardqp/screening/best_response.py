@@ -10,10 +10,10 @@ from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import IntArray
 from cardqp.bounds.farkas import proves_empty
 from cardqp.methods.game import Dual, Game
+from cardqp.methods.reply import farkas_ray, reply_to_dual, reply_to_support
 from cardqp.methods.screening import Screening, Trace, conclude
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
-from cardqp.screening.reply import farkas_ray, reply_to_dual, reply_to_support
 from cardqp.spectral.choose_level import choose_level
 from cardqp.spectral.spectrum import Spectrum
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
+from cardqp.methods.reply import SupportReply, reply_to_dual, reply_to_support
 from cardqp.methods.screening import Screening, Trace, conclude
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
-from cardqp.screening.reply import SupportReply, reply_to_dual, reply_to_support
 from cardqp.spectral.choose_level import choose_level
 from cardqp.spectral.level import DualPoint, Level
 from cardqp.spectral.spectrum import Spectrum
