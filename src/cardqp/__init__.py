@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from cardqp.exceptions import ProblemError as ProblemError
     from cardqp.ladder import Hierarchy as Hierarchy
     from cardqp.ladder import hierarchy as hierarchy
+    from cardqp.methods.best_response import BestResponse as BestResponse
+    from cardqp.methods.best_response import best_response as best_response
     from cardqp.methods.registry import registry as methods
     from cardqp.methods.screening import Screening as Screening
     from cardqp.pipeline import solve as solve
     from cardqp.problem import SparseQP as SparseQP
-    from cardqp.screening.best_response import BestResponse as BestResponse
-    from cardqp.screening.best_response import best_response as best_response
     from cardqp.screening.dual_program import DualProgram as DualProgram
     from cardqp.screening.dual_program import dual_program as dual_program
     from cardqp.screening.warm_start import WarmStart as WarmStart
@@ -64,7 +64,7 @@ _HOME = {
     "Alternatives": "cardqp.alternative_supports",
     "BackendError": "cardqp.exceptions",
     "BeckHallak": "cardqp.direct.beck_hallak",
-    "BestResponse": "cardqp.screening.best_response",
+    "BestResponse": "cardqp.methods.best_response",
     "BlockDecomposition": "cardqp.direct.block_decomposition",
     "CardQPError": "cardqp.exceptions",
     "Descent": "cardqp.direct.result",
@@ -90,7 +90,7 @@ _HOME = {
     "WarmStart": "cardqp.screening.warm_start",
     "alternatives": "cardqp.alternative_supports",
     "beck_hallak": "cardqp.direct.beck_hallak",
-    "best_response": "cardqp.screening.best_response",
+    "best_response": "cardqp.methods.best_response",
     "block_decomposition": "cardqp.direct.block_decomposition",
     "dual_program": "cardqp.screening.dual_program",
     "hierarchy": "cardqp.ladder",

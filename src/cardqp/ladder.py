@@ -10,11 +10,11 @@ import numpy as np
 
 from cardqp._iterate import Callback, Watch
 from cardqp.exceptions import ParameterError
+from cardqp.methods.best_response import BestResponse
 from cardqp.methods.context import Run, solve_reduced
 from cardqp.methods.registry import LevelMethod, LevelName, screen_level
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
-from cardqp.screening.best_response import BestResponse
 from cardqp.screening.dual_program import DualProgram
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum

@@ -12,9 +12,9 @@ from cardqp.direct.block_decomposition import BlockDecomposition
 from cardqp.exact.published_screening import PublishedScreening
 from cardqp.exact.safe_screening import PerspectiveScreening, SafeScreening
 from cardqp.exceptions import ParameterError
+from cardqp.methods.best_response import BestResponse
 from cardqp.methods.context import Run, solve_reduced
 from cardqp.methods.screening import Screening
-from cardqp.screening.best_response import BestResponse
 from cardqp.screening.dual_program import DualProgram
 from cardqp.screening.warm_start import WarmStart
 from cardqp.spectral.level import Level

@@ -8,12 +8,12 @@ import numpy as np
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
 from cardqp.exceptions import ParameterError
+from cardqp.methods.best_response import BestResponse
 from cardqp.methods.game import TangentPoint, WholeForm
 from cardqp.methods.reply import SupportReply, reply_to_dual
 from cardqp.methods.screening import Screening, Trace, conclude
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
-from cardqp.screening.best_response import BestResponse
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 Variant = Literal["subgradient", "best-response"]

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from cardqp import ParameterError, SparseQP, Stop, best_response, spectrum
+from cardqp.methods.best_response import BestResponse
 from cardqp.methods.reply import reply_to_dual, reply_to_support
-from cardqp.screening.best_response import BestResponse
 from tests.problems import KINDS, enumerate_optimum, random_problem
 
 
