@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from cardqp.ladder import hierarchy as hierarchy
     from cardqp.methods.best_response import BestResponse as BestResponse
     from cardqp.methods.best_response import best_response as best_response
+    from cardqp.methods.dual_program import DualProgram as DualProgram
+    from cardqp.methods.dual_program import dual_program as dual_program
     from cardqp.methods.registry import registry as methods
     from cardqp.methods.screening import Screening as Screening
     from cardqp.pipeline import solve as solve
     from cardqp.problem import SparseQP as SparseQP
-    from cardqp.screening.dual_program import DualProgram as DualProgram
-    from cardqp.screening.dual_program import dual_program as dual_program
     from cardqp.screening.warm_start import WarmStart as WarmStart
     from cardqp.screening.warm_start import warm_start as warm_start
     from cardqp.solution import Solution as Solution
@@ -68,7 +68,7 @@ _HOME = {
     "BlockDecomposition": "cardqp.direct.block_decomposition",
     "CardQPError": "cardqp.exceptions",
     "Descent": "cardqp.direct.result",
-    "DualProgram": "cardqp.screening.dual_program",
+    "DualProgram": "cardqp.methods.dual_program",
     "Hierarchy": "cardqp.ladder",
     "NotSolvedError": "cardqp.exceptions",
     "ParameterError": "cardqp.exceptions",
@@ -92,7 +92,7 @@ _HOME = {
     "beck_hallak": "cardqp.direct.beck_hallak",
     "best_response": "cardqp.methods.best_response",
     "block_decomposition": "cardqp.direct.block_decomposition",
-    "dual_program": "cardqp.screening.dual_program",
+    "dual_program": "cardqp.methods.dual_program",
     "hierarchy": "cardqp.ladder",
     "path": "cardqp.sparsity_path",
     "safe_screen": "cardqp.exact.safe_screening",

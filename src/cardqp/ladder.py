@@ -12,10 +12,10 @@ from cardqp._iterate import Callback, Watch
 from cardqp.exceptions import ParameterError
 from cardqp.methods.best_response import BestResponse
 from cardqp.methods.context import Run, solve_reduced
+from cardqp.methods.dual_program import DualProgram
 from cardqp.methods.registry import LevelMethod, LevelName, screen_level
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
-from cardqp.screening.dual_program import DualProgram
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.spectral.spectrum import spectrum as decompose

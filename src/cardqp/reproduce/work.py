@@ -15,11 +15,11 @@ from cardqp.direct.block_decomposition import BlockDecomposition
 from cardqp.exact.published_screening import screen_as_published
 from cardqp.exact.safe_screening import safe_screen
 from cardqp.methods.best_response import BestResponse
+from cardqp.methods.dual_program import DualProgram
 from cardqp.methods.registry import Method, uses_level
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
 from cardqp.reproduce.config import Study
-from cardqp.screening.dual_program import DualProgram
 from cardqp.screening.warm_start import WarmStart
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum, spectrum
