@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from cardqp.methods.dual_program import dual_program as dual_program
     from cardqp.methods.registry import registry as methods
     from cardqp.methods.screening import Screening as Screening
+    from cardqp.methods.warm_start import WarmStart as WarmStart
+    from cardqp.methods.warm_start import warm_start as warm_start
     from cardqp.pipeline import solve as solve
     from cardqp.problem import SparseQP as SparseQP
-    from cardqp.screening.warm_start import WarmStart as WarmStart
-    from cardqp.screening.warm_start import warm_start as warm_start
     from cardqp.solution import Solution as Solution
     from cardqp.solution import Status as Status
     from cardqp.solution.trace import Trace as Trace
@@ -87,7 +87,7 @@ _HOME = {
     "Status": "cardqp.solution",
     "Stop": "cardqp._iterate",
     "Trace": "cardqp.solution.trace",
-    "WarmStart": "cardqp.screening.warm_start",
+    "WarmStart": "cardqp.methods.warm_start",
     "alternatives": "cardqp.alternative_supports",
     "beck_hallak": "cardqp.direct.beck_hallak",
     "best_response": "cardqp.methods.best_response",
@@ -99,7 +99,7 @@ _HOME = {
     "solve": "cardqp.pipeline",
     "spectrum": "cardqp.spectral.spectrum",
     "stability_selection": "cardqp.estimators",
-    "warm_start": "cardqp.screening.warm_start",
+    "warm_start": "cardqp.methods.warm_start",
 }
 
 _MODULES = ("backends", "gram", "methods", "models", "plot", "report", "tables")

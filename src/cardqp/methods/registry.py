@@ -16,7 +16,7 @@ from cardqp.methods.best_response import BestResponse
 from cardqp.methods.context import Run, solve_reduced
 from cardqp.methods.dual_program import DualProgram
 from cardqp.methods.screening import Screening
-from cardqp.screening.warm_start import WarmStart
+from cardqp.methods.warm_start import WarmStart
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum, spectrum
 

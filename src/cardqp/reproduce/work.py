@@ -17,10 +17,10 @@ from cardqp.exact.safe_screening import safe_screen
 from cardqp.methods.best_response import BestResponse
 from cardqp.methods.dual_program import DualProgram
 from cardqp.methods.registry import Method, uses_level
+from cardqp.methods.warm_start import WarmStart
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
 from cardqp.reproduce.config import Study
-from cardqp.screening.warm_start import WarmStart
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum, spectrum
 
