@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from cardqp.estimators import SparseRidgeCV as SparseRidgeCV
     from cardqp.estimators import SparseRidgePath as SparseRidgePath
     from cardqp.estimators import stability_selection as stability_selection
-    from cardqp.exact.safe_screening import PerspectiveScreening as PerspectiveScreening
-    from cardqp.exact.safe_screening import SafeScreening as SafeScreening
-    from cardqp.exact.safe_screening import safe_screen as safe_screen
     from cardqp.exceptions import BackendError as BackendError
     from cardqp.exceptions import CardQPError as CardQPError
     from cardqp.exceptions import NotSolvedError as NotSolvedError
@@ -47,6 +44,11 @@ if TYPE_CHECKING:
     from cardqp.methods.dual_program import DualProgram as DualProgram
     from cardqp.methods.dual_program import dual_program as dual_program
     from cardqp.methods.registry import registry as methods
+    from cardqp.methods.safe_screening import (
+        PerspectiveScreening as PerspectiveScreening,
+    )
+    from cardqp.methods.safe_screening import SafeScreening as SafeScreening
+    from cardqp.methods.safe_screening import safe_screen as safe_screen
     from cardqp.methods.screening import Screening as Screening
     from cardqp.methods.warm_start import WarmStart as WarmStart
     from cardqp.methods.warm_start import warm_start as warm_start
@@ -73,10 +75,10 @@ _HOME = {
     "NotSolvedError": "cardqp.exceptions",
     "ParameterError": "cardqp.exceptions",
     "Path": "cardqp.sparsity_path",
-    "PerspectiveScreening": "cardqp.exact.safe_screening",
+    "PerspectiveScreening": "cardqp.methods.safe_screening",
     "ProblemError": "cardqp.exceptions",
     "Progress": "cardqp._iterate",
-    "SafeScreening": "cardqp.exact.safe_screening",
+    "SafeScreening": "cardqp.methods.safe_screening",
     "Screening": "cardqp.methods.screening",
     "Solution": "cardqp.solution",
     "SparseQP": "cardqp.problem",
@@ -95,7 +97,7 @@ _HOME = {
     "dual_program": "cardqp.methods.dual_program",
     "hierarchy": "cardqp.ladder",
     "path": "cardqp.sparsity_path",
-    "safe_screen": "cardqp.exact.safe_screening",
+    "safe_screen": "cardqp.methods.safe_screening",
     "solve": "cardqp.pipeline",
     "spectrum": "cardqp.spectral.spectrum",
     "stability_selection": "cardqp.estimators",

@@ -10,11 +10,11 @@ from cardqp.branch_and_bound.streamed import can_copy
 from cardqp.direct.beck_hallak import BeckHallak
 from cardqp.direct.block_decomposition import BlockDecomposition
 from cardqp.exact.published_screening import PublishedScreening
-from cardqp.exact.safe_screening import PerspectiveScreening, SafeScreening
 from cardqp.exceptions import ParameterError
 from cardqp.methods.best_response import BestResponse
 from cardqp.methods.context import Run, solve_reduced
 from cardqp.methods.dual_program import DualProgram
+from cardqp.methods.safe_screening import PerspectiveScreening, SafeScreening
 from cardqp.methods.screening import Screening
 from cardqp.methods.warm_start import WarmStart
 from cardqp.spectral.level import Level

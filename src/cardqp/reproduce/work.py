@@ -13,10 +13,10 @@ from cardqp.datasets import Table, load_uci, make_regression
 from cardqp.direct.beck_hallak import BeckHallak
 from cardqp.direct.block_decomposition import BlockDecomposition
 from cardqp.exact.published_screening import screen_as_published
-from cardqp.exact.safe_screening import safe_screen
 from cardqp.methods.best_response import BestResponse
 from cardqp.methods.dual_program import DualProgram
 from cardqp.methods.registry import Method, uses_level
+from cardqp.methods.safe_screening import safe_screen
 from cardqp.methods.warm_start import WarmStart
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
