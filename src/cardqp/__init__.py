@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from cardqp.direct.block_decomposition import (
         block_decomposition as block_decomposition,
     )
-    from cardqp.direct.result import Descent as Descent
     from cardqp.estimators import SparseRidge as SparseRidge
     from cardqp.estimators import SparseRidgeCV as SparseRidgeCV
     from cardqp.estimators import SparseRidgePath as SparseRidgePath
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from cardqp.ladder import hierarchy as hierarchy
     from cardqp.methods.best_response import BestResponse as BestResponse
     from cardqp.methods.best_response import best_response as best_response
+    from cardqp.methods.descent import Descent as Descent
     from cardqp.methods.dual_program import DualProgram as DualProgram
     from cardqp.methods.dual_program import dual_program as dual_program
     from cardqp.methods.registry import registry as methods
@@ -69,7 +69,7 @@ _HOME = {
     "BestResponse": "cardqp.methods.best_response",
     "BlockDecomposition": "cardqp.direct.block_decomposition",
     "CardQPError": "cardqp.exceptions",
-    "Descent": "cardqp.direct.result",
+    "Descent": "cardqp.methods.descent",
     "DualProgram": "cardqp.methods.dual_program",
     "Hierarchy": "cardqp.ladder",
     "NotSolvedError": "cardqp.exceptions",
