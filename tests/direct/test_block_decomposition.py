@@ -9,7 +9,7 @@ from cardqp._iterate import Watch
 from cardqp.datasets import make_regression
 from cardqp.direct.best_subset import best_subset
 from cardqp.direct.block_problem import block_problem
-from cardqp.direct.switches import Launch
+from cardqp.methods.starts import Launch
 from cardqp.problem import lift
 from cardqp.subproblems.support_qp import fit_support
 

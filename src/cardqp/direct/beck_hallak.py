@@ -6,9 +6,9 @@ import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp.direct.switches import Launch, SwitchView
 from cardqp.heuristics.local_search import IMPROVEMENT, best_exchange
 from cardqp.methods.descent import Descent
+from cardqp.methods.starts import Launch, SwitchView
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.subproblems.support_qp import SupportFit, fit_support
