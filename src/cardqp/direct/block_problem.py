@@ -8,7 +8,7 @@ from cardqp._iterate import Watch, iterate
 from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.precompile import load_for, load_tree_for
 from cardqp.branch_and_bound.search import BranchAndBound
-from cardqp.direct.best_subset import best_subset
+from cardqp.methods.best_subset import best_subset
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 
