@@ -7,8 +7,8 @@ from tests.problems import KINDS, enumerate_optimum, random_problem
 from cardqp import BlockDecomposition, SparseQP, Stop, block_decomposition, solve
 from cardqp._iterate import Watch
 from cardqp.datasets import make_regression
-from cardqp.direct.block_problem import block_problem
 from cardqp.methods.best_subset import best_subset
+from cardqp.methods.block_problem import block_problem
 from cardqp.methods.starts import Launch
 from cardqp.problem import lift
 from cardqp.subproblems.support_qp import fit_support

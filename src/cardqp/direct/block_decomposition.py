@@ -6,8 +6,8 @@ import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp.direct.block_problem import load_block_kernels, solve_block
 from cardqp.exceptions import ParameterError
+from cardqp.methods.block_problem import load_block_kernels, solve_block
 from cardqp.methods.descent import Descent
 from cardqp.methods.starts import Launch, SwitchView
 from cardqp.problem import SparseQP
