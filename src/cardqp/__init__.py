@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from cardqp._iterate import Stop as Stop
     from cardqp.alternative_supports import Alternatives as Alternatives
     from cardqp.alternative_supports import alternatives as alternatives
-    from cardqp.direct.beck_hallak import BeckHallak as BeckHallak
-    from cardqp.direct.beck_hallak import beck_hallak as beck_hallak
     from cardqp.direct.block_decomposition import (
         BlockDecomposition as BlockDecomposition,
     )
@@ -38,6 +36,8 @@ if TYPE_CHECKING:
     from cardqp.exceptions import ProblemError as ProblemError
     from cardqp.ladder import Hierarchy as Hierarchy
     from cardqp.ladder import hierarchy as hierarchy
+    from cardqp.methods.beck_hallak import BeckHallak as BeckHallak
+    from cardqp.methods.beck_hallak import beck_hallak as beck_hallak
     from cardqp.methods.best_response import BestResponse as BestResponse
     from cardqp.methods.best_response import best_response as best_response
     from cardqp.methods.descent import Descent as Descent
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Alternatives": "cardqp.alternative_supports",
     "BackendError": "cardqp.exceptions",
-    "BeckHallak": "cardqp.direct.beck_hallak",
+    "BeckHallak": "cardqp.methods.beck_hallak",
     "BestResponse": "cardqp.methods.best_response",
     "BlockDecomposition": "cardqp.direct.block_decomposition",
     "CardQPError": "cardqp.exceptions",
@@ -91,7 +91,7 @@ _HOME = {
     "Trace": "cardqp.solution.trace",
     "WarmStart": "cardqp.methods.warm_start",
     "alternatives": "cardqp.alternative_supports",
-    "beck_hallak": "cardqp.direct.beck_hallak",
+    "beck_hallak": "cardqp.methods.beck_hallak",
     "best_response": "cardqp.methods.best_response",
     "block_decomposition": "cardqp.direct.block_decomposition",
     "dual_program": "cardqp.methods.dual_program",

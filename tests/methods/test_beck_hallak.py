@@ -2,11 +2,11 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.problems import KINDS, random_problem
 
 from cardqp import SparseQP, Stop, beck_hallak, solve
 from cardqp.datasets import make_regression
 from cardqp.subproblems.support_qp import fit_support
+from tests.problems import KINDS, random_problem
 
 MARGIN = 1e-9
 """Relative: what counts as an improvement, not as rounding."""
