@@ -11,7 +11,7 @@ from cardqp import SparseQP, Stop, pipeline, solve
 from cardqp._iterate import GRACE, Watch
 from cardqp.branch_and_bound import root, tree
 from cardqp.branch_and_bound.search import BranchAndBound
-from cardqp.direct.block_decomposition import BlockDecomposition
+from cardqp.methods.block_decomposition import BlockDecomposition
 from cardqp.methods.registry import METHODS
 from cardqp.splitting import diagonal as split
 from tests.problems import random_problem

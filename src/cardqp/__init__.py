@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from cardqp._iterate import Stop as Stop
     from cardqp.alternative_supports import Alternatives as Alternatives
     from cardqp.alternative_supports import alternatives as alternatives
-    from cardqp.direct.block_decomposition import (
-        BlockDecomposition as BlockDecomposition,
-    )
-    from cardqp.direct.block_decomposition import (
-        block_decomposition as block_decomposition,
-    )
     from cardqp.estimators import SparseRidge as SparseRidge
     from cardqp.estimators import SparseRidgeCV as SparseRidgeCV
     from cardqp.estimators import SparseRidgePath as SparseRidgePath
@@ -40,6 +34,12 @@ if TYPE_CHECKING:
     from cardqp.methods.beck_hallak import beck_hallak as beck_hallak
     from cardqp.methods.best_response import BestResponse as BestResponse
     from cardqp.methods.best_response import best_response as best_response
+    from cardqp.methods.block_decomposition import (
+        BlockDecomposition as BlockDecomposition,
+    )
+    from cardqp.methods.block_decomposition import (
+        block_decomposition as block_decomposition,
+    )
     from cardqp.methods.descent import Descent as Descent
     from cardqp.methods.dual_program import DualProgram as DualProgram
     from cardqp.methods.dual_program import dual_program as dual_program
@@ -67,7 +67,7 @@ _HOME = {
     "BackendError": "cardqp.exceptions",
     "BeckHallak": "cardqp.methods.beck_hallak",
     "BestResponse": "cardqp.methods.best_response",
-    "BlockDecomposition": "cardqp.direct.block_decomposition",
+    "BlockDecomposition": "cardqp.methods.block_decomposition",
     "CardQPError": "cardqp.exceptions",
     "Descent": "cardqp.methods.descent",
     "DualProgram": "cardqp.methods.dual_program",
@@ -93,7 +93,7 @@ _HOME = {
     "alternatives": "cardqp.alternative_supports",
     "beck_hallak": "cardqp.methods.beck_hallak",
     "best_response": "cardqp.methods.best_response",
-    "block_decomposition": "cardqp.direct.block_decomposition",
+    "block_decomposition": "cardqp.methods.block_decomposition",
     "dual_program": "cardqp.methods.dual_program",
     "hierarchy": "cardqp.ladder",
     "path": "cardqp.sparsity_path",

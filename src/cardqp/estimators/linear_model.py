@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
-from cardqp.direct.block_decomposition import BlockDecomposition
 from cardqp.estimators.settings import is_automatic, read_design
 from cardqp.exceptions import BackendNotFoundError, NotSolvedError
 from cardqp.gram import Moments, moments
+from cardqp.methods.block_decomposition import BlockDecomposition
 from cardqp.problem import validation as check
 from cardqp.regression import (
     Design,

@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias, get_args
 from cardqp._iterate import Watch, iterate
 from cardqp._typing import FloatArray
 from cardqp.branch_and_bound.streamed import can_copy
-from cardqp.direct.block_decomposition import BlockDecomposition
 from cardqp.exact.published_screening import PublishedScreening
 from cardqp.exceptions import ParameterError
 from cardqp.methods.beck_hallak import BeckHallak
 from cardqp.methods.best_response import BestResponse
+from cardqp.methods.block_decomposition import BlockDecomposition
 from cardqp.methods.context import Run, solve_reduced
 from cardqp.methods.dual_program import DualProgram
 from cardqp.methods.safe_screening import PerspectiveScreening, SafeScreening

@@ -10,10 +10,10 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.datasets import Table, load_uci, make_regression
-from cardqp.direct.block_decomposition import BlockDecomposition
 from cardqp.exact.published_screening import screen_as_published
 from cardqp.methods.beck_hallak import BeckHallak
 from cardqp.methods.best_response import BestResponse
+from cardqp.methods.block_decomposition import BlockDecomposition
 from cardqp.methods.dual_program import DualProgram
 from cardqp.methods.registry import Method, uses_level
 from cardqp.methods.safe_screening import safe_screen

@@ -2,7 +2,6 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.problems import KINDS, enumerate_optimum, random_problem
 
 from cardqp import BlockDecomposition, SparseQP, Stop, block_decomposition, solve
 from cardqp._iterate import Watch
@@ -12,6 +11,7 @@ from cardqp.methods.block_problem import block_problem
 from cardqp.methods.starts import Launch
 from cardqp.problem import lift
 from cardqp.subproblems.support_qp import fit_support
+from tests.problems import KINDS, enumerate_optimum, random_problem
 
 SETTLED = 1e-5
 """Relative improvement within a block that the default tolerance may leave."""
