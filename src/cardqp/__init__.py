@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from cardqp.methods.screening import Screening as Screening
     from cardqp.methods.warm_start import WarmStart as WarmStart
     from cardqp.methods.warm_start import warm_start as warm_start
-    from cardqp.pipeline import solve as solve
+    from cardqp.pipeline.solve import solve as solve
     from cardqp.problem import SparseQP as SparseQP
     from cardqp.solution import Solution as Solution
     from cardqp.solution import Status as Status
@@ -98,7 +98,7 @@ _HOME = {
     "hierarchy": "cardqp.ladder",
     "path": "cardqp.sparsity_path",
     "safe_screen": "cardqp.methods.safe_screening",
-    "solve": "cardqp.pipeline",
+    "solve": "cardqp.pipeline.solve",
     "spectrum": "cardqp.spectral.spectrum",
     "stability_selection": "cardqp.estimators",
     "warm_start": "cardqp.methods.warm_start",

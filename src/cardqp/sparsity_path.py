@@ -8,7 +8,7 @@ from typing import Any
 from cardqp._iterate import Callback, Stop
 from cardqp.exceptions import ParameterError
 from cardqp.methods.registry import Method, MethodName
-from cardqp.pipeline import solve
+from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.solution import Solution

@@ -19,8 +19,8 @@ from cardqp import (
     warm_start,
 )
 from cardqp.datasets import make_regression
+from tests.pipeline.test_solve import slack
 from tests.problems import KINDS, enumerate_optimum, random_problem
-from tests.test_pipeline import slack
 
 FUNCTIONS = {
     "safe screening": safe_screen,

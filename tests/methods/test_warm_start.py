@@ -6,8 +6,8 @@ import pytest
 from cardqp import SparseQP, Stop, best_response, solve, warm_start
 from cardqp.datasets import make_regression
 from cardqp.subproblems.support_qp import fit_support
+from tests.pipeline.test_solve import slack
 from tests.problems import KINDS, enumerate_optimum, random_problem
-from tests.test_pipeline import slack
 
 
 @pytest.mark.parametrize("variant", ["best-response", "subgradient"])

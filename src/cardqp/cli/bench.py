@@ -15,7 +15,7 @@ from cardqp.cli.codes import REFUTED, SOLVED
 from cardqp.cli.outputs import print_json
 from cardqp.datasets.synthetic import make_regression
 from cardqp.models.portfolio import Portfolio
-from cardqp.pipeline import solve
+from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 
 SECONDS = 4.0

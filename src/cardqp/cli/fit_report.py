@@ -9,7 +9,7 @@ import numpy as np
 from cardqp import sparsity_path
 from cardqp.alternative_supports import Alternatives
 from cardqp.cli.fit_model import Fit, named
-from cardqp.pipeline import solve
+from cardqp.pipeline.solve import solve
 from cardqp.report import (
     Alternative,
     CVCurve,

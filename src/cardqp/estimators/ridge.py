@@ -8,7 +8,7 @@ from cardqp.estimators.linear_model import SparseLinearModel
 from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.gram import GramAccumulator, Moments
 from cardqp.methods.registry import Method, MethodName
-from cardqp.pipeline import solve
+from cardqp.pipeline.solve import solve
 from cardqp.regression import Design, ScaledProblem
 from cardqp.solution import Solution
 

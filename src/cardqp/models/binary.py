@@ -9,7 +9,7 @@ import scipy.linalg
 
 from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
 from cardqp.bounds.gap import relative_gap
-from cardqp.pipeline import solve
+from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.solution import Solution, Status

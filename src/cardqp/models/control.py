@@ -17,7 +17,7 @@ from cardqp._typing import ArrayLike, FloatArray
 from cardqp.branch_and_bound.precompile import load_kernels, load_tree_kernels
 from cardqp.exceptions import ProblemError
 from cardqp.models import _system as rule
-from cardqp.pipeline import solve
+from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.solution import Solution, Status

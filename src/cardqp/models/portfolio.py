@@ -13,7 +13,7 @@ from cardqp.models import _validation as rule
 from cardqp.models import risk
 from cardqp.models.allocation import Allocation, describe
 from cardqp.models.limits import Row, Sales, plan_sales, sector_rows, stack
-from cardqp.pipeline import solve
+from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 

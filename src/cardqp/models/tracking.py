@@ -11,7 +11,7 @@ from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
 from cardqp.models import _validation as rule
 from cardqp.models.allocation import Allocation, describe
-from cardqp.pipeline import solve
+from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 

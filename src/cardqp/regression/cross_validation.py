@@ -12,7 +12,7 @@ from cardqp._typing import FloatArray
 from cardqp.exceptions import NotSolvedError
 from cardqp.gram import Moments, mean_squared_error, merge
 from cardqp.methods.registry import Method, MethodName
-from cardqp.pipeline import solve
+from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.regression.design import Design, ScaledProblem
 from cardqp.solution import Solution

@@ -18,7 +18,7 @@ from cardqp.methods.dual_program import DualProgram
 from cardqp.methods.registry import Method, uses_level
 from cardqp.methods.safe_screening import safe_screen
 from cardqp.methods.warm_start import WarmStart
-from cardqp.pipeline import solve
+from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.reproduce.config import Study
 from cardqp.solution import Solution

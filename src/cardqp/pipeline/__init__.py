@@ -1,0 +1,1 @@
+"""The whole pipe: solve, and what is made of many calls of it."""
