@@ -14,7 +14,6 @@ from cardqp.branch_and_bound.restore import replant
 from cardqp.branch_and_bound.search import PROOF_MEMORY, BranchAndBound
 from cardqp.branch_and_bound.streamed import has_swept_levels, is_for_sweeps
 from cardqp.certificate import Certificate, SweepCertificate
-from cardqp.conclusion import conclude
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.methods.context import Run, ask, explore, search
 from cardqp.methods.registry import (
@@ -26,6 +25,7 @@ from cardqp.methods.registry import (
     resolve,
     uses_level,
 )
+from cardqp.pipeline.build_solution import conclude
 from cardqp.problem import SparseQP
 from cardqp.problem import memory_copy as in_memory
 from cardqp.problem import validation as check

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cardqp import SparseQP, Status, conclusion, solve
+from cardqp import SparseQP, Status, solve
 from cardqp._iterate import Stop
 from cardqp.branch_and_bound.precompile import load_for
 from cardqp.branch_and_bound.streamed import (
@@ -19,6 +19,7 @@ from cardqp.branch_and_bound.streamed import (
 from cardqp.branch_and_bound.streamed import coarsen as fold
 from cardqp.branch_and_bound.streamed.coarsen import folded
 from cardqp.certificate import SweepCertificate
+from cardqp.pipeline import build_solution as conclusion
 from tests.problems import enumerate_optimum
 
 
