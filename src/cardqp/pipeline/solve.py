@@ -26,6 +26,7 @@ from cardqp.methods.registry import (
     uses_level,
 )
 from cardqp.pipeline.build_solution import conclude
+from cardqp.pipeline.streamed import bound_by_sweeps, search_by_sweeps
 from cardqp.problem import SparseQP
 from cardqp.problem import memory_copy as in_memory
 from cardqp.problem import validation as check
@@ -34,7 +35,6 @@ from cardqp.problem.streamed_form import Columns
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.subproblems.support_qp import fit_support
-from cardqp.sweep_stages import bound_by_sweeps, search_by_sweeps
 
 
 def solve(
