@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from cardqp.exceptions import NotSolvedError as NotSolvedError
     from cardqp.exceptions import ParameterError as ParameterError
     from cardqp.exceptions import ProblemError as ProblemError
-    from cardqp.ladder import Hierarchy as Hierarchy
-    from cardqp.ladder import hierarchy as hierarchy
     from cardqp.methods.beck_hallak import BeckHallak as BeckHallak
     from cardqp.methods.beck_hallak import beck_hallak as beck_hallak
     from cardqp.methods.best_response import BestResponse as BestResponse
@@ -52,6 +50,8 @@ if TYPE_CHECKING:
     from cardqp.methods.screening import Screening as Screening
     from cardqp.methods.warm_start import WarmStart as WarmStart
     from cardqp.methods.warm_start import warm_start as warm_start
+    from cardqp.pipeline.hierarchy import Hierarchy as Hierarchy
+    from cardqp.pipeline.hierarchy import hierarchy as hierarchy
     from cardqp.pipeline.solve import solve as solve
     from cardqp.problem import SparseQP as SparseQP
     from cardqp.solution import Solution as Solution
@@ -71,7 +71,7 @@ _HOME = {
     "CardQPError": "cardqp.exceptions",
     "Descent": "cardqp.methods.descent",
     "DualProgram": "cardqp.methods.dual_program",
-    "Hierarchy": "cardqp.ladder",
+    "Hierarchy": "cardqp.pipeline.hierarchy",
     "NotSolvedError": "cardqp.exceptions",
     "ParameterError": "cardqp.exceptions",
     "Path": "cardqp.sparsity_path",
@@ -95,7 +95,7 @@ _HOME = {
     "best_response": "cardqp.methods.best_response",
     "block_decomposition": "cardqp.methods.block_decomposition",
     "dual_program": "cardqp.methods.dual_program",
-    "hierarchy": "cardqp.ladder",
+    "hierarchy": "cardqp.pipeline.hierarchy",
     "path": "cardqp.sparsity_path",
     "safe_screen": "cardqp.methods.safe_screening",
     "solve": "cardqp.pipeline.solve",

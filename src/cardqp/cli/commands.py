@@ -13,7 +13,7 @@ from cardqp.cli.progress import ProgressLine, TaskLine
 from cardqp.cli.report import backend_table, exit_code, solution_table
 from cardqp.cli.tables import read_regression
 from cardqp.exceptions import BackendNotFoundError, ParameterError, ProblemError
-from cardqp.ladder import hierarchy
+from cardqp.pipeline.hierarchy import hierarchy
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.solution import Solution

@@ -17,8 +17,8 @@ from cardqp.plot.style import (
 )
 
 if TYPE_CHECKING:
-    from cardqp.ladder import Hierarchy
     from cardqp.models.efficient_frontier import Frontier
+    from cardqp.pipeline.hierarchy import Hierarchy
     from cardqp.sparsity_path import Path
 
 
