@@ -52,13 +52,13 @@ if TYPE_CHECKING:
     from cardqp.methods.warm_start import warm_start as warm_start
     from cardqp.pipeline.hierarchy import Hierarchy as Hierarchy
     from cardqp.pipeline.hierarchy import hierarchy as hierarchy
+    from cardqp.pipeline.path import Path as Path
+    from cardqp.pipeline.path import path as path
     from cardqp.pipeline.solve import solve as solve
     from cardqp.problem import SparseQP as SparseQP
     from cardqp.solution import Solution as Solution
     from cardqp.solution import Status as Status
     from cardqp.solution.trace import Trace as Trace
-    from cardqp.sparsity_path import Path as Path
-    from cardqp.sparsity_path import path as path
     from cardqp.spectral.spectrum import Spectrum as Spectrum
     from cardqp.spectral.spectrum import spectrum as spectrum
 
@@ -74,7 +74,7 @@ _HOME = {
     "Hierarchy": "cardqp.pipeline.hierarchy",
     "NotSolvedError": "cardqp.exceptions",
     "ParameterError": "cardqp.exceptions",
-    "Path": "cardqp.sparsity_path",
+    "Path": "cardqp.pipeline.path",
     "PerspectiveScreening": "cardqp.methods.safe_screening",
     "ProblemError": "cardqp.exceptions",
     "Progress": "cardqp._iterate",
@@ -96,7 +96,7 @@ _HOME = {
     "block_decomposition": "cardqp.methods.block_decomposition",
     "dual_program": "cardqp.methods.dual_program",
     "hierarchy": "cardqp.pipeline.hierarchy",
-    "path": "cardqp.sparsity_path",
+    "path": "cardqp.pipeline.path",
     "safe_screen": "cardqp.methods.safe_screening",
     "solve": "cardqp.pipeline.solve",
     "spectrum": "cardqp.spectral.spectrum",

@@ -16,10 +16,10 @@ from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.exceptions import ParameterError
 from cardqp.gram import merge, moments_of_parts
 from cardqp.methods.registry import Method, MethodName
+from cardqp.pipeline.path import Path
 from cardqp.regression import CrossValidation, cross_validate
 from cardqp.regression.cross_validation import Fit, SelectionName
 from cardqp.solution import Solution
-from cardqp.sparsity_path import Path
 
 
 class SparseRidgeCV(SparseLinearModel):

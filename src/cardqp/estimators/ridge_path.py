@@ -10,6 +10,7 @@ from cardqp._typing import ArrayLike
 from cardqp.estimators.linear_model import SparseLinearModel
 from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.methods.registry import Method, MethodName
+from cardqp.pipeline.path import path
 from cardqp.problem import validation as check
 from cardqp.regression import (
     Design,
@@ -18,7 +19,6 @@ from cardqp.regression import (
 )
 from cardqp.regression.criteria import CriterionName
 from cardqp.solution import Solution
-from cardqp.sparsity_path import path
 
 
 class SparseRidgePath(SparseLinearModel):

@@ -17,7 +17,7 @@ from cardqp.problem import validation as check
 
 if TYPE_CHECKING:
     from cardqp._typing import FloatArray, IntArray
-    from cardqp.sparsity_path import Path
+    from cardqp.pipeline.path import Path
 
 
 def plot_coefficients(path: "Path", ax: Any = None, most: int = 12) -> Any:

@@ -19,7 +19,7 @@ from cardqp.plot.style import (
 if TYPE_CHECKING:
     from cardqp.models.efficient_frontier import Frontier
     from cardqp.pipeline.hierarchy import Hierarchy
-    from cardqp.sparsity_path import Path
+    from cardqp.pipeline.path import Path
 
 
 def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cardqp.exceptions import ParameterError
+from cardqp.pipeline.path import Path
 from cardqp.problem import validation as check
 from cardqp.solution import Solution
 from cardqp.solution.trace import Trace
-from cardqp.sparsity_path import Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Sections about what else was tried, and about the proof."""
 
 from cardqp.certificate import Certificate
+from cardqp.pipeline.path import Path
 from cardqp.plot import plot_coefficients, plot_convergence, plot_path, plot_screening
 from cardqp.report import pictures
 from cardqp.report.data import ReportData
@@ -9,7 +10,6 @@ from cardqp.report.sections import PROVED, paragraph, section
 from cardqp.report.words import bound_of, gap_of, number, objective_of, plural, seconds
 from cardqp.solution import Solution, Stage, Status
 from cardqp.solution.trace import Trace
-from cardqp.sparsity_path import Path
 
 ALLOWED, ERROR = "features allowed", "penalised error"
 
