@@ -11,9 +11,9 @@ from cardqp._iterate import Callback, Stop, Watch, iterate
 from cardqp._typing import IntArray
 from cardqp.bounds.gap import finite, gap_unit
 from cardqp.branch_and_bound.precompile import load_for
-from cardqp.coverage import covers, recheck
 from cardqp.exceptions import ParameterError
 from cardqp.partition import Enumeration, bounded
+from cardqp.pipeline.coverage import covers, recheck
 from cardqp.problem import SparseQP
 from cardqp.problem import memory_copy as in_memory
 from cardqp.problem import validation as check

@@ -16,9 +16,9 @@ from cardqp.branch_and_bound.restore import replant
 from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Certificate
-from cardqp.coverage import switches
 from cardqp.methods.context import Run, explore, search
 from cardqp.pipeline.build_solution import conclude
+from cardqp.pipeline.coverage import switches
 from cardqp.problem import SparseQP
 from cardqp.solution import Solution
 from cardqp.subproblems.support_qp import fit_support

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP
-from cardqp.coverage import covers
+from cardqp.pipeline.coverage import covers
 
 
 def make(n=5, **settings):
