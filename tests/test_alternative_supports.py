@@ -13,11 +13,11 @@ from cardqp import (
     Status,
     Stop,
     alternatives,
-    partition,
     solve,
 )
 from cardqp.bounds.gap import gap_unit
 from cardqp.datasets import make_regression
+from cardqp.pipeline import partition
 from tests.problems import KINDS, is_allowed, random_problem, support_optimum
 
 ORACLE = 1e-6

@@ -12,8 +12,8 @@ from cardqp._typing import IntArray
 from cardqp.bounds.gap import finite, gap_unit
 from cardqp.branch_and_bound.precompile import load_for
 from cardqp.exceptions import ParameterError
-from cardqp.partition import Enumeration, bounded
 from cardqp.pipeline.coverage import covers, recheck
+from cardqp.pipeline.partition import Enumeration, bounded
 from cardqp.problem import SparseQP
 from cardqp.problem import memory_copy as in_memory
 from cardqp.problem import validation as check
