@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from cardqp import tables as tables
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
-    from cardqp.alternative_supports import Alternatives as Alternatives
-    from cardqp.alternative_supports import alternatives as alternatives
     from cardqp.estimators import SparseRidge as SparseRidge
     from cardqp.estimators import SparseRidgeCV as SparseRidgeCV
     from cardqp.estimators import SparseRidgePath as SparseRidgePath
@@ -50,6 +48,8 @@ if TYPE_CHECKING:
     from cardqp.methods.screening import Screening as Screening
     from cardqp.methods.warm_start import WarmStart as WarmStart
     from cardqp.methods.warm_start import warm_start as warm_start
+    from cardqp.pipeline.alternatives import Alternatives as Alternatives
+    from cardqp.pipeline.alternatives import alternatives as alternatives
     from cardqp.pipeline.hierarchy import Hierarchy as Hierarchy
     from cardqp.pipeline.hierarchy import hierarchy as hierarchy
     from cardqp.pipeline.path import Path as Path
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from cardqp.spectral.spectrum import spectrum as spectrum
 
 _HOME = {
-    "Alternatives": "cardqp.alternative_supports",
+    "Alternatives": "cardqp.pipeline.alternatives",
     "BackendError": "cardqp.exceptions",
     "BeckHallak": "cardqp.methods.beck_hallak",
     "BestResponse": "cardqp.methods.best_response",
@@ -90,7 +90,7 @@ _HOME = {
     "Stop": "cardqp._iterate",
     "Trace": "cardqp.solution.trace",
     "WarmStart": "cardqp.methods.warm_start",
-    "alternatives": "cardqp.alternative_supports",
+    "alternatives": "cardqp.pipeline.alternatives",
     "beck_hallak": "cardqp.methods.beck_hallak",
     "best_response": "cardqp.methods.best_response",
     "block_decomposition": "cardqp.methods.block_decomposition",

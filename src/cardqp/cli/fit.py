@@ -5,7 +5,6 @@ import math
 from typing import Any
 
 from cardqp import storage
-from cardqp.alternative_supports import Alternatives
 from cardqp.bounds.gap import finite
 from cardqp.cli.fit_model import Fit, check_options, fit_table
 from cardqp.cli.outputs import check_distinct, check_folder, print_json, print_notes
@@ -13,6 +12,7 @@ from cardqp.cli.report import exit_code
 from cardqp.cli.text_table import read_file
 from cardqp.cli.words import one_line
 from cardqp.exceptions import ParameterError
+from cardqp.pipeline.alternatives import Alternatives
 from cardqp.tables import ModelFile, Proof
 from cardqp.tables.words import count
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cardqp.alternative_supports import Alternatives
 from cardqp.cli.fit_model import Fit, named
 from cardqp.pipeline import path as sparsity_path
+from cardqp.pipeline.alternatives import Alternatives
 from cardqp.pipeline.solve import solve
 from cardqp.report import (
     Alternative,

@@ -38,7 +38,7 @@ except ImportError as err:
 
 
 if TYPE_CHECKING:
-    from cardqp.alternative_supports import Alternatives
+    from cardqp.pipeline.alternatives import Alternatives
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,7 +257,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         max_count, time_limit
             As for :func:`cardqp.alternatives`.
         """
-        from cardqp.alternative_supports import alternatives
+        from cardqp.pipeline.alternatives import alternatives
 
         check_is_fitted(self)
         return alternatives(
