@@ -46,7 +46,7 @@ def methods(step_size: float = 4e-3) -> dict[str, Method]:
         "Beck-Hallak 7": cardqp.BeckHallak(),
         "Beck-Hallak 6": cardqp.BeckHallak(full=False),
         "block decomposition": cardqp.BlockDecomposition(),
-        "exact": cardqp.methods.registry.Exact(),
+        "exact": cardqp.methods.Exact(),
     }
 
 

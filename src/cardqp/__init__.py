@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from cardqp import backends as backends
     from cardqp import gram as gram
+    from cardqp import methods as methods
     from cardqp import models as models
     from cardqp import plot as plot
     from cardqp import report as report
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from cardqp.methods.descent import Descent as Descent
     from cardqp.methods.dual_program import DualProgram as DualProgram
     from cardqp.methods.dual_program import dual_program as dual_program
-    from cardqp.methods.registry import registry as methods
     from cardqp.methods.safe_screening import (
         PerspectiveScreening as PerspectiveScreening,
     )

@@ -8,7 +8,7 @@ import scipy.sparse
 
 from cardqp import ProblemError, Solution, SparseQP, solve
 from cardqp._typing import UNIT_ROUNDOFF
-from cardqp.problem import memory_copy as in_memory
+from cardqp.problem import in_memory
 from cardqp.problem.quadratic import Factor, Gram
 from cardqp.problem.streamed_form import SUMMED, Columns
 from tests.problems import enumerate_optimum

@@ -26,7 +26,7 @@ INHERITED, POINT, COMPLETED = 0, 1, 3
 
 
 class Exact(NamedTuple):
-    """The values of supports: see :class:`cardqp.heuristics.completed_supports.Supports`."""
+    """The values of supports: see :mod:`cardqp.heuristics.completed_supports`."""
 
     G: FloatArray
     c: FloatArray

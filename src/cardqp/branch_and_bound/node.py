@@ -9,7 +9,6 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.farkas import proves_empty
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.certificate import Kind, ProofLog
-from cardqp.exact.blocks import assess_blocks
 from cardqp.heuristics.local_search import round_switches
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice
@@ -19,6 +18,7 @@ from cardqp.relaxation.assessment import (
     round_anchor,
     signed_changes,
 )
+from cardqp.relaxation.block_assessment import assess_blocks
 from cardqp.relaxation.completion import is_countable
 from cardqp.relaxation.relaxation import Effort
 from cardqp.subproblems.support_qp import SupportFit, fit_support

@@ -17,8 +17,7 @@ from cardqp.certificate.dual_proof import DualProof, Narrowing, is_array
 from cardqp.certificate.proof_tree import ProofTree
 from cardqp.certificate.replay import OpenBranch, Replay
 from cardqp.exceptions import ProblemError
-from cardqp.problem import SparseQP
-from cardqp.problem import memory_copy as in_memory
+from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.sparsity import Choice
 
 _NONE = np.zeros(0, dtype=np.intp)

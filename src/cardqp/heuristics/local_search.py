@@ -7,7 +7,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
-from cardqp.exact.blocks import exchange_blocks
+from cardqp.heuristics.block_exchange import exchange_blocks
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Choice, SupportRule
 from cardqp.subproblems.support_qp import SupportFit, fit_support

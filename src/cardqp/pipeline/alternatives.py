@@ -14,8 +14,7 @@ from cardqp.branch_and_bound.precompile import load_for
 from cardqp.exceptions import ParameterError
 from cardqp.pipeline.coverage import covers, recheck
 from cardqp.pipeline.partition import Enumeration, bounded
-from cardqp.problem import SparseQP
-from cardqp.problem import memory_copy as in_memory
+from cardqp.problem import SparseQP, in_memory
 from cardqp.problem import validation as check
 from cardqp.solution import Solution, Status, Verification
 

@@ -27,8 +27,7 @@ from cardqp.methods.registry import (
 )
 from cardqp.pipeline.build_solution import conclude
 from cardqp.pipeline.streamed import bound_by_sweeps, search_by_sweeps
-from cardqp.problem import SparseQP
-from cardqp.problem import memory_copy as in_memory
+from cardqp.problem import SparseQP, in_memory
 from cardqp.problem import validation as check
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.streamed_form import Columns
@@ -61,7 +60,7 @@ def solve(
     problem : SparseQP
         The problem.
     method : str or a method with its settings
-        See :data:`cardqp.methods.registry.METHODS`.  ``"exact"`` searches the problem until the
+        See :data:`cardqp.methods.METHODS`.  ``"exact"`` searches the problem until the
         gap is closed.  ``"best-response"`` and ``"dual-program"`` screen candidates at
         one level of the hierarchy, ``"warm-start"`` with ``Q`` as it is; the problem is
         then solved on the candidates exactly, and the original problem is bounded by

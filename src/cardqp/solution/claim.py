@@ -36,7 +36,7 @@ class Claim:
         Its lower bound, constant included; ``-inf`` if it gives none, and ``inf`` if
         it says that there is no point.
     gap : float
-        Their relative difference as in :mod:`cardqp.bounds.gap`; infinite without either.
+        Their relative difference (:mod:`cardqp.bounds.gap`); infinite without either.
     seconds : float
         From the call to the answer, writing the program included.
     n_nodes : int

@@ -11,7 +11,7 @@ from cardqp.bounds.residual_bound import Residual
 from cardqp.branch_and_bound.streamed import size
 from cardqp.certificate import SweepCertificate
 from cardqp.certificate.streamed import Points
-from cardqp.problem import memory_copy as memory
+from cardqp.problem import memory_copy
 from cardqp.problem.streamed_form import Columns
 from tests.problems import enumerate_optimum
 
@@ -251,7 +251,7 @@ def test_what_is_not_for_sweeps_is_solved_in_memory(settings, options):
 
 
 def test_too_large_for_memory(monkeypatch):
-    monkeypatch.setattr(memory, "MOST_BYTES", 100)
+    monkeypatch.setattr(memory_copy, "MOST_BYTES", 100)
     X, y = np.ones((5, 6)), np.ones(5)
     problem = SparseQP.from_data(X, y, eta=1.0, sparsity=1, lower=0.1)
     with pytest.raises(ProblemError, match="`X` must fit into memory for this"):

@@ -14,7 +14,7 @@ from cardqp import (
 )
 from cardqp.branch_and_bound.streamed import size
 from cardqp.certificate import SweepCertificate
-from cardqp.problem import memory_copy as memory
+from cardqp.problem import memory_copy
 from cardqp.problem.streamed_form import Columns
 from tests.branch_and_bound.streamed.test_search import KINDS, random_problem
 from tests.problems import enumerate_optimum
@@ -27,13 +27,13 @@ def by_sweeps(monkeypatch):
     """Few columns are for sweeps, and a copy of all of them is too large."""
     monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 50)
     monkeypatch.setattr(size, "FEWEST", 0)
-    monkeypatch.setattr(memory, "copy_size", lambda _: np.inf)
+    monkeypatch.setattr(memory_copy, "copy_size", lambda _: np.inf)
 
 
 def in_memory(problem, monkeypatch, **options):
     with monkeypatch.context() as patch:
         patch.setattr(size, "FEWEST", 10**9)
-        patch.setattr(memory, "copy_size", lambda _: 0.0)
+        patch.setattr(memory_copy, "copy_size", lambda _: 0.0)
         return solve(problem, **options)
 
 
@@ -108,7 +108,7 @@ def test_the_point_is_the_method_s_own(method):
 
 
 def test_candidates_beyond_memory_are_as_good_as_all(monkeypatch):
-    monkeypatch.setattr(memory, "MOST_BYTES", 100)
+    monkeypatch.setattr(memory_copy, "MOST_BYTES", 100)
     problem = wide_problem(sparsity=None, penalty=1e-3)
     found = solve(problem, method="dual-program", level=4)
     assert [stage.name for stage in found.stages][-2:] == ["screening", "sweeps"]
@@ -125,7 +125,7 @@ def test_a_spectrum_at_hand(method):
 
 
 def test_many_rows_are_worth_a_matrix(monkeypatch):
-    monkeypatch.setattr(memory, "copy_size", lambda _: 0.0)
+    monkeypatch.setattr(memory_copy, "copy_size", lambda _: 0.0)
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 5)), rng.standard_normal(40)
     problem = SparseQP.from_data(X, y, eta=1.0, sparsity=2)

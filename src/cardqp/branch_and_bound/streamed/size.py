@@ -2,8 +2,7 @@
 
 import math
 
-from cardqp.problem import SparseQP
-from cardqp.problem import memory_copy as memory
+from cardqp.problem import SparseQP, memory_copy
 from cardqp.problem.streamed_form import Columns
 
 FEWEST = 4000
@@ -22,7 +21,9 @@ def is_worth_sweeps(n_samples: int, n: int) -> bool:
     is_wide = n > FEWEST and n > n_samples
     is_large = n_samples * n >= LARGE
     return (
-        is_wide and is_large and 8.0 * n_samples * (n + n_samples) <= memory.MOST_BYTES
+        is_wide
+        and is_large
+        and 8.0 * n_samples * (n + n_samples) <= memory_copy.MOST_BYTES
     )
 
 
@@ -70,7 +71,9 @@ def has_swept_levels(problem: SparseQP) -> bool:
     form = problem.quadratic
     if not isinstance(form, Columns) or not is_for_sweeps(problem):
         return False
-    return form.n > form.n_samples or memory.copy_size(form) > memory.MOST_BYTES
+    return (
+        form.n > form.n_samples or memory_copy.copy_size(form) > memory_copy.MOST_BYTES
+    )
 
 
 def can_copy(problem: SparseQP, n_columns: int) -> bool:
@@ -78,4 +81,4 @@ def can_copy(problem: SparseQP, n_columns: int) -> bool:
     form = problem.quadratic
     if not isinstance(form, Columns):
         return True
-    return 8.0 * n_columns * form.n_samples <= memory.MOST_BYTES
+    return 8.0 * n_columns * form.n_samples <= memory_copy.MOST_BYTES

@@ -73,6 +73,7 @@ def listing(name: str, value: Any, what: str, kind: Any = object) -> None:
 
 
 def is_integer(value: Any) -> bool:
+    """Whether a value is a whole number; booleans are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 

@@ -1,1 +1,0 @@
-"""Methods that improve a support step by step and prove nothing."""

@@ -1,1 +1,0 @@
-"""Best response and dual program: candidates (guessed) and bounds (proved)."""
