@@ -9,7 +9,6 @@ import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
-from cardqp.branch_and_bound.excursion import Excursion
 from cardqp.branch_and_bound.node import NODE_SLACK, Visit, Visitor
 from cardqp.branch_and_bound.root import RootPhase
 from cardqp.branch_and_bound.tree import Node, Tree
@@ -37,11 +36,6 @@ LONG = 3000
 
 MARKS = (300, 3000, 30000)
 """After so many branches a better point is looked for around the best one."""
-
-DEEP, DEEP_ENTRIES = 128, 128_000_000
-"""Branches that are processed in one go when the search goes depth first: fewer if
-their matrices have more entries than this in all, as nothing looks at the clock in
-between."""
 
 BATCH = 4
 """Branches that are looked into before any of them is committed."""
@@ -151,7 +145,7 @@ class BranchAndBound:
         nodes = [tree.pop() for _ in range(self._n_together(tree))]
         effort = self._effort(tree, NODE_SLACK)
         visitor = Visitor(tree, cutoff, effort)
-        look = partial(self._look, visitor, self.budget(tree, len(nodes)))
+        look = partial(self._look, visitor)
         try:
             if self.executor is None or len(nodes) == 1:
                 visits = [look(node) for node in nodes]
@@ -176,20 +170,9 @@ class BranchAndBound:
             tree.estimate = estimate_nodes(visitor, tree.root())
         return tree
 
-    def _look(
-        self, visitor: Visitor, budget: int, node: Node
-    ) -> Visit | Excursion | None:
-        """Look into a branch, or explore what is below it; None if time is up."""
-        if self.is_over():
-            return None
-        tree, effort = visitor.tree, visitor.effort
-        if budget > 1 and node.bound < visitor.cutoff:
-            found = Excursion.below(
-                tree, node, visitor.cutoff, effort.tolerance, effort.slack, budget
-            )
-            if found is not None:
-                return found
-        return visitor.visit(node)
+    def _look(self, visitor: Visitor, node: Node) -> Visit | None:
+        """Look into a branch; None if time is up."""
+        return None if self.is_over() else visitor.visit(node)
 
     def _n_together(self, tree: Tree) -> int:
         """How many branches are looked into before any is committed."""
@@ -197,19 +180,6 @@ class BranchAndBound:
         if self.node_limit is None:
             return most
         return min(most, self.node_limit - tree.n_nodes)
-
-    def budget(self, tree: Tree, n_together: int) -> int:
-        """How many branches to process in one go below each of several.
-
-        One keeps to the best bound.  Many are processed depth first, in compiled code:
-        that saves memory where many are open.
-        """
-        if not tree.heap_is_full:
-            return 1
-        budget = min(DEEP, DEEP_ENTRIES // tree.view.problem.n**2)
-        if self.node_limit is not None:
-            budget = min(budget, (self.node_limit - tree.n_nodes) // n_together)
-        return max(budget, 1)
 
     def _root_phase(self, tree: Tree) -> RootPhase:
         effort = replace(self._effort(tree, ROOT_SLACK), cutoff=self.cutoff(tree))

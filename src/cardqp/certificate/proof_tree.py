@@ -207,36 +207,6 @@ class ProofLog:
         self._parts["child"].data[position] = first
         return first
 
-    def graft(self, position: int, proof: Any) -> None:
-        """Append a proof whose first node is the branch at a position.
-
-        ``proof`` is written by :func:`cardqp.branch_and_bound.explore.explore`.
-        """
-        n_nodes, n_records, n_entries, n_fixed = (int(k) for k in proof.counts)
-        before, records = len(self) - 1, self._parts["point_end"].size
-        entries, fixed = self._parts["index"].size, self._parts["fixed"].size
-        child = proof.child[:n_nodes]
-        record = proof.record[:n_nodes]
-        rows = {
-            "kind": proof.kind[:n_nodes],
-            "branch": proof.branch[:n_nodes],
-            "child": np.where(child > 0, child + before, 0),
-            "record": np.where(record >= 0, record + records, -1),
-        }
-        for name, values in rows.items():
-            self._parts[name].data[position] = values[0]
-            self._parts[name].extend(values[1:], n_nodes - 1)
-        ends = {
-            "point_end": proof.point_end[:n_records] + entries,
-            "fixed_end": proof.fixed_end[:n_records] + fixed,
-        }
-        for name, values in ends.items():
-            self._parts[name].extend(values, n_records)
-        self._parts["beta"].extend(0.0, n_records)
-        self._parts["index"].extend(proof.entry[:n_entries], n_entries)
-        self._parts["value"].extend(proof.value[:n_entries], n_entries)
-        self._parts["fixed"].extend(proof.fixed[:n_fixed], n_fixed)
-
     @property
     def nbytes(self) -> int:
         """Memory in use."""
