@@ -12,7 +12,7 @@ LOAD = """
 import warnings
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    from cardqp.exact import kernels
+    from cardqp.relaxation import kernels
     import probe
     print(probe.double(21))
 print(*(warning.message for warning in caught), sep="\\n")
