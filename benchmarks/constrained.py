@@ -143,7 +143,7 @@ def main() -> None:
     if "CARDQP_DATA" in os.environ:
         instances |= real_instances()
     load_kernels(has_rows=True)
-    load_tree_kernels(has_rows=True, is_free=False)
+    load_tree_kernels(has_rows=True, is_unconstrained=False)
     print(HEADER)
     limit, home = options.time_limit, options.environments
     for name, make in instances.items():

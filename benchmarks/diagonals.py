@@ -21,7 +21,7 @@ from benchmarks.portfolios import buy_in, published_diagonals
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.splitting.ascent import optimise_split, signed_start
-from cardqp.splitting.diagonal import spare_diagonal, tightest_diagonal
+from cardqp.splitting.diagonal import eigenvalue_shift, optimal_diagonal_shift
 
 SPARSITY = 10
 SAFE = 1.0 - 1e-7
@@ -33,7 +33,7 @@ def root_bound(problem: cardqp.SparseQP) -> float:
     relaxation = Relaxation.prepare(problem, is_reused=True)
     effort = Effort(1e-6 * float(problem.quadratic.diagonal.mean()), chunks=50)
     relaxed = relaxation.solve(problem.root, *relaxation.start(), effort)
-    bound = tangent_bound(problem, relaxed.anchor, relaxed.beta)
+    bound = tangent_bound(problem, relaxed.tangent_point, relaxed.beta)
     return bound.value(problem.root)
 
 
@@ -41,12 +41,12 @@ def bounds(problem: cardqp.SparseQP, best: float) -> dict[str, tuple[float, floa
     """Bounds by our own diagonals and splits, and the seconds that they took."""
     found = {}
     start = time.perf_counter()
-    moved = spare_diagonal(problem, np.arange(problem.n))
+    moved = eigenvalue_shift(problem, np.arange(problem.n))
     spared = problem.move_to_ridge(moved)
     seconds = time.perf_counter() - start
     found["least eigenvalue"] = root_bound(spared), seconds
     start = time.perf_counter()
-    diagonal = tightest_diagonal(spared, problem.root, abs(best))
+    diagonal = optimal_diagonal_shift(spared, problem.root, abs(best))
     seconds = time.perf_counter() - start
     found["optimised"] = root_bound(spared.move_to_ridge(diagonal)), seconds
     start = time.perf_counter()

@@ -142,7 +142,11 @@ def _settings(kind, rng, n, s):
         "forced in, penalty": {"forced_in": forced, "penalty": penalty},
         "forced in, rows": {"forced_in": forced, "A": A, "b": b},
         "forced out": {"forced_out": np.setdiff1d(np.arange(0, n, 2), forced)},
-        "two-sided rows": {"A": A, "b": b, "b_lower": b - other.choice([0.1, np.inf])},
+        "two-sided rows": {
+            "A": A,
+            "b": b,
+            "b_lower": b - other.choice([0.1, np.inf]),
+        },
         "thresholds": thresholds,
         "thresholds, budget": {**thresholds, **budget},
         "thresholds, forced": {**thresholds, "forced_in": forced, "A": A, "b": b},
@@ -222,8 +226,8 @@ def enumerate_optimum(problem):
 def enumerate_blocks(problem):
     """The same where variables share switches."""
     best, best_support = np.inf, ()
-    outside = set(problem.blocks[problem.forced_out])
-    names = [b for b in np.unique(problem.blocks) if b not in outside]
+    fixed_out = set(problem.blocks[problem.forced_out])
+    names = [b for b in np.unique(problem.blocks) if b not in fixed_out]
     most = len(names) if problem.sparsity is None else problem.sparsity
     for size in range(min(most, len(names)) + 1):
         for chosen in itertools.combinations(names, size):

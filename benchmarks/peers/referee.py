@@ -58,7 +58,7 @@ def judge(
         status = "sparsity" if claim.claims_optimal else "open"
         return Verdict(status, claim.seconds, bound=claim.bound)
     objective = fit_support(problem, support).objective
-    if problem.is_free:
+    if problem.is_unconstrained:
         objective = min(objective, problem.objective(claim.x))
     if not math.isfinite(objective):
         status = "wrong" if claim.claims_optimal else "open"

@@ -3,7 +3,7 @@ import pytest
 
 from cardqp import SparseQP, Status, solve
 from cardqp.bounds.farkas import proves_empty
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.subproblems.violation import least_violation
 
 
@@ -15,7 +15,7 @@ def problem(sparsity=2, **settings):
 
 def test_contradicting_rows():
     empty = problem(A=[[1.0, 1.0, 0.0], [-1.0, -1.0, 0.0]], b=[-1.0, 0.5])
-    root = Choice.root(3, 2)
+    root = Subproblem.root(3, 2)
     found = least_violation(empty, root)
     violation, ray = found.total, found.ray
     assert violation > 0.1
@@ -26,19 +26,19 @@ def test_contradicting_rows():
 
 def test_sum_that_needs_more_variables_than_allowed():
     bounded = problem(A_eq=[[1.0, 1.0, 1.0]], b_eq=[2.5], lower=0.0, upper=1.0)
-    root = Choice.root(3, 2)
+    root = Subproblem.root(3, 2)
     found = least_violation(bounded, root)
     violation, ray = found.total, found.ray
     assert violation > 0.1
     assert proves_empty(bounded, ray, root)
-    roomy = Choice.root(3, 3)
+    roomy = Subproblem.root(3, 3)
     assert least_violation(bounded, roomy).total < 1e-7
     assert not proves_empty(bounded, ray, roomy)
 
 
 def test_branch_that_excludes_the_only_way_out():
     feasible = problem(A_eq=[[1.0, 0.0, 0.0]], b_eq=[1.0])
-    root = Choice.root(3, 2)
+    root = Subproblem.root(3, 2)
     assert not proves_empty(feasible, least_violation(feasible, root).ray, root)
     without_first = root.decide(np.zeros(0, dtype=int), np.array([0]))
     found = least_violation(feasible, without_first)
@@ -50,7 +50,7 @@ def test_branch_that_excludes_the_only_way_out():
 
 def test_negative_multipliers_of_inequalities_do_not_count():
     feasible = problem(A=[[1.0, 0.0, 0.0]], b=[1.0], lower=0.0)
-    assert not proves_empty(feasible, np.array([-1.0]), Choice.root(3, 2))
+    assert not proves_empty(feasible, np.array([-1.0]), Subproblem.root(3, 2))
 
 
 @pytest.mark.parametrize("tilt", [1e-6, 1e-9, 1e-12])
@@ -58,7 +58,7 @@ def test_nearly_parallel_rows_are_no_contradiction(tilt):
     """x = (2/tilt - 1, 2/tilt) is feasible, however large."""
     rows = {"A": [[1.0, -1.0], [-1.0, 1.0 - tilt]], "b": [-1.0, 0.0]}
     nearly = SparseQP(1e-3 * np.eye(2), np.zeros(2), eta=1e3, sparsity=2, **rows)
-    assert not proves_empty(nearly, np.ones(2), Choice.root(2, 2))
+    assert not proves_empty(nearly, np.ones(2), Subproblem.root(2, 2))
     assert solve(nearly, method="exact").status is not Status.INFEASIBLE
 
 
@@ -69,7 +69,7 @@ def test_rounding_of_the_combined_rows_is_charged_to_finite_bounds():
         np.eye(2), np.zeros(2), eta=1.0, sparsity=2, lower=[-1e19, -np.inf],
         upper=[0.0, np.inf], **rows,
     )  # fmt: skip
-    assert not proves_empty(tricky, np.ones(3), Choice.root(2, 2))
+    assert not proves_empty(tricky, np.ones(3), Subproblem.root(2, 2))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_rows_that_cancel_on_a_variable_without_bounds_contradict_nothing_by_tha
     between = SparseQP(
         np.eye(1), [0.0], eta=1.0, sparsity=1, A=[[1.0], [-1.0]], b=[0.0, 0.5]
     )
-    inside = between.root.decide(np.array([0]), np.zeros(0, dtype=int))
-    assert not proves_empty(between, np.ones(2), inside)
+    fixed_in = between.root.decide(np.array([0]), np.zeros(0, dtype=int))
+    assert not proves_empty(between, np.ones(2), fixed_in)
     apart = between.with_linear(b=[0.0, -0.5])
-    assert proves_empty(apart, np.ones(2), inside)
+    assert proves_empty(apart, np.ones(2), fixed_in)

@@ -16,8 +16,8 @@ def test_a_bound_near_the_smallest_number_is_below_the_optimum():
     weight = Fraction(float(problem.ridge[0]))
     optimum = Fraction(y) ** 2 * weight / (weight + Fraction(x) ** 2)
     assert 0 < optimum < Fraction(1e-300)
-    tree = SweepTree.plant(problem)
-    assert Fraction(tree.floor) <= optimum
+    tree = SweepTree.initial(problem)
+    assert Fraction(tree.root_bound) <= optimum
     assert Fraction(tree.certificate.lower_bound(problem)) <= optimum
 
 

@@ -7,7 +7,7 @@ import pytest
 from cardqp import SparseQP
 from cardqp.bounds.tangent_bound import separable_bound, tangent_bound
 from cardqp.problem.quadratic import plane
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.subproblems.support_qp import fit_support
 from tests.problems import (
     KINDS,
@@ -29,9 +29,9 @@ def test_weak_duality_at_any_dual_point(kind, seed):
     optimum, _ = enumerate_optimum(problem)
     root = problem.root
     for scale in (0.0, 0.1, 1.0, 100.0):
-        anchor = scale * rng.standard_normal(problem.n)
+        tangent_point = scale * rng.standard_normal(problem.n)
         beta = scale * rng.standard_normal(len(problem.rows))
-        bound = tangent_bound(problem, anchor, beta)
+        bound = tangent_bound(problem, tangent_point, beta)
         assert bound.value(root) <= optimum + 1e-9 * abs(optimum)
 
 
@@ -44,11 +44,11 @@ def test_fixings_are_valid_at_any_dual_point(kind, seed):
     if problem.n > 8:
         pytest.skip("one enumeration per variable takes too long here")
     root = problem.root
-    anchor = 0.3 * rng.standard_normal(problem.n)
+    tangent_point = 0.3 * rng.standard_normal(problem.n)
     beta = 0.3 * rng.standard_normal(len(problem.rows))
-    on, off = tangent_bound(problem, anchor, beta).fixing_bounds(root)
+    on, off = tangent_bound(problem, tangent_point, beta).fixing_bounds(root)
     everything = np.arange(problem.n)
-    for j in np.flatnonzero(root.free):
+    for j in np.flatnonzero(root.undecided):
         own = np.flatnonzero(root.together(j))
         rest = problem.restrict(np.delete(everything, own))
         assert off[j] <= enumerate_optimum(rest)[0] + 1e-9
@@ -58,8 +58,8 @@ def test_fixings_are_valid_at_any_dual_point(kind, seed):
 
 def optimum_with(problem, forced):
     if problem.blocks is not None:
-        inside = np.append(problem.forced_in, forced)
-        return enumerate_optimum(rebuilt(problem, forced_in=inside))[0]
+        fixed_in = np.append(problem.forced_in, forced)
+        return enumerate_optimum(rebuilt(problem, forced_in=fixed_in))[0]
     penalty, others = problem.rule.penalty, [j for j in range(problem.n) if j != forced]
     values = (
         support_optimum(problem, sorted([forced, *chosen])) + penalty * (1 + size)
@@ -74,7 +74,7 @@ def test_bound_is_tight_at_the_optimum_of_a_full_support():
     problem = random_problem("everything allowed", 1)
     x = -0.5 * np.linalg.solve(problem.Q + np.diag(problem.ridge), problem.c)
     bound = tangent_bound(problem, x, np.zeros(0))
-    value = bound.value(Choice.root(problem.n, problem.n))
+    value = bound.value(Subproblem.root(problem.n, problem.n))
     assert value == pytest.approx(problem.objective(x), rel=1e-10)
     assert value <= problem.objective(x)
 
@@ -83,7 +83,7 @@ def test_a_ridge_too_weak_for_the_rounding_of_q_proves_nothing():
     F = np.random.default_rng(0).standard_normal((2, 4))
     problem = SparseQP(F.T @ F, np.ones(4), eta=1e30, sparsity=1)
     bound = tangent_bound(problem, np.zeros(4), np.zeros(0))
-    assert bound.value(Choice.root(4, 1)) == -np.inf
+    assert bound.value(Subproblem.root(4, 1)) == -np.inf
 
 
 @pytest.mark.parametrize("kind", ["rows", "equality", "rows+bounds"])
@@ -94,7 +94,7 @@ def test_bound_is_tight_at_the_multipliers_of_a_full_support(kind, seed):
     fit = fit_support(problem, np.arange(3))
     if fit.x is None:
         pytest.skip("this random problem is infeasible")
-    bound = tangent_bound(problem, fit.x, fit.beta).value(Choice.root(3, 3))
+    bound = tangent_bound(problem, fit.x, fit.beta).value(Subproblem.root(3, 3))
     assert bound == pytest.approx(fit.objective, rel=1e-7, abs=1e-7)
 
 
@@ -123,7 +123,7 @@ def test_rounding_never_lifts_a_bound_above_its_exact_value(seed):
     bound = separable_bound(
         problem, plane(F, alpha, problem.quadratic.diagonal), np.zeros(0)
     )
-    value = bound.value(Choice.root(5, 2))
+    value = bound.value(Subproblem.root(5, 2))
     exact = exact_dual_value(problem, F, alpha, 2)
     assert Fraction(value) <= exact
     assert value == pytest.approx(float(exact), rel=1e-3)

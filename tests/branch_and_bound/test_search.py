@@ -18,7 +18,7 @@ from cardqp import (
 from cardqp._iterate import Stop, Watch, iterate
 from cardqp.branch_and_bound import root, tree
 from cardqp.branch_and_bound import search as branch_and_bound
-from cardqp.branch_and_bound.node import Visitor
+from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.certificate import Kind
@@ -247,10 +247,10 @@ def test_a_deep_search_goes_on_later(problem, monkeypatch):
 
 def test_an_error_in_a_branch_loses_no_branch(problem, monkeypatch):
     search = BranchAndBound()
-    planted = search.plant(problem)
-    while planted.n_nodes < 30:
-        search.step(planted, planted)
-    n_open, bound = planted.n_open, planted.lower_bound
+    tree = search.initial_tree(problem)
+    while tree.n_nodes < 30:
+        search.step(tree, tree)
+    n_open, bound = tree.n_open, tree.lower_bound
 
     def fail(*_):
         raise RuntimeError
@@ -258,22 +258,22 @@ def test_an_error_in_a_branch_loses_no_branch(problem, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(BranchAndBound, "_look", fail)
         with pytest.raises(RuntimeError):
-            search.step(planted, planted)
-    assert (planted.n_open, planted.lower_bound) == (n_open, bound)
-    _, stop = iterate(search, planted, Watch())
+            search.step(tree, tree)
+    assert (tree.n_open, tree.lower_bound) == (n_open, bound)
+    _, stop = iterate(search, tree, Watch())
     assert stop is Stop.GAP
 
 
 def test_dives_estimate_the_size_of_the_tree(problem, solution):
     search = BranchAndBound()
-    planted = search.plant(problem)
-    while not planted.is_rooted:
-        search.step(planted, planted)
-    effort = Effort(search.tolerance(planted), slack=0.1)
-    visitor = Visitor(planted, search.cutoff(planted), effort)
-    found = estimate_nodes(visitor, planted.root(), 60)
+    tree = search.initial_tree(problem)
+    while not tree.is_rooted:
+        search.step(tree, tree)
+    effort = Effort(search.tolerance(tree), slack=0.1)
+    processor = NodeProcessor(tree, search.cutoff(tree), effort)
+    found = estimate_nodes(processor, tree.root(), 60)
     assert solution.n_nodes / 4 < found < 4 * solution.n_nodes
-    assert planted.n_nodes < solution.n_nodes
+    assert tree.n_nodes < solution.n_nodes
 
 
 def test_progress_tells_how_far_the_search_has_come(problem, monkeypatch):
@@ -291,7 +291,7 @@ def test_progress_tells_how_far_the_search_has_come(problem, monkeypatch):
 def test_a_split_for_sparse_points_proves_the_same_optimum(seed, monkeypatch):
     """With the split forced on small problems, against enumeration."""
     monkeypatch.setattr(root, "VERY_LOOSE", 0.0)
-    monkeypatch.setattr(root, "tightest_diagonal", lambda *_: None)
+    monkeypatch.setattr(root, "optimal_diagonal_shift", lambda *_: None)
     monkeypatch.setattr(root, "EASY", 0)
     data = make_regression(14, 12, sparsity=5, correlation=0.8, snr=0.5, seed=seed)
     problem = SparseQP.from_regression(data.X, data.y, eta=300.0, sparsity=5)
@@ -302,24 +302,24 @@ def test_a_split_for_sparse_points_proves_the_same_optimum(seed, monkeypatch):
     assert found.lower_bound <= optimum
     steps = found.certificate.root
     splits = [
-        step.narrowing.minorant
+        step.reduction.minorant
         for step in steps
-        if step.narrowing is not None and step.narrowing.minorant is not None
+        if step.reduction is not None and step.reduction.minorant is not None
     ]
     if seed == 0:
         assert splits
     for P in splits:
         wrong = [
-            replace(step, narrowing=_tampered(step.narrowing, P)) for step in steps
+            replace(step, reduction=_tampered(step.reduction, P)) for step in steps
         ]
         forged = replace(found.certificate, root=tuple(wrong))
         assert forged.lower_bound(problem) == -np.inf
 
 
-def _tampered(narrowing, P):
-    if narrowing is None or narrowing.minorant is not P:
-        return narrowing
-    return replace(narrowing, minorant=P + 100.0 * np.eye(len(P)))
+def _tampered(reduction, P):
+    if reduction is None or reduction.minorant is not P:
+        return reduction
+    return replace(reduction, minorant=P + 100.0 * np.eye(len(P)))
 
 
 def test_leaves_are_tried_out(solution):
@@ -330,7 +330,7 @@ def test_leaves_are_tried_out(solution):
 def test_a_limit_ends_the_search_where_nothing_is_below(problem, solution, share):
     limit = share * solution.objective
     method = BranchAndBound(limit=limit)
-    found, stop = iterate(method, method.plant(problem), Watch())
+    found, stop = iterate(method, method.initial_tree(problem), Watch())
     assert found.lower_bound >= min(limit, (1 - method.gap) * solution.objective)
     assert found.certificate.lower_bound(problem) == pytest.approx(found.lower_bound)
     if share < 1.0:

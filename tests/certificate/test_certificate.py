@@ -11,8 +11,8 @@ from cardqp.certificate import (
     Certificate,
     DualProof,
     Kind,
-    Narrowing,
     ProofLog,
+    Reduction,
     RootStep,
     replay,
 )
@@ -185,7 +185,7 @@ def test_a_certificate_of_another_problem_is_refused(solution):
 def tree_of(kind, beta=None):
     log = ProofLog(0 if beta is None else len(beta))
     log.open(1)
-    log.settle(0, kind, beta=beta)
+    log.record(0, kind, beta=beta)
     return log.tree()
 
 
@@ -241,7 +241,7 @@ def test_only_free_problems_can_be_completed():
         problem = random_problem(kind, 0)
         log = ProofLog(len(problem.rows))
         log.open(1)
-        log.settle(0, Kind.COMPLETED)
+        log.record(0, Kind.COMPLETED)
         assert Certificate((), log.tree()).lower_bound(problem) == -np.inf
 
 
@@ -291,14 +291,14 @@ def test_every_claim_is_checked(solution, changes):
 
 
 @pytest.fixture(scope="module")
-def narrowed():
+def reduced():
     """A solution whose proof narrows the problem and moves a diagonal."""
     data = make_regression(300, 60, sparsity=4, correlation=0.9, snr=1.0, seed=2)
     problem = SparseQP.from_regression(data.X, data.y, eta=10.0, sparsity=4)
     found = solve(problem)
     steps = found.certificate.root
-    position = next(i for i, step in enumerate(steps) if step.narrowing)
-    assert steps[position].narrowing.moved.max() > 0
+    position = next(i for i, step in enumerate(steps) if step.reduction)
+    assert steps[position].reduction.moved.max() > 0
     return found, position
 
 
@@ -316,18 +316,18 @@ def test_a_narrowed_proof_replays(narrowed):
 
 def test_a_wrong_narrowing_is_refused(narrowed):
     solution, position = narrowed
-    narrowing = solution.certificate.root[position].narrowing
-    kept, moved = narrowing.kept, narrowing.moved
+    reduction = solution.certificate.root[position].reduction
+    kept, moved = reduction.kept, reduction.moved
     wrong = [
-        Narrowing(kept[:-1], moved[:-1]),  # drops a variable that is not zero
-        Narrowing(np.append(kept, kept[0]), np.append(moved, moved[0])),
-        Narrowing(np.append(kept, 10**6), np.append(moved, 0.0)),
-        Narrowing(kept, moved + 1.0),  # what is left of Q is not convex
-        Narrowing(kept, moved[:-1]),
-        Narrowing(kept, moved * np.nan),
+        Reduction(kept[:-1], moved[:-1]),  # drops a variable that is not zero
+        Reduction(np.append(kept, kept[0]), np.append(moved, moved[0])),
+        Reduction(np.append(kept, 10**6), np.append(moved, 0.0)),
+        Reduction(kept, moved + 1.0),  # what is left of Q is not convex
+        Reduction(kept, moved[:-1]),
+        Reduction(kept, moved * np.nan),
     ]
     for forged in wrong:
-        assert not with_step(solution, position, narrowing=forged).verify().ok
+        assert not with_step(solution, position, reduction=forged).verify().ok
 
 
 def test_unproved_fixings_at_the_root_are_refused(narrowed):
@@ -361,7 +361,7 @@ def test_children_inherit_what_their_own_side_costs(kind):
     for variable in range(problem.n):
         log = ProofLog(len(problem.rows), problem.n)
         log.open(1)
-        log.settle(
+        log.record(
             0,
             Kind.POINT,
             index=index,
@@ -374,7 +374,9 @@ def test_children_inherit_what_their_own_side_costs(kind):
         found.run(problem.root, -np.inf)
         assert [branch.status[variable] for branch in found.open] == [1, -1]
         floors = [max(value, side[variable]) for side in sides]
-        np.testing.assert_allclose([b.floor for b in found.open], floors, rtol=1e-9)
+        np.testing.assert_allclose(
+            [b.lower_bound for b in found.open], floors, rtol=1e-9
+        )
 
 
 @pytest.fixture
@@ -416,14 +418,14 @@ def test_better_supports_keep_to_what_is_decided(seed):
         support: support_optimum(problem, list(support))
         for support in itertools.combinations(range(10), 3)
     }
-    views = list(certificate.views(problem))
+    presolve_states = list(certificate.presolve_states(problem))
     status = list(certificate.decided(problem))
-    assert len(status) == len(views) == len(certificate.root) + 1
+    assert len(status) == len(presolve_states) == len(certificate.root) + 1
     assert not status[0].any()
     n_better = 0
-    for view, decided in zip(views, status, strict=True):
+    for presolved, decided in zip(presolve_states, status, strict=True):
         for support, value in values.items():
-            if value < view.closed:
+            if value < presolved.pruned_bound:
                 n_better += decided.any()
                 assert set(np.flatnonzero(decided == 1)) <= set(support)
                 assert not set(np.flatnonzero(decided == -1)) & set(support)

@@ -7,7 +7,7 @@ from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import least_violation
 
 
-def narrow(seed, n=60, m=4, s=8):
+def narrow_problem(seed, n=60, m=4, s=8):
     """Few supports meet the equations, as nonzeros have narrow bounds."""
     rng = np.random.default_rng(seed)
     F, A = rng.standard_normal((n // 2, n)), rng.uniform(0.0, 1.0, (m, n))
@@ -30,7 +30,7 @@ def narrow(seed, n=60, m=4, s=8):
 def test_the_dive_finds_points_where_rounding_does_not():
     n_rounded, n_found = 0, 0
     for seed in range(8):
-        problem = narrow(seed, m=2, s=6)
+        problem = narrow_problem(seed, m=2, s=6)
         first = least_violation(problem, problem.root).switches
         rounded = fit_support(problem, round_switches(problem, problem.root, first))
         n_rounded += rounded.x is not None
@@ -43,7 +43,7 @@ def test_the_dive_finds_points_where_rounding_does_not():
 
 
 def test_the_dive_gives_up_on_an_empty_problem():
-    problem = narrow(0)
+    problem = narrow_problem(0)
     empty = problem.with_linear(b_eq=100.0 * problem.b_eq)
     assert elastic_dive(empty, empty.root, np.zeros(60)).x is None
     assert solve(empty).status is Status.INFEASIBLE

@@ -6,12 +6,12 @@ from cardqp.heuristics.local_search import (
     exchange_bounds,
     grow_greedily,
     improve,
+    iterated_local_search,
     round_switches,
-    shake,
     swap_changes,
 )
 from cardqp.problem import SparseQP
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.subproblems.support_qp import fit_support
 from tests.problems import OWN_SWITCHES, random_problem
 
@@ -44,11 +44,13 @@ def test_swaps_end_where_no_swap_improves():
 
 def test_rounding_keeps_decided_variables_and_the_limit():
     problem = random_problem("free", 0).restrict(np.arange(3))
-    choice = Choice(np.array([True, False, False]), np.array([False, True, False]), 2)
-    support = round_switches(problem, choice, np.array([1.0, 0.0, 0.3]))
+    subproblem = Subproblem(
+        np.array([True, False, False]), np.array([False, True, False]), 2
+    )
+    support = round_switches(problem, subproblem, np.array([1.0, 0.0, 0.3]))
     assert support.tolist() == [0, 2]
     penalised = problem.with_limits(penalty=0.1)
-    support = round_switches(penalised, choice, np.array([1.0, 0.0, 0.3]))
+    support = round_switches(penalised, subproblem, np.array([1.0, 0.0, 0.3]))
     assert support.tolist() == [0]
 
 
@@ -111,31 +113,31 @@ def test_random_exchanges_lead_to_better_points():
     for seed in range(6):
         problem = tracking(seed)
         start = improve(problem, fit_support(problem, np.arange(6)))
-        found = shake(problem, start, 0, lambda: False)
+        found = iterated_local_search(problem, start, 0, lambda: False)
         assert problem.feasibility(found.x).holds()
         assert found.objective <= start.objective
         n_better += found.objective < (1.0 - 1e-6) * start.objective
-        again = shake(problem, start, 0, lambda: False)
+        again = iterated_local_search(problem, start, 0, lambda: False)
         assert again.objective == found.objective
-        assert shake(problem, start, 0, lambda: True) is start
+        assert iterated_local_search(problem, start, 0, lambda: True) is start
     assert n_better >= 3
 
 
 def test_random_exchanges_keep_to_the_rule():
     problem = tracking(0)
-    inside, outside = np.array([3]), np.array([0, 1])
+    fixed_in, fixed_out = np.array([3]), np.array([0, 1])
     forced = SparseQP(
         problem.Q,
         problem.c,
         eta=1e4,
         sparsity=6,
-        forced_in=inside,
-        forced_out=outside,
+        forced_in=fixed_in,
+        forced_out=fixed_out,
         groups=np.arange(40) % 2,
         group_sparsity=[3, 3],
     )
     start = fit_support(forced, np.array([2, 3, 4, 5]))
-    found = shake(forced, start, 1, lambda: False)
+    found = iterated_local_search(forced, start, 1, lambda: False)
     assert forced.feasibility(found.x).holds()
     assert found.objective < start.objective
 

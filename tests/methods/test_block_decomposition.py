@@ -8,7 +8,7 @@ from cardqp._iterate import Watch
 from cardqp.datasets import make_regression
 from cardqp.methods.best_subset import best_subset
 from cardqp.methods.block_problem import block_problem
-from cardqp.methods.starts import Launch
+from cardqp.methods.starts import Start
 from cardqp.problem import lift
 from cardqp.subproblems.support_qp import fit_support
 from tests.problems import KINDS, enumerate_optimum, random_problem
@@ -19,18 +19,18 @@ SETTLED = 1e-5
 
 @pytest.mark.parametrize("price", [0.0, 0.3])
 @pytest.mark.parametrize("slots", [0, 1, 3, 6, 8])
-def test_best_subset_equals_enumeration(slots, price):
-    rng = np.random.default_rng(slots)
+def test_best_subset_equals_enumeration(remaining, price):
+    rng = np.random.default_rng(remaining)
     F = rng.standard_normal((9, 7))
     H, slope = F.T @ F + 0.1 * np.eye(7), 2.0 * rng.standard_normal(7)
     best = 0.0
-    for size in range(min(slots, 7) + 1):
+    for size in range(min(remaining, 7) + 1):
         for chosen in map(list, itertools.combinations(range(7), size)):
             x = np.linalg.solve(H[np.ix_(chosen, chosen)], -0.5 * slope[chosen])
             best = min(best, 0.5 * slope[chosen] @ x + price * size)
-    gain, chosen = best_subset(H, slope, slots, price)
+    gain, chosen = best_subset(H, slope, remaining, price)
     assert -gain == pytest.approx(best, rel=1e-12, abs=1e-12)
-    assert len(chosen) <= slots
+    assert len(chosen) <= remaining
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -150,7 +150,7 @@ def test_a_single_block_is_cut_short_as_well():
 def test_a_block_of_all_variables_that_is_cut_short_is_not_the_end():
     problem = regression(n=12, lower=-1.0)
     now = [True]
-    launch = Launch(problem, fit_support(problem, np.arange(6)), lambda: now[0])
+    launch = Start(problem, fit_support(problem, np.arange(6)), lambda: now[0])
     method = BlockDecomposition()
     assert method.step(launch, method.init(launch)).stop is None
     now[0] = False

@@ -33,8 +33,8 @@ FEASIBLE_KINDS = [kind for kind in KINDS if "infeasible" not in kind]
 def all_supports(problem):
     """Every support that is allowed, as a set, and the best objective on it."""
     labels = np.arange(problem.n) if problem.blocks is None else problem.blocks
-    outside = set(labels[problem.forced_out].tolist())
-    switches = sorted(set(labels.tolist()) - outside)
+    fixed_out = set(labels[problem.forced_out].tolist())
+    switches = sorted(set(labels.tolist()) - fixed_out)
     most = len(switches) if problem.sparsity is None else problem.sparsity
     for size in range(min(most, len(switches)) + 1):
         for chosen in itertools.combinations(switches, size):

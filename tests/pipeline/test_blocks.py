@@ -91,7 +91,7 @@ def test_a_block_of_many_variables_is_not_beyond_the_limit():
     problem = regression(sparsity=1, forced_in=[0])
     log = ProofLog(0, 12)
     log.open(1)
-    log.settle(0, Kind.COMPLETED)
+    log.record(0, Kind.COMPLETED)
     assert Certificate((), log.tree()).lower_bound(problem) == -np.inf
 
 

@@ -123,8 +123,8 @@ def test_two_sided_rows_with_a_weak_ridge(seed, eta):
     rng = np.random.default_rng(seed)
     n = 5
     F, A = rng.standard_normal((2, n)), rng.standard_normal((2, n))
-    inside = np.abs(rng.standard_normal(n)) * (rng.random(n) < 0.6)
-    middle = A @ inside
+    fixed_in = np.abs(rng.standard_normal(n)) * (rng.random(n) < 0.6)
+    middle = A @ fixed_in
     problem = SparseQP(
         F.T @ F,
         rng.standard_normal(n),
@@ -137,8 +137,8 @@ def test_two_sided_rows_with_a_weak_ridge(seed, eta):
     )
     solution = solve(problem)
     assert solution.x is not None
-    assert solution.objective <= problem.objective(inside) + 1e-9 * problem.magnitude(
-        inside
+    assert solution.objective <= problem.objective(fixed_in) + 1e-9 * problem.magnitude(
+        fixed_in
     )
     assert solution.verify().ok
 

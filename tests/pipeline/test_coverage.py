@@ -14,8 +14,8 @@ def make(n=5, **settings):
 
 
 def branch(problem, forced_in=(), forced_out=()):
-    inside, outside = (np.array(s, dtype=int) for s in (forced_in, forced_out))
-    return problem.with_forced(forced_in=inside, forced_out=outside)
+    fixed_in, fixed_out = (np.array(s, dtype=int) for s in (forced_in, forced_out))
+    return problem.with_forced(forced_in=fixed_in, forced_out=fixed_out)
 
 
 def is_covered(support, leaves, listed):

@@ -135,7 +135,7 @@ def test_an_ascent_to_a_split_ends_in_time_to_be_used(loose_root):
         assert found.verify().ok
         bounds.append(found.lower_bound)
     assert bounds == sorted(set(bounds))
-    assert any(step.narrowing.minorant is not None for step in _narrowed(found))
+    assert any(step.reduction.minorant is not None for step in _narrowed(found))
 
 
 def test_an_ascent_that_runs_out_of_time_leaves_what_was_proved(
@@ -152,7 +152,7 @@ def test_an_ascent_that_runs_out_of_time_leaves_what_was_proved(
 
 
 def _narrowed(solution):
-    return [step for step in solution.certificate.root if step.narrowing is not None]
+    return [step for step in solution.certificate.root if step.reduction is not None]
 
 
 def test_a_root_that_ran_out_of_time_is_taken_up_again():
@@ -200,14 +200,14 @@ def test_no_search_of_a_method_exceeds_the_node_limit(hard, method):
 def test_branches_that_there_is_no_time_for_stay_open(hard):
     looks = iter([False] * 2 + [True] * 9)
     search = BranchAndBound()
-    planted = search.plant(hard)
-    while planted.n_nodes < 30:
-        search.step(planted, planted)
-    before, n_open = planted.n_nodes, planted.n_open
+    tree = search.initial_tree(hard)
+    while tree.n_nodes < 30:
+        search.step(tree, tree)
+    before, n_open = tree.n_nodes, tree.n_open
     late = BranchAndBound(is_over=lambda: next(looks, True))
-    late.step(planted, planted)
-    assert planted.n_nodes - before == 2
-    assert planted.n_open >= n_open - 2
+    late.step(tree, tree)
+    assert tree.n_nodes - before == 2
+    assert tree.n_open >= n_open - 2
 
 
 def test_a_part_that_leaves_time_to_others():

@@ -86,7 +86,7 @@ def test_moving_a_diagonal_changes_nothing_but_the_split(is_factor):
     x = np.array([1.0, -2.0, 0.0, 3.0])
     assert moved.objective(x) == pytest.approx(problem.objective(x), rel=1e-14)
     np.testing.assert_allclose(moved.ridge, 0.7)
-    assert (moved.quadratic.defect > 0).all()
+    assert (moved.quadratic.psd_violation > 0).all()
     for bad in (np.full(4, 100.0), np.full(4, -0.5), np.zeros(3)):
         with pytest.raises(ProblemError):
             problem.move_to_ridge(bad)

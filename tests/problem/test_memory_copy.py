@@ -93,7 +93,7 @@ def test_the_matrix_knows_how_far_it_is_off(make, n_samples):
             unit = np.sqrt(form.diagonal[i] * form.diagonal[j])
             assert off <= form.formed * UNIT_ROUNDOFF * unit
     least = 3 * form.formed * UNIT_ROUNDOFF * form.diagonal
-    assert (form.defect >= least).all()
+    assert (form.psd_violation >= least).all()
     assert form.restrict(np.array([0, 2])).formed == form.formed
 
 
@@ -138,7 +138,7 @@ def test_a_diagonal_taken_out_of_data_pays_for_the_product():
     X, y = draw(0, 3000)
     problem = SparseQP.from_data(X, y, eta=1.0, sparsity=2)
     moved = problem.move_to_ridge(np.full(7, 0.01)).quadratic
-    assert (moved.defect >= 7 * 3000 * UNIT_ROUNDOFF * moved.diagonal).all()
+    assert (moved.psd_violation >= 7 * 3000 * UNIT_ROUNDOFF * moved.diagonal).all()
 
 
 @pytest.mark.parametrize("make", [np.asarray, scipy.sparse.csr_array])

@@ -26,13 +26,13 @@ def test_tangents_stay_below_the_form_in_exact_arithmetic(seed):
     """The minorant, with its worst slope, never exceeds x'Qx (rational arithmetic)."""
     rng = np.random.default_rng(seed + 100)
     F, gram, factor = forms(seed)
-    anchor = rng.standard_normal(5) / np.linalg.norm(F, axis=0)
-    anchor[rng.random(5) < 0.3] = 0.0
-    points = [anchor] + [
+    tangent_point = rng.standard_normal(5) / np.linalg.norm(F, axis=0)
+    tangent_point[rng.random(5) < 0.3] = 0.0
+    points = [tangent_point] + [
         rng.standard_normal(5) / np.linalg.norm(F, axis=0) for _ in range(5)
     ]
     for form, matrix in ((gram, exact(gram.array)), (factor, exact(F).T @ exact(F))):
-        found = form.tangent(anchor)
+        found = form.tangent(tangent_point)
         for point in points:
             x = exact(point)
             worst = exact(found.slope) @ x - exact(found.slope_error) @ abs(x)

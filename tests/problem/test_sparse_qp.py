@@ -142,7 +142,7 @@ def test_groups_that_are_refused(settings, message):
 
 def test_groups_without_members_do_not_count():
     settings = {"eta": 1.0, "sparsity": 2, "groups": [-1, -1], "group_sparsity": 1}
-    assert SparseQP(np.eye(2), np.ones(2), **settings).is_free
+    assert SparseQP(np.eye(2), np.ones(2), **settings).is_unconstrained
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,9 @@ def test_data_cannot_change_afterwards():
 def test_rounding_in_a_rank_deficient_matrix_is_accepted():
     F = np.random.default_rng(0).standard_normal((3, 40))
     problem = SparseQP(F.T @ F, np.ones(40), eta=1.0, sparsity=2)
-    smallest = np.linalg.eigvalsh(problem.Q + np.diag(problem.quadratic.defect))[0]
+    smallest = np.linalg.eigvalsh(problem.Q + np.diag(problem.quadratic.psd_violation))[
+        0
+    ]
     assert smallest > 0
 
 
@@ -198,12 +200,12 @@ def test_defect_makes_nearly_convex_matrices_convex():
         Q = np.array(Q)
         Q[1, 0] = Q[0, 1]
         problem = SparseQP(Q, np.ones(2), eta=1.0, sparsity=1)
-        repaired = problem.Q + np.diag(problem.quadratic.defect)
+        repaired = problem.Q + np.diag(problem.quadratic.psd_violation)
         assert np.linalg.eigvalsh(repaired)[0] >= -1e-17
 
 
 def test_zero_rows_of_q_have_no_defect():
-    assert make(np.diag([1.0, 0.0, 1.0])).quadratic.defect[1] == 0.0
+    assert make(np.diag([1.0, 0.0, 1.0])).quadratic.psd_violation[1] == 0.0
 
 
 def test_factor_is_the_same_problem_as_its_product():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cardqp.bounds.tangent_bound import SeparableBound
-from cardqp.problem.sparsity import Choice, Groups, SupportRule, smallest
+from cardqp.problem.sparsity import Groups, Subproblem, SupportRule, smallest
 
 
 def test_ties_go_to_the_smaller_index():
@@ -14,26 +14,26 @@ def test_ties_go_to_the_smaller_index():
     assert SupportRule(5).select(costs).tolist() == [0, 1, 2, 3]
 
 
-def brute_total(costs, choice):
-    inside = np.flatnonzero(choice.inside)
-    free = np.flatnonzero(choice.free)
+def brute_total(costs, subproblem):
+    fixed_in = np.flatnonzero(subproblem.fixed_in)
+    free = np.flatnonzero(subproblem.undecided)
     return min(
         (
-            costs[inside].sum() + costs[list(chosen)].sum()
-            for size in range(min(choice.slots, len(free)) + 1)
+            costs[fixed_in].sum() + costs[list(chosen)].sum()
+            for size in range(min(subproblem.remaining, len(free)) + 1)
             for chosen in itertools.combinations(free, size)
-            if is_allowed([*inside, *chosen], choice)
+            if is_allowed([*fixed_in, *chosen], subproblem)
         ),
         default=np.inf,
     )
 
 
-def is_allowed(support, choice):
-    if len(support) > choice.limit:
+def is_allowed(support, subproblem):
+    if len(support) > subproblem.limit:
         return False
-    if choice.groups is None:
+    if subproblem.groups is None:
         return True
-    labels, limits = choice.groups.labels, choice.groups.limits
+    labels, limits = subproblem.groups.labels, subproblem.groups.limits
     return all(
         sum(labels[j] == group for j in support) <= limit
         for group, limit in enumerate(limits)
@@ -51,17 +51,17 @@ def test_totals_and_penalties_equal_enumeration(seed, has_groups):
     if has_groups:
         state[rng.random(n) < 0.5] = 0
         groups = Groups(rng.integers(-1, 3, n), rng.integers(0, 3, 3))
-    choice = Choice(state == 1, state == -1, limit, groups)
-    total = choice.total(costs)
-    assert total == pytest.approx(brute_total(costs, choice), abs=1e-12)
-    assert choice.is_empty == np.isinf(total)
-    if choice.is_empty:
+    subproblem = Subproblem(state == 1, state == -1, limit, groups)
+    total = subproblem.total(costs)
+    assert total == pytest.approx(brute_total(costs, subproblem), abs=1e-12)
+    assert subproblem.is_empty == np.isinf(total)
+    if subproblem.is_empty:
         return
-    on, off = choice.penalties(costs)
-    for j in np.flatnonzero(choice.free):
+    on, off = subproblem.penalties(costs)
+    for j in np.flatnonzero(subproblem.undecided):
         one, none = np.array([j]), np.zeros(0, dtype=int)
-        with_j = brute_total(costs, choice.decide(one, none))
-        without_j = brute_total(costs, choice.decide(none, one))
+        with_j = brute_total(costs, subproblem.decide(one, none))
+        without_j = brute_total(costs, subproblem.decide(none, one))
         assert total + on[j] == pytest.approx(with_j, abs=1e-12)
         assert total + off[j] == pytest.approx(without_j, abs=1e-12)
 
@@ -74,7 +74,7 @@ def test_the_rule_selects_the_cheapest_support_of_groups(seed):
     groups = Groups(rng.integers(-1, 3, n), rng.integers(0, 3, 3))
     rule = SupportRule(int(rng.integers(0, n + 1)), groups=groups)
     support = rule.select(costs)
-    nothing = Choice.of_status(np.zeros(n, dtype=np.int8), rule)
+    nothing = Subproblem.of_status(np.zeros(n, dtype=np.int8), rule)
     assert costs[support].sum() == pytest.approx(brute_total(costs, nothing))
     assert rule.excess(support) == 0
     assert len(support) <= groups.most
@@ -102,20 +102,20 @@ def test_smallest():
 )
 def test_infinite_gains_without_a_slot_decide_nothing_but_that(groups):
     """A full branch, where nothing is known about the variables that are left."""
-    inside = np.array([True, False, False])
-    choice = Choice(inside, np.zeros(3, dtype=bool), 1, groups)
-    on, off = choice.penalties(np.array([-1.0, -np.inf, -np.inf]))
+    fixed_in = np.array([True, False, False])
+    subproblem = Subproblem(fixed_in, np.zeros(3, dtype=bool), 1, groups)
+    on, off = subproblem.penalties(np.array([-1.0, -np.inf, -np.inf]))
     assert on.tolist() == [0.0, np.inf, np.inf]
     assert off.tolist() == [0.0, 0.0, 0.0]
-    assert choice.barred.tolist() == [False, True, True]
+    assert subproblem.barred.tolist() == [False, True, True]
 
 
 def test_members_of_full_groups_are_barred():
     groups = Groups(np.array([0, 0, 1, -1]), np.array([1, 1]))
-    inside = np.array([True, False, False, False])
-    choice = Choice(inside, np.zeros(4, dtype=bool), 4, groups)
-    assert choice.barred.tolist() == [False, True, False, False]
+    fixed_in = np.array([True, False, False, False])
+    subproblem = Subproblem(fixed_in, np.zeros(4, dtype=bool), 4, groups)
+    assert subproblem.barred.tolist() == [False, True, False, False]
     bound = SeparableBound(0.0, np.array([-np.inf, 0.0, 0.0, 0.0]))
-    on, off = bound.fixing_bounds(choice)
+    on, off = bound.fixing_bounds(subproblem)
     assert on.tolist() == [-np.inf, np.inf, -np.inf, -np.inf]
     assert (off == -np.inf).all()

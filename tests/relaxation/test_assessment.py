@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.assessment import (
     assess,
     largest_share,
-    round_anchor,
+    round_tangent_point,
     signed_changes,
 )
 from cardqp.relaxation.relaxation import Relaxation
@@ -16,10 +16,10 @@ from tests.problems import OWN_SWITCHES, random_problem
 def random_branch(problem, rng):
     """Some variables switched on, some off, at least one free."""
     status = rng.choice([0, 0, 0, 1, -1], problem.n).astype(np.int8)
-    inside = np.flatnonzero(status > 0)
-    status[inside[problem.rule.limit :]] = 0
+    fixed_in = np.flatnonzero(status > 0)
+    status[fixed_in[problem.rule.limit :]] = 0
     status[int(rng.integers(problem.n))] = 0
-    while Choice.of_status(status, problem.rule).is_empty:
+    while Subproblem.of_status(status, problem.rule).is_empty:
         status[np.flatnonzero(status > 0)[0]] = 0
     return status
 
@@ -32,26 +32,26 @@ def test_the_compiled_theorems_agree_with_the_plain_ones(kind, seed):
     relaxation = Relaxation.prepare(problem)
     for _ in range(5):
         status = random_branch(problem, rng)
-        choice = Choice.of_status(status, problem.rule)
-        anchor = rng.standard_normal(problem.n) * (rng.random(problem.n) < 0.6)
-        anchor *= relaxation.unit
+        subproblem = Subproblem.of_status(status, problem.rule)
+        tangent_point = rng.standard_normal(problem.n) * (rng.random(problem.n) < 0.6)
+        tangent_point *= relaxation.unit
         beta = np.abs(rng.standard_normal(len(problem.rows)))
-        bound = tangent_bound(problem, anchor, beta)
-        cutoff = bound.value(choice) + 0.1 * abs(bound.value(choice))
+        bound = tangent_bound(problem, tangent_point, beta)
+        cutoff = bound.value(subproblem) + 0.1 * abs(bound.value(subproblem))
         value, least, decided, on, off, costs = assess(
             relaxation.data,
             relaxation.rows,
             relaxation.margins,
             status,
-            choice.slots,
-            anchor / relaxation.unit,
+            subproblem.remaining,
+            tangent_point / relaxation.unit,
             beta * relaxation.row_scale,
             cutoff,
         )
-        free = choice.free
-        plain_on, plain_off = bound.fixing_bounds(choice)
+        free = subproblem.undecided
+        plain_on, plain_off = bound.fixing_bounds(subproblem)
         close = {"rtol": 1e-9, "atol": 1e-12 * abs(bound.base)}
-        np.testing.assert_allclose(value, bound.value(choice), **close)
+        np.testing.assert_allclose(value, bound.value(subproblem), **close)
         np.testing.assert_allclose(on[free], plain_on[free], **close)
         np.testing.assert_allclose(off[free], plain_off[free], **close)
         kept = status >= 0
@@ -67,9 +67,16 @@ def test_no_bound_from_a_point_that_is_not_finite():
     problem = random_problem("free", 0)
     relaxation = Relaxation.prepare(problem)
     status = np.zeros(problem.n, dtype=np.int8)
-    anchor = np.full(problem.n, np.nan)
+    tangent_point = np.full(problem.n, np.nan)
     value, least, decided, *_ = assess(
-        relaxation.data, None, relaxation.margins, status, 2, anchor, np.zeros(0), 0.0
+        relaxation.data,
+        None,
+        relaxation.margins,
+        status,
+        2,
+        tangent_point,
+        np.zeros(0),
+        0.0,
     )
     assert value == -np.inf
     assert least == np.inf
@@ -77,13 +84,13 @@ def test_no_bound_from_a_point_that_is_not_finite():
 
 
 def test_anchors_are_rounded_as_they_are_stored():
-    anchor, unit = np.array([0.0, 0.1, -3.0]), np.array([1.0, 0.5, 2.0])
-    index, point = round_anchor(anchor, unit, True)
+    tangent_point, unit = np.array([0.0, 0.1, -3.0]), np.array([1.0, 0.5, 2.0])
+    index, point = round_tangent_point(tangent_point, unit, True)
     assert index.tolist() == [1, 2]
     np.testing.assert_array_equal(point, np.float32([0.05, -6.0]).astype(float))
-    np.testing.assert_array_equal(anchor[1:] * unit[1:], point)
+    np.testing.assert_array_equal(tangent_point[1:] * unit[1:], point)
     exact = np.array([0.0, 0.1, -3.0])
-    round_anchor(exact, unit, False)
+    round_tangent_point(exact, unit, False)
     assert exact.tolist() == [0.0, 0.1, -3.0]
 
 

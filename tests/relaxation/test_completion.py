@@ -19,7 +19,7 @@ def problem_of(seed, n=9, scale=0.0, eta=5.0, as_factor=False):
     return make(F if as_factor else F.T @ F, c, eta=eta, sparsity=6, constant=1.0)
 
 
-def best_by_enumeration(problem, inside, free, slots):
+def best_by_enumeration(problem, fixed_in, free, remaining):
     def value(support):
         index = list(support)
         G = problem.Q[np.ix_(index, index)] + np.diag(problem.ridge[index])
@@ -27,27 +27,27 @@ def best_by_enumeration(problem, inside, free, slots):
             G, problem.c[index]
         )
 
-    slots = min(slots, len(free))
+    remaining = min(remaining, len(free))
     return min(
-        (value((*inside, *more)), sorted((*inside, *more)))
-        for more in combinations(free, slots)
+        (value((*fixed_in, *more)), sorted((*fixed_in, *more)))
+        for more in combinations(free, remaining)
     )
 
 
 @pytest.mark.parametrize("as_factor", [False, True])
 @pytest.mark.parametrize("slots", [0, 1, 2, 3])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_best_completion_is_found_and_bounded(seed, slots, as_factor):
+def test_the_best_completion_is_found_and_bounded(seed, remaining, as_factor):
     problem = problem_of(seed, as_factor=as_factor)
-    inside, free = np.array([2, 5]), np.array([0, 1, 3, 4, 7, 8])
-    best, support = best_by_enumeration(problem, inside, free, slots)
+    fixed_in, free = np.array([2, 5]), np.array([0, 1, 3, 4, 7, 8])
+    best, support = best_by_enumeration(problem, fixed_in, free, remaining)
     supports = Supports.of(problem)
-    bound, found = supports.best(inside, free, slots)
+    bound, found = supports.best(fixed_in, free, remaining)
     assert found.tolist() == support
     assert bound == pytest.approx(best, abs=1e-8)
     assert supports.estimate(found) == pytest.approx(best, abs=1e-8)
     error = gain_error(problem, 6)
-    proved = completion_bound(problem, inside, free, slots, error)
+    proved = completion_bound(problem, fixed_in, free, remaining, error)
     assert proved <= best + 1e-12
     assert proved == pytest.approx(best, abs=1e-8)
 
@@ -55,12 +55,12 @@ def test_the_best_completion_is_found_and_bounded(seed, slots, as_factor):
 @pytest.mark.parametrize("n_free", [1, 2, 3])
 def test_fewer_variables_than_slots(n_free):
     problem = problem_of(0)
-    inside, free = np.array([2, 5]), np.arange(6, 6 + n_free)
-    best, support = best_by_enumeration(problem, inside, free, 4)
-    bound, found = Supports.of(problem).best(inside, free, 4)
+    fixed_in, free = np.array([2, 5]), np.arange(6, 6 + n_free)
+    best, support = best_by_enumeration(problem, fixed_in, free, 4)
+    bound, found = Supports.of(problem).best(fixed_in, free, 4)
     assert found.tolist() == support
     assert bound == pytest.approx(best, abs=1e-8)
-    proved = completion_bound(problem, inside, free, 4, gain_error(problem, 6))
+    proved = completion_bound(problem, fixed_in, free, 4, gain_error(problem, 6))
     assert proved == pytest.approx(best, abs=1e-8)
 
 
@@ -87,8 +87,8 @@ def exact_gain(problem, support):
 @pytest.mark.parametrize("seed", range(4))
 def test_bounds_hold_in_exact_arithmetic(seed, eta):
     problem = problem_of(seed, n=6, scale=3.0, eta=eta)
-    inside, free = np.array([0, 1]), np.array([2, 3, 4])
-    proved = completion_bound(problem, inside, free, 2, gain_error(problem, 6))
+    fixed_in, free = np.array([0, 1]), np.array([2, 3, 4])
+    proved = completion_bound(problem, fixed_in, free, 2, gain_error(problem, 6))
     if proved == -np.inf:
         return  # nothing was claimed
     supports = [(0, 1, *more) for more in combinations(free, 2)]
@@ -102,10 +102,10 @@ def test_bounds_hold_in_exact_arithmetic(seed, eta):
 def test_what_cannot_be_completed_proves_nothing():
     problem = problem_of(0)
     error = gain_error(problem, 6)
-    inside, free = np.arange(1), np.arange(1, 9)
-    assert completion_bound(problem, inside, free, 4, error) == -np.inf
-    assert completion_bound(problem, inside, free, -1, error) == np.inf
+    fixed_in, free = np.arange(1), np.arange(1, 9)
+    assert completion_bound(problem, fixed_in, free, 4, error) == -np.inf
+    assert completion_bound(problem, fixed_in, free, -1, error) == np.inf
     bounded = SparseQP(problem.Q, problem.c, eta=5.0, sparsity=2, lower=0.0)
-    assert completion_bound(bounded, inside, free, 1, error) == -np.inf
+    assert completion_bound(bounded, fixed_in, free, 1, error) == -np.inf
     assert Supports.of(bounded) is None
     assert gain_error(problem_of(0, eta=1e30), 6) > 1e3

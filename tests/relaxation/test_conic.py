@@ -21,8 +21,11 @@ def test_cones_and_the_first_order_method_relax_alike(kind, seed):
     expected = relaxation.solve(root, *relaxation.start(), effort)
     found = relax_by_cones(problem, root)
     values = [
-        tangent_bound(problem, anchor, beta).value(root)
-        for anchor, beta in ((expected.anchor, expected.beta), (found.x, found.beta))
+        tangent_bound(problem, tangent_point, beta).value(root)
+        for tangent_point, beta in (
+            (expected.tangent_point, expected.beta),
+            (found.x, found.beta),
+        )
     ]
     assert values[1] == pytest.approx(values[0], rel=1e-5, abs=1e-7)
     assert values[1] <= optimum + 1e-9 * abs(optimum)

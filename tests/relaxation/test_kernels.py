@@ -6,12 +6,12 @@ import pytest
 
 from cardqp.relaxation.array_loops import largest_sum
 from cardqp.relaxation.kernels import multiply
-from cardqp.relaxation.prox import prox, prox_tilted
+from cardqp.relaxation.prox import prox, prox_rank_one
 from cardqp.relaxation.row_prox import prox_rows, solve_damped
-from cardqp.relaxation.scaled_data import Coupling, Data, Step, Tilt
+from cardqp.relaxation.scaled_data import Coupling, Data, RankOneMetric, Step
 
 # Only other kernels call these: here they get an entrance of their own.
-PARTS = (prox, prox_rows, prox_tilted, largest_sum, solve_damped, multiply)
+PARTS = (prox, prox_rows, prox_rank_one, largest_sum, solve_damped, multiply)
 kernels = SimpleNamespace(
     **{part.py_func.__name__: numba.njit(part.py_func) for part in PARTS}
 )
@@ -40,10 +40,10 @@ def form(M, is_gram):
     return prox_data(-unbounded, unbounded)._replace(M=M, is_gram=is_gram)
 
 
-def prox_step(rho, status, slots, r_most=np.inf, size=1.0):
+def prox_step(rho, status, remaining, r_most=np.inf, size=1.0):
     free, cap = np.flatnonzero(status == 0), np.full(len(rho), np.inf)
     no_groups = np.zeros(0, dtype=int)
-    return Step(size, rho, np.sqrt(rho), free, slots, r_most, no_groups, cap)
+    return Step(size, rho, np.sqrt(rho), free, remaining, r_most, no_groups, cap)
 
 
 def prox_problem(seed, kind):
@@ -75,14 +75,14 @@ def prox_cost(x, z, v, rho, price):
 @pytest.mark.parametrize("price", [0.0, 0.05])
 @pytest.mark.parametrize("seed", range(40))
 def test_prox_beats_random_neighbours(seed, kind, price):
-    rng, v, rho, lower, upper, status, slots = prox_problem(seed, kind)
+    rng, v, rho, lower, upper, status, remaining = prox_problem(seed, kind)
     n = len(v)
     x, z = np.empty(n), np.empty(n)
     r_most = np.sqrt(0.5 / price) if price else np.inf
-    data, step = prox_data(lower, upper), prox_step(rho, status, slots, r_most)
+    data, step = prox_data(lower, upper), prox_step(rho, status, remaining, r_most)
     kernels.prox(data, step, status, v, 0.0, x, z)
     free = status == 0
-    assert z[free].sum() <= slots + 1e-9
+    assert z[free].sum() <= remaining + 1e-9
     assert (z[status == 1] == 1).all()
     assert (z[status == -1] == 0).all()
     best = prox_cost(x, z, v, rho, price)
@@ -90,8 +90,8 @@ def test_prox_beats_random_neighbours(seed, kind, price):
         size = 10.0 ** rng.uniform(-4, 0)
         z_near = np.clip(z + size * rng.standard_normal(n), 0, 1)
         z_near[~free] = z[~free]
-        if z_near[free].sum() > slots:
-            z_near[free] *= slots / z_near[free].sum()
+        if z_near[free].sum() > remaining:
+            z_near[free] *= remaining / z_near[free].sum()
         on = z_near > 0
         ratio = (x + size * rng.standard_normal(n))[on] / z_near[on]
         x_near = np.zeros(n)
@@ -102,10 +102,10 @@ def test_prox_beats_random_neighbours(seed, kind, price):
 @pytest.mark.parametrize("kind", ["free", "box", "thresholds"])
 @pytest.mark.parametrize("seed", range(40))
 def test_prox_with_rows_meets_its_optimality_conditions(seed, kind):
-    rng, v, rho, lower, upper, status, slots = prox_problem(seed, kind)
+    rng, v, rho, lower, upper, status, remaining = prox_problem(seed, kind)
     n = len(v)
-    status, slots = np.zeros(n, dtype=np.int8), max(slots, 1.0)
-    step = prox_step(rho, status, slots)
+    status, remaining = np.zeros(n, dtype=np.int8), max(remaining, 1.0)
+    step = prox_step(rho, status, remaining)
     start_x, start_z = np.empty(n), np.empty(n)
     kernels.prox(prox_data(lower, upper), step, status, v, 0.0, start_x, start_z)
     A = rng.standard_normal((2, n))
@@ -113,14 +113,14 @@ def test_prox_with_rows_meets_its_optimality_conditions(seed, kind):
     # Rows that cut the plain solution off but keep half of it feasible.
     b = A @ (0.5 * start_x)
     equal = np.array([True, False])
-    give = np.array([rng.choice([0.0, 0.3]), 0.0])
+    dual_regularisation = np.array([rng.choice([0.0, 0.3]), 0.0])
     nu, x, z = np.zeros(2), np.empty(n), np.empty(n)
-    data, rows = prox_data(lower, upper), Coupling(A, b, equal, give)
+    data, rows = prox_data(lower, upper), Coupling(A, b, equal, dual_regularisation)
     _, worst = kernels.prox_rows(data, rows, step, status, v, 0.0, nu, x, z)
     assert worst < 1e-8
     assert nu[1] >= 0
     excess = A @ x - b
-    assert abs(excess[0] - give[0] * nu[0]) < 1e-8
+    assert abs(excess[0] - dual_regularisation[0] * nu[0]) < 1e-8
     assert excess[1] < 1e-8
     assert abs(nu[1] * excess[1]) < 1e-8
     # x is the plain prox at the shifted point.
@@ -162,20 +162,25 @@ def test_products_in_both_forms():
 @pytest.mark.parametrize("kind", ["free", "box", "thresholds"])
 @pytest.mark.parametrize("seed", range(40))
 def test_tilted_prox_solves_its_equation(seed, kind):
-    rng, y, rho, lower, upper, status, slots = prox_problem(seed, kind)
+    rng, y, rho, lower, upper, status, remaining = prox_problem(seed, kind)
     n = len(y)
     slope, direction = rng.standard_normal(n), rng.standard_normal(n)
     direction /= np.linalg.norm(direction)
     sigma, size = 10.0 ** rng.uniform(-1, 3), 10.0 ** rng.uniform(-2, 1)
-    data, tilt = prox_data(lower, upper), Tilt(direction[None, :], np.array([sigma]))
-    step = prox_step(rho, status, slots, size=size)
+    data, metric = (
+        prox_data(lower, upper),
+        RankOneMetric(direction[None, :], np.array([sigma])),
+    )
+    step = prox_step(rho, status, remaining, size=size)
     v, x, z = np.empty(n), np.empty(n), np.empty(n)
-    _, lean = kernels.prox_tilted(data, tilt, step, status, y, slope, 0.0, 0.0, v, x, z)
+    _, multiplier = kernels.prox_rank_one(
+        data, metric, step, status, y, slope, 0.0, 0.0, v, x, z
+    )
     moved = direction @ (x - y)
-    assert moved == pytest.approx(lean / sigma, rel=1e-2, abs=1e-12)
+    assert moved == pytest.approx(multiplier / sigma, rel=1e-2, abs=1e-12)
     # x is the plain prox at the tilted point.
     plain_x, plain_z = np.empty(n), np.empty(n)
-    point = y - size * (slope + lean * direction)
+    point = y - size * (slope + multiplier * direction)
     kernels.prox(data, step, status, point, 0.0, plain_x, plain_z)
     np.testing.assert_allclose(plain_x, x, atol=1e-9)
 

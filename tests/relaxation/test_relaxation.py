@@ -5,9 +5,9 @@ import pytest
 
 from cardqp import SparseQP
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
-from cardqp.relaxation.scaled_data import Tilt
+from cardqp.relaxation.scaled_data import RankOneMetric
 from tests.problems import KINDS, enumerate_optimum, n_switched, random_problem
 
 FEASIBLE_KINDS = [kind for kind in KINDS if "infeasible" not in kind]
@@ -24,7 +24,7 @@ def test_value_and_bound_of_the_relaxation_meet_below_the_optimum(kind, seed):
     root = problem.root
     start = relaxation.start()
     relaxed = relaxation.solve(root, *start, Effort(1e-8 * abs(optimum)))
-    proved = tangent_bound(problem, relaxed.anchor, relaxed.beta).value(root)
+    proved = tangent_bound(problem, relaxed.tangent_point, relaxed.beta).value(root)
     assert relaxed.has_worked
     assert proved <= optimum + 1e-7 * abs(optimum)
     assert n_switched(problem, relaxed.switches) <= problem.rule.limit + 1e-6
@@ -48,9 +48,12 @@ def dominated(n=40):
 @pytest.mark.parametrize("n", [10, 40])
 def test_the_metric_lies_above_the_form(n):
     relaxation = Relaxation.prepare(dominated(n))
-    data, tilt = relaxation.data, relaxation.tilt
-    assert tilt.sigma > 0
-    above = data.lipschitz * np.eye(n) + tilt.sigma * tilt.direction.T @ tilt.direction
+    data, metric = relaxation.data, relaxation.metric
+    assert metric.sigma > 0
+    above = (
+        data.lipschitz * np.eye(n)
+        + metric.sigma * metric.direction.T @ metric.direction
+    )
     assert np.linalg.eigvalsh(above - 2.0 * data.M)[0] > 0
 
 
@@ -60,7 +63,7 @@ def test_the_metric_of_a_factor_is_that_of_its_product():
     by_factor = SparseQP.from_factor(root, by_matrix.c, eta=20.0, sparsity=4)
     both = [Relaxation.prepare(p) for p in (by_matrix, by_factor)]
     assert both[0].data.lipschitz == pytest.approx(both[1].data.lipschitz, rel=1e-3)
-    first, second = (relaxation.tilt for relaxation in both)
+    first, second = (relaxation.metric for relaxation in both)
     assert first.sigma == pytest.approx(second.sigma, rel=1e-3)
     assert abs(first.direction[0] @ second.direction[0]) == pytest.approx(1.0, abs=1e-6)
 
@@ -68,15 +71,15 @@ def test_the_metric_of_a_factor_is_that_of_its_product():
 def test_both_metrics_lead_to_the_same_bound():
     problem = dominated()
     relaxation = Relaxation.prepare(problem)
-    data, tilt = relaxation.data, relaxation.tilt
-    flat = data._replace(lipschitz=data.lipschitz + float(tilt.sigma[0]))
-    level = Tilt(np.zeros((1, 40)), np.zeros(1))
-    plain = replace(relaxation, data=flat, tilt=level)
-    root = Choice.root(40, 4)
+    data, metric = relaxation.data, relaxation.metric
+    flat = data._replace(lipschitz=data.lipschitz + float(metric.sigma[0]))
+    level = RankOneMetric(np.zeros((1, 40)), np.zeros(1))
+    plain = replace(relaxation, data=flat, metric=level)
+    root = Subproblem.root(40, 4)
     bounds = []
     for solver in (relaxation, plain):
         relaxed = solver.solve(root, *solver.start(), Effort(1e-9))
-        bound = tangent_bound(problem, relaxed.anchor, relaxed.beta)
+        bound = tangent_bound(problem, relaxed.tangent_point, relaxed.beta)
         bounds.append(bound.value(root))
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-4)
 
@@ -85,14 +88,18 @@ def test_variables_switched_off_may_be_taken_out():
     problem = dominated()
     relaxation = Relaxation.prepare(problem)
     off = np.arange(20, 40)
-    choice = Choice.root(40, 4).decide(np.zeros(0, dtype=int), off)
-    relaxed = relaxation.solve(choice, *relaxation.start(), Effort(1e-9))
-    assert (relaxed.anchor[off] == 0).all()
+    subproblem = Subproblem.root(40, 4).decide(np.zeros(0, dtype=int), off)
+    relaxed = relaxation.solve(subproblem, *relaxation.start(), Effort(1e-9))
+    assert (relaxed.tangent_point[off] == 0).all()
     part = problem.restrict(np.arange(20))
     alone = Relaxation.prepare(part)
-    other = alone.solve(Choice.root(20, 4), *alone.start(), Effort(1e-9))
-    first = tangent_bound(problem, relaxed.anchor, relaxed.beta).value(choice)
-    second = tangent_bound(part, other.anchor, other.beta).value(Choice.root(20, 4))
+    other = alone.solve(Subproblem.root(20, 4), *alone.start(), Effort(1e-9))
+    first = tangent_bound(problem, relaxed.tangent_point, relaxed.beta).value(
+        subproblem
+    )
+    second = tangent_bound(part, other.tangent_point, other.beta).value(
+        Subproblem.root(20, 4)
+    )
     assert first == pytest.approx(second, rel=1e-6)
 
 
@@ -115,7 +122,7 @@ def test_a_start_that_misleads_costs_nothing_but_time(is_gram, first):
     bounds = []
     for start in (cold, warm):
         relaxed = relaxation.solve(problem.root, start, nu, Effort(1e-7))
-        bound = tangent_bound(problem, relaxed.anchor, relaxed.beta)
+        bound = tangent_bound(problem, relaxed.tangent_point, relaxed.beta)
         bounds.append(bound.value(problem.root))
     assert bounds[0] == pytest.approx(bounds[1], abs=3e-7)
 
@@ -163,7 +170,7 @@ def test_all_metrics_with_rows_lead_to_the_same_bound():
         replace(many, rows=nothing, data=steep),
     ):
         relaxed = solver.solve(problem.root, *solver.start(), Effort(1e-8))
-        bound = tangent_bound(problem, relaxed.anchor, relaxed.beta)
+        bound = tangent_bound(problem, relaxed.tangent_point, relaxed.beta)
         bounds.append(bound.value(problem.root))
     np.testing.assert_allclose(bounds, bounds[0], rtol=1e-5)
 
@@ -178,6 +185,6 @@ def test_a_misleading_start_with_rows():
     for start, multiplier in ((cold, nu), (warm, nu + 3.0), (warm, nu - 3.0)):
         relaxed = relaxation.solve(problem.root, start, multiplier, Effort(1e-8))
         assert relaxed.has_worked
-        bound = tangent_bound(problem, relaxed.anchor, relaxed.beta)
+        bound = tangent_bound(problem, relaxed.tangent_point, relaxed.beta)
         bounds.append(bound.value(problem.root))
     np.testing.assert_allclose(bounds, bounds[0], rtol=1e-6)

@@ -17,10 +17,12 @@ def _failing_kernel(monkeypatch):
     """Whatever the kernel finds counts as a failure."""
     solve_by_kernel = Relaxation.solve
 
-    def fail(self, choice, x, nu, effort):
-        relaxed = solve_by_kernel(self, choice, x, nu, replace(effort, chunks=1))
-        nothing = np.zeros_like(relaxed.anchor), np.zeros_like(relaxed.beta)
-        return replace(relaxed, anchor=nothing[0], beta=nothing[1], has_worked=False)
+    def fail(self, subproblem, x, nu, effort):
+        relaxed = solve_by_kernel(self, subproblem, x, nu, replace(effort, chunks=1))
+        nothing = np.zeros_like(relaxed.tangent_point), np.zeros_like(relaxed.beta)
+        return replace(
+            relaxed, tangent_point=nothing[0], beta=nothing[1], has_worked=False
+        )
 
     monkeypatch.setattr(Relaxation, "solve", fail)
 

@@ -63,8 +63,8 @@ def test_levels_lie_below_q_up_to_their_defect(is_lanczos, shape, monkeypatch):
     for k in range(1, 9):
         level = found.level(k)
         assert level.k == k
-        assert level.defect.max() < 1e-9
-        gap = problem.Q + np.diag(level.defect) - level.factor.T @ level.factor
+        assert level.psd_violation.max() < 1e-9
+        gap = problem.Q + np.diag(level.psd_violation) - level.factor.T @ level.factor
         # The check itself rounds: a few units in the last place of the norm of Q.
         rounding = 1e-15 * np.linalg.norm(problem.Q)
         assert np.linalg.eigvalsh(gap)[0] >= -rounding
@@ -78,7 +78,7 @@ def test_levels_of_wrong_eigenvectors_pay_for_it():
     wrong = module.Spectrum(problem, found.eigenvalues, found.eigenvectors + noise)
     for k in (1, 4, 10):
         level = wrong.level(k)
-        gap = problem.Q + np.diag(level.defect) - level.factor.T @ level.factor
+        gap = problem.Q + np.diag(level.psd_violation) - level.factor.T @ level.factor
         assert np.linalg.eigvalsh(gap)[0] >= 0
 
 
@@ -97,7 +97,8 @@ def test_level_outside_its_range(k):
 
 def test_enough_levels_grow_with_eta():
     levels = [
-        spectrum(regression_problem(60, 30, eta)).enough() for eta in (0.1, 10.0, 1e6)
+        spectrum(regression_problem(60, 30, eta)).default_level()
+        for eta in (0.1, 10.0, 1e6)
     ]
     assert levels == sorted(levels)
     assert levels[0] < levels[-1] == 30
@@ -112,7 +113,7 @@ def test_levels_of_a_matrix_of_mixed_scales_lie_below_it():
     r = 0.1 * (1 + 9e-10)
     problem = SparseQP([[0.01, r], [r, 1.0]], np.ones(2), eta=1.0, sparsity=1)
     level = spectrum(problem).level(1)
-    gap = problem.Q + np.diag(level.defect) - level.factor.T @ level.factor
+    gap = problem.Q + np.diag(level.psd_violation) - level.factor.T @ level.factor
     assert np.linalg.eigvalsh(gap)[0] >= 0
 
 

@@ -61,7 +61,7 @@ def test_components_are_those_of_the_matrix(shape):
         swept.truncation_error(), plain.truncation_error(), atol=1e-6
     )
     assert swept.k_hat() == plain.k_hat()
-    assert swept.enough() == plain.enough()
+    assert swept.default_level() == plain.default_level()
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def exact_gap(problem, level, x):
         return sum(sum(a * b for a, b in zip(r, x, strict=True)) ** 2 for r in rows)
 
     x = [Fraction(float(value)) for value in x]
-    defect = sum(
-        Fraction(float(d)) * v**2 for d, v in zip(level.defect, x, strict=True)
+    psd_violation = sum(
+        Fraction(float(d)) * v**2 for d, v in zip(level.psd_violation, x, strict=True)
     )
     whole = squared_length(problem.quadratic.X, x) / problem.quadratic.n_samples
-    return whole + defect - squared_length(level.factor, x)
+    return whole + psd_violation - squared_length(level.factor, x)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -114,8 +114,8 @@ def test_levels_lie_below_the_form(shape, seed, monkeypatch):
     for k in (1, 3, 5):
         level = found.level(k)
         assert level.k == k
-        assert 0 < level.defect.max() < 1e-15
-        gap = problem.Q + np.diag(level.defect) - level.factor.T @ level.factor
+        assert 0 < level.psd_violation.max() < 1e-15
+        gap = problem.Q + np.diag(level.psd_violation) - level.factor.T @ level.factor
         worst = np.linalg.eigh(gap)[1][:, 0]
         for x in (worst, level.factor[0], rng.standard_normal(problem.n)):
             assert exact_gap(problem, level, x) >= 0
@@ -133,7 +133,7 @@ def test_rounding_is_paid_for_where_columns_cancel():
         x[j], x[6 + j] = 3.0, -1.0
         gap = exact_gap(problem, level, x)
         assert gap >= 0
-        sticks_out.append(gap < Fraction(float(level.defect[0])) * 10)
+        sticks_out.append(gap < Fraction(float(level.psd_violation[0])) * 10)
     assert any(sticks_out)
 
 
@@ -147,7 +147,7 @@ def test_levels_of_a_skew_basis_pay_for_it(noise, monkeypatch):
 
     monkeypatch.setattr(sweeps, "_basis", skew)
     level = spectrum(problem, 4).level(4)
-    gap = problem.Q + np.diag(level.defect) - level.factor.T @ level.factor
+    gap = problem.Q + np.diag(level.psd_violation) - level.factor.T @ level.factor
     assert np.linalg.eigvalsh(gap)[0] >= -1e-15
 
 

@@ -6,9 +6,9 @@ import pytest
 from cardqp import SparseQP, solve
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.datasets import make_regression
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
-from cardqp.splitting.diagonal import spare_diagonal, tightest_diagonal
+from cardqp.splitting.diagonal import eigenvalue_shift, optimal_diagonal_shift
 from cardqp.splitting.optimal_diagonal import (
     Data,
     _newton,
@@ -24,16 +24,16 @@ def regression(N=80, n=20, eta=50.0):
     return SparseQP.from_regression(data.X, data.y, eta=eta, sparsity=4)
 
 
-def root_bound(problem, choice):
+def root_bound(problem, subproblem):
     relaxation = Relaxation.prepare(problem)
-    relaxed = relaxation.solve(choice, *relaxation.start(), Effort(1e-9))
-    return tangent_bound(problem, relaxed.anchor, relaxed.beta).value(choice)
+    relaxed = relaxation.solve(subproblem, *relaxation.start(), Effort(1e-9))
+    return tangent_bound(problem, relaxed.tangent_point, relaxed.beta).value(subproblem)
 
 
 def test_spare_diagonal_leaves_the_block_convex_and_is_worth_it():
     problem = regression()
     kept = np.arange(0, 20, 2)
-    spare = spare_diagonal(problem, kept)
+    spare = eigenvalue_shift(problem, kept)
     block = problem.Q[np.ix_(kept, kept)]
     assert np.linalg.eigvalsh(block - np.diag(spare))[0] >= 0
     assert (spare > 0.01 * problem.ridge[kept]).any()
@@ -42,33 +42,33 @@ def test_spare_diagonal_leaves_the_block_convex_and_is_worth_it():
 def test_nothing_to_spare():
     singular = random_problem("rank-deficient", 0)
     everything = np.arange(singular.n)
-    assert spare_diagonal(singular, everything) is None
+    assert eigenvalue_shift(singular, everything) is None
     wide = regression(N=10, n=20)
-    assert spare_diagonal(wide, np.arange(20)) is None
+    assert eigenvalue_shift(wide, np.arange(20)) is None
     zero = SparseQP(np.zeros((2, 2)), [1.0, 1.0], eta=1.0, sparsity=1)
-    assert not spare_diagonal(zero, np.arange(2)).any()
+    assert not eigenvalue_shift(zero, np.arange(2)).any()
 
 
 @pytest.mark.parametrize("inside", [[], [1]])
-def test_tightest_diagonal_beats_the_plain_and_the_uniform_one(inside):
+def test_tightest_diagonal_beats_the_plain_and_the_uniform_one(fixed_in):
     problem = regression()
-    choice = Choice.root(20, 4).decide(
-        np.array(inside, dtype=int), np.zeros(0, dtype=int)
+    subproblem = Subproblem.root(20, 4).decide(
+        np.array(fixed_in, dtype=int), np.zeros(0, dtype=int)
     )
     optimum = solve(problem).objective
-    moved = tightest_diagonal(problem, choice, optimum)
-    best = root_bound(problem.move_to_ridge(moved), choice)
-    plain = root_bound(problem, choice)
-    uniform = spare_diagonal(problem, np.arange(20))
-    even = root_bound(problem.move_to_ridge(uniform), choice)
+    moved = optimal_diagonal_shift(problem, subproblem, optimum)
+    best = root_bound(problem.move_to_ridge(moved), subproblem)
+    plain = root_bound(problem, subproblem)
+    uniform = eigenvalue_shift(problem, np.arange(20))
+    even = root_bound(problem.move_to_ridge(uniform), subproblem)
     assert best > max(plain, even)
-    if not inside:
+    if not fixed_in:
         assert best <= optimum * (1 + 1e-9)
 
 
 def test_no_diagonal_is_optimised_for_problems_with_a_penalty():
     problem = random_problem("both", 0)
-    assert tightest_diagonal(problem, problem.root, 1.0) is None
+    assert optimal_diagonal_shift(problem, problem.root, 1.0) is None
 
 
 @pytest.mark.parametrize("kind", ["rows", "bounds", "equality", "thresholds, budget"])
@@ -78,7 +78,7 @@ def test_with_rows_and_bounds_the_diagonal_is_valid(kind, seed):
     optimum, _ = enumerate_optimum(problem)
     if np.isinf(optimum):
         pytest.skip("this seed of a random constrained problem is infeasible")
-    d = tightest_diagonal(problem, problem.root, abs(optimum))
+    d = optimal_diagonal_shift(problem, problem.root, abs(optimum))
     bound = root_bound(problem.move_to_ridge(d), problem.root)
     assert bound <= optimum + 1e-7 * abs(optimum)
 
@@ -92,7 +92,7 @@ def test_a_portfolio_gains_most_of_its_specific_risk():
     budget = {"A_eq": np.ones((1, 40)), "b_eq": 1.0, "lower": 0.0}
     problem = SparseQP(Q, np.zeros(40), eta=1e3, sparsity=5, **budget)
     even = np.full(40, np.linalg.eigvalsh(Q)[0] - 1e-9)
-    d = tightest_diagonal(problem, problem.root, 0.1)
+    d = optimal_diagonal_shift(problem, problem.root, 0.1)
     known, plain, best = (
         root_bound(problem.move_to_ridge(move), problem.root)
         for move in (specific, even, d)

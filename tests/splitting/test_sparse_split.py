@@ -5,15 +5,15 @@ import pytest
 
 from cardqp import SparseQP, solve
 from cardqp.bounds.sparse_minorant import (
-    drag,
+    offdiagonal_loss,
     ridge_left,
     sparse_minorant,
-    sparse_reach,
+    top_row_sums,
 )
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.datasets import make_regression
 from cardqp.exceptions import ProblemError
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.splitting.ascent import optimise_split, signed_start
 from cardqp.splitting.sparse_split import (
@@ -115,7 +115,7 @@ def minorants(problem, seed):
 
 
 def optimal_points(problem):
-    if not problem.is_free:
+    if not problem.is_unconstrained:
         return
     _, support = enumerate_optimum(problem)
     support = list(support)
@@ -189,7 +189,7 @@ def test_any_matrix_is_valid_or_refused(seed):
         minorant = sparse_minorant(problem, root[:, None] * P * root)
     except ProblemError:
         return
-    root_choice = Choice.root(problem.n, problem.sparsity)
+    root_choice = Subproblem.root(problem.n, problem.sparsity)
     optimum, _ = enumerate_optimum(problem)
     for x in sparse_points(problem, seed, 30):
         rounding = 1e-14 * problem.n**2 * problem.magnitude(x)
@@ -255,11 +255,11 @@ def test_levels_add_up():
 
 def test_sparse_reach_by_hand():
     R = np.array([[5.0, -3.0, 1.0], [-3.0, 4.0, 2.0], [1.0, 2.0, 0.0]])
-    free = drag(R, np.array([0, 0, 0]))
-    reach, cut = sparse_reach(free, 2)
+    free = offdiagonal_loss(R, np.array([0, 0, 0]))
+    reach, cut = top_row_sums(free, 2)
     assert reach.tolist() == cut.tolist() == [3.0, 3.0, 2.0]
-    assert sparse_reach(free, 1)[0].tolist() == [0.0, 0.0, 0.0]
-    assert sparse_reach(free, 3)[0].tolist() == [4.0, 5.0, 3.0]
+    assert top_row_sums(free, 1)[0].tolist() == [0.0, 0.0, 0.0]
+    assert top_row_sums(free, 3)[0].tolist() == [4.0, 5.0, 3.0]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_sparse_reach_by_hand():
 )
 def test_entries_count_only_if_signs_let_them(signs, reach):
     R = np.array([[5.0, -3.0, 1.0], [-3.0, 4.0, 2.0], [1.0, 2.0, 0.0]])
-    assert sparse_reach(drag(R, np.array(signs)), 3)[0].tolist() == reach
+    assert top_row_sums(offdiagonal_loss(R, np.array(signs)), 3)[0].tolist() == reach
 
 
 def test_signs_of_bounds():
@@ -295,10 +295,10 @@ def long_only(n):
     return {"lower": 0.0, "A_eq": np.ones((1, n)), "b_eq": 0.3}
 
 
-def unsplit_bound(problem, choice):
+def unsplit_bound(problem, subproblem):
     relaxation = Relaxation.prepare(problem)
-    relaxed = relaxation.solve(choice, *relaxation.start(), Effort(1e-8))
-    return tangent_bound(problem, relaxed.anchor, relaxed.beta).value(choice)
+    relaxed = relaxation.solve(subproblem, *relaxation.start(), Effort(1e-8))
+    return tangent_bound(problem, relaxed.tangent_point, relaxed.beta).value(subproblem)
 
 
 def test_the_ascent_improves_the_bound():
@@ -310,7 +310,7 @@ def test_the_ascent_improves_the_bound():
     first = Split.relax(problem, root, start, np.zeros(60), Effort(1e-6 * upper))
     found = optimise_split(problem, root, start, upper, upper, seconds=60.0)
     assert max(first.bound, unsplit_bound(problem, root)) < found.bound <= upper
-    again = tangent_bound(found.minorant, found.anchor, np.zeros(0)).value(root)
+    again = tangent_bound(found.minorant, found.tangent_point, np.zeros(0)).value(root)
     assert again == found.bound
     assert upper - found.bound < 0.7 * (upper - first.bound)
 
@@ -351,7 +351,7 @@ def good_point(problem):
 @pytest.mark.parametrize("seed", range(2))
 def test_ascent_never_loses_and_never_passes_the_optimum(kind, seed):
     problem = sparse_problem(kind, seed)
-    root = Choice.root(problem.n, problem.sparsity)
+    root = Subproblem.root(problem.n, problem.sparsity)
     optimum, _ = enumerate_optimum(problem)
     zero = np.zeros(problem.n)
     for P in list(splits(problem, seed))[1::4]:
@@ -365,11 +365,11 @@ def test_ascent_never_loses_and_never_passes_the_optimum(kind, seed):
 
 def test_ascent_is_reproducible_and_respects_branches():
     problem = regression()
-    root = Choice.root(60, 5)
+    root = Subproblem.root(60, 5)
     upper = problem.objective(good_point(problem))
     start = Levels.of(problem).above(4.0)
-    inside = np.array([3, 7])
-    branch = root.decide(inside, np.array([0]))
+    fixed_in = np.array([3, 7])
+    branch = root.decide(fixed_in, np.array([0]))
     one, two = (
         optimise_split(problem, branch, start, upper, upper, seconds=60.0)
         for _ in range(2)
@@ -381,7 +381,7 @@ def test_ascent_is_reproducible_and_respects_branches():
 
 def test_time_limits_leave_a_valid_split():
     problem = regression()
-    root = Choice.root(60, 5)
+    root = Subproblem.root(60, 5)
     start = Levels.of(problem).above(4.0)
     found = optimise_split(problem, root, start, 1.0, 1.0, seconds=0.0)
     np.testing.assert_allclose(found.P, start, rtol=1e-12)
@@ -391,7 +391,7 @@ def test_time_limits_leave_a_valid_split():
 def test_supergradient_agrees_with_differences_of_the_bound(settings):
     """Along the ascent direction, away from kinks: concave, so a tangent from above."""
     problem = regression(**settings)
-    root = Choice.root(60, 5)
+    root = Subproblem.root(60, 5)
     unit = 1.0 / np.sqrt(problem.ridge)
     function = Bounded(in_units(problem, unit), root, 1e-9)
     start = Levels.of(problem).above(4.0)
@@ -409,7 +409,7 @@ def test_supergradient_agrees_with_differences_of_the_bound(settings):
 
 def test_no_split_with_a_penalty():
     problem = random_problem("penalty", 0)
-    root = Choice.root(problem.n, problem.rule.limit)
+    root = Subproblem.root(problem.n, problem.rule.limit)
     assert optimise_split(problem, root, problem.Q, 1.0, 1.0) is None
 
 
@@ -432,18 +432,20 @@ def test_known_signs_allow_for_a_better_split():
 def test_nothing_to_gain():
     """Where x is zero, and where the relaxation is exact, there is no way up."""
     flat = SparseQP(np.eye(40) + 0.1, np.zeros(40), eta=1.0, sparsity=3)
-    root = Choice.root(40, 3)
+    root = Subproblem.root(40, 3)
     found = optimise_split(flat, root, 0.5 * flat.Q, 1.0, 1.0)
     assert found.bound == pytest.approx(0.0, abs=1e-9)
     single = SparseQP(np.eye(40), np.arange(40.0), eta=1.0, sparsity=1)
-    found = optimise_split(single, Choice.root(40, 1), 0 * single.Q + 0.1, 0.0, 200.0)
+    found = optimise_split(
+        single, Subproblem.root(40, 1), 0 * single.Q + 0.1, 0.0, 200.0
+    )
     assert found.bound <= -(39.0**2) / 8.0 + 1e-9
 
 
 def test_no_split_where_it_makes_no_sense():
     problem = sparse_problem("plain", 0)
-    nothing = Choice.root(problem.n, 0)
+    nothing = Subproblem.root(problem.n, 0)
     assert optimise_split(problem, nothing, problem.Q, 1.0, 1.0) is None
     huge = 100.0 * np.diag(problem.ridge) + problem.Q
-    root = Choice.root(problem.n, problem.sparsity)
+    root = Subproblem.root(problem.n, problem.sparsity)
     assert optimise_split(problem, root, huge, 1.0, 1.0) is None

@@ -6,7 +6,7 @@ import pytest
 from cardqp import SparseQP
 from cardqp.bounds.farkas import proves_empty
 from cardqp.exceptions import BackendError
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.subproblems import support_qp
 from cardqp.subproblems.support_qp import fit_support
 from tests.problems import KINDS, is_allowed, random_problem, support_optimum
@@ -55,8 +55,8 @@ def test_optimality_conditions_hold_on_the_support(kind, seed):
     x, lower, upper = (v[support] for v in (fit.x, problem.lower, problem.upper))
     size = np.abs(problem.c).max()
     at_lower, at_upper = x <= lower + 1e-9, x >= upper - 1e-9
-    inside = ~(at_lower | at_upper)
-    assert np.abs(slope[inside]).max(initial=0.0) <= 1e-7 * size
+    fixed_in = ~(at_lower | at_upper)
+    assert np.abs(slope[fixed_in]).max(initial=0.0) <= 1e-7 * size
     assert (slope[at_lower & ~at_upper] >= -1e-7 * size).all()
     assert (slope[at_upper & ~at_lower] <= 1e-7 * size).all()
     assert (fit.beta[~rows.is_equality] >= 0).all()
@@ -84,7 +84,7 @@ def test_an_empty_program_comes_with_a_ray():
         upper=0.4,
     )
     fit = fit_support(problem, np.array([0, 2]))
-    branch = Choice.of_status(np.array([1, -1, 1], dtype=np.int8), problem.rule)
+    branch = Subproblem.of_status(np.array([1, -1, 1], dtype=np.int8), problem.rule)
     assert fit.x is None
     assert proves_empty(problem, fit.beta, branch)
 

@@ -13,7 +13,7 @@ from cardqp.arithmetic.rational import cancelling, rounded
 from cardqp.problem import SparseQP
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.rows import Rows
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 
 MOST_ROWS = 40
 """The most rows whose multipliers are corrected in rational arithmetic."""
@@ -26,7 +26,7 @@ UNDERFLOW = 1e-215
 """What products that are rounded to nothing add up to at most, bounds included."""
 
 
-def proves_empty(problem: SparseQP, beta: FloatArray, choice: Choice) -> bool:
+def proves_empty(problem: SparseQP, beta: FloatArray, subproblem: Subproblem) -> bool:
     r"""Whether the rows, combined by ``beta``, contradict each other in a branch.
 
     Every feasible point satisfies :math:`\beta^\top A x \le \beta^\top b`.  If the
@@ -39,7 +39,9 @@ def proves_empty(problem: SparseQP, beta: FloatArray, choice: Choice) -> bool:
     if not np.isfinite(beta).all():
         return False
     beta = _scaled(problem.rows, beta)
-    may_be_on = choice.inside | (choice.free & (choice.slots > 0))
+    may_be_on = subproblem.fixed_in | (
+        subproblem.undecided & (subproblem.remaining > 0)
+    )
     with np.errstate(over="ignore", invalid="ignore"):
         least = _linear_costs(problem, beta)
         is_open = may_be_on & np.isneginf(least)
@@ -52,18 +54,22 @@ def proves_empty(problem: SparseQP, beta: FloatArray, choice: Choice) -> bool:
     least = np.where(may_be_on, least, 0.0)
     if not np.isfinite(least).all():
         return False
-    owed = float(problem.rows.rhs @ beta)
+    offset_magnitude = float(problem.rows.rhs @ beta)
     size = float(np.abs(problem.rows.rhs) @ np.abs(beta))
-    return bool(choice.total(least) - owed > SOLVED_TOLERANCE * size + UNDERFLOW)
+    return bool(
+        subproblem.total(least) - offset_magnitude > SOLVED_TOLERANCE * size + UNDERFLOW
+    )
 
 
-def row_that_proves_empty(problem: SparseQP, choice: Choice) -> FloatArray | None:
+def row_that_proves_empty(
+    problem: SparseQP, subproblem: Subproblem
+) -> FloatArray | None:
     """A ray with one entry: a row that no point of a branch meets, if there is one."""
     for i, is_equality in enumerate(problem.rows.is_equality):
         for sign in (1.0, -1.0) if is_equality else (1.0,):
             ray = np.zeros(len(problem.rows))
             ray[i] = sign
-            if proves_empty(problem, ray, choice):
+            if proves_empty(problem, ray, subproblem):
                 return ray
     return None
 

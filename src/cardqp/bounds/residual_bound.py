@@ -114,7 +114,7 @@ class Residual:
         ridge = problem.ridge[where]
         lost = form.n_samples * SMALLEST
         error = self.reach * (np.sqrt(form.squares[where]) + np.sqrt(lost)) + lost
-        if problem.is_free:
+        if problem.is_unconstrained:
             steepest = step * (np.abs(products) + error)
             # In this order nothing is lost where numbers are tiny.
             costs = steepest * (steepest / (-4.0 * ridge)) * (1.0 + 16 * UNIT_ROUNDOFF)

@@ -59,13 +59,13 @@ def sparse_minorant(problem: SparseQP, P: ArrayLike) -> SparseQP:
         )
     symmetric = 0.5 * (given + given.T)
     try:
-        defect = check.convexity_defect(symmetric)
+        psd_violation = check.convexity_defect(symmetric)
     except ProblemError as error:
         raise ProblemError("`P` must be positive semidefinite.") from error
     ridge = ridge_left(problem, symmetric)
-    if not (ridge > 2.0 * defect).all():
+    if not (ridge > 2.0 * psd_violation).all():
         raise ProblemError("`P` must leave every ridge positive.")
-    return problem.with_quadratic(Gram(symmetric, defect), ridge)
+    return problem.with_quadratic(Gram(symmetric, psd_violation), ridge)
 
 
 def ridge_left(problem: SparseQP, P: FloatArray) -> FloatArray:
@@ -79,9 +79,9 @@ def ridge_left(problem: SparseQP, P: FloatArray) -> FloatArray:
         Q = 0.5 * (Q + Q.T)
     R = unit[:, None] * (Q - P) * unit
     diagonal = R.diagonal()
-    reach, _ = sparse_reach(drag(R, problem.signs), problem.rule.width)
+    reach, _ = top_row_sums(offdiagonal_loss(R, problem.signs), problem.rule.width)
     size = np.abs(diagonal) + reach + 1.0 + form.diagonal * unit**2
-    loss = form.defect * unit**2 + terms * UNIT_ROUNDOFF * size
+    loss = form.psd_violation * unit**2 + terms * UNIT_ROUNDOFF * size
     return np.asarray(problem.ridge * (1.0 + (diagonal - reach - loss)))
 
 
@@ -90,7 +90,7 @@ def ridge_unit(problem: SparseQP) -> FloatArray:
     return np.asarray(1.0 / np.sqrt(problem.ridge))
 
 
-def drag(R: FloatArray, signs: IntArray) -> FloatArray:
+def offdiagonal_loss(R: FloatArray, signs: IntArray) -> FloatArray:
     """What each entry off the diagonal takes off ``x'Rx`` per ``|x_i x_j|`` at most."""
     if (signs == 0).all():
         result = np.abs(R)
@@ -101,7 +101,7 @@ def drag(R: FloatArray, signs: IntArray) -> FloatArray:
     return result
 
 
-def sparse_reach(entries: FloatArray, limit: int) -> tuple[FloatArray, FloatArray]:
+def top_row_sums(entries: FloatArray, limit: int) -> tuple[FloatArray, FloatArray]:
     """What a point with few nonzeros sees of each row of a drag.
 
     Returns

@@ -21,7 +21,7 @@ from cardqp._typing import UNIT_ROUNDOFF, Float, FloatArray
 from cardqp.bounds.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Minorant
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class SeparableBound:
     base: float
     costs: FloatArray
 
-    def value(self, choice: Choice) -> float:
+    def value(self, subproblem: Subproblem) -> float:
         """The lower bound over all points of a branch; ``-inf`` if not a number."""
-        total = choice.total(self.costs)
+        total = subproblem.total(self.costs)
         if np.isnan(self.base) or not np.isfinite(total):
             return total if total == np.inf else -np.inf
         bound = self.base + total
         return bound - 4 * UNIT_ROUNDOFF * (abs(self.base) + abs(total))
 
-    def fixing_bounds(self, choice: Choice) -> tuple[FloatArray, FloatArray]:
+    def fixing_bounds(self, subproblem: Subproblem) -> tuple[FloatArray, FloatArray]:
         """Theorem 2: lower bounds once a free variable is switched on, or off.
 
         Returns
@@ -57,12 +57,12 @@ class SeparableBound:
             A variable whose ``on`` exceeds a known feasible value is zero in every
             solution of the branch that is better; one whose ``off`` does is nonzero.
         """
-        value = self.value(choice)
+        value = self.value(subproblem)
         if not np.isfinite(value):
             # Where nothing else is known, there is still no room in a full group.
-            on = np.where(choice.barred, np.inf, value)
+            on = np.where(subproblem.barred, np.inf, value)
             return on, np.full_like(self.costs, value)
-        on, off = choice.penalties(self.costs)
+        on, off = subproblem.penalties(self.costs)
         start, shrink = value - 4 * UNIT_ROUNDOFF * abs(value), 1 - 8 * UNIT_ROUNDOFF
         return start + shrink * on, start + shrink * off
 
@@ -98,10 +98,10 @@ def evaluate(
         np.abs(problem.c) + np.abs(minorant.slope) + np.abs(beta) @ np.abs(rows.matrix)
     )
     error = minorant.slope_error + (len(rows) + 4) * UNIT_ROUNDOFF * size
-    paid = beta @ rows.rhs
+    row_offset = beta @ rows.rhs
     scale = np.abs(beta) @ np.abs(rows.rhs) + abs(problem.constant)
-    scale = scale + np.abs(minorant.offset) + np.abs(paid)
-    base = problem.constant - minorant.offset - paid
+    scale = scale + np.abs(minorant.offset) + np.abs(row_offset)
+    base = problem.constant - minorant.offset - row_offset
     is_convex = ridge > 0
     safe_ridge = np.where(is_convex, ridge, 1.0)
     costs = np.minimum(
@@ -115,11 +115,11 @@ def evaluate(
 
 
 def tangent_bound(
-    problem: SparseQP, anchor: FloatArray, beta: FloatArray
+    problem: SparseQP, tangent_point: FloatArray, beta: FloatArray
 ) -> SeparableBound:
-    """Theorem 1 at the tangent of the quadratic form in ``anchor``, any point."""
+    """Theorem 1 at the tangent of the quadratic form in any point."""
     with np.errstate(over="ignore", invalid="ignore"):
-        minorant = problem.quadratic.tangent(anchor)
+        minorant = problem.quadratic.tangent(tangent_point)
     return separable_bound(problem, minorant, beta)
 
 

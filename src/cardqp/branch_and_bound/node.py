@@ -11,11 +11,11 @@ from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.certificate import Kind, ProofLog
 from cardqp.heuristics.local_search import round_switches
 from cardqp.problem import SparseQP
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.assessment import (
     assess,
     largest_share,
-    round_anchor,
+    round_tangent_point,
     signed_changes,
 )
 from cardqp.relaxation.block_assessment import assess_blocks
@@ -40,7 +40,7 @@ is not exact at leaves."""
 
 
 @dataclass(slots=True)
-class Visit:
+class ProcessedNode:
     """What looking into a branch found; the tree is not changed until it is committed.
 
     Attributes
@@ -79,7 +79,7 @@ class Visit:
     value: FloatArray = field(default_factory=lambda: np.zeros(0))
     beta: FloatArray = field(default_factory=lambda: np.zeros(0))
     status: IntArray = field(default_factory=lambda: _NONE)
-    closed: float = np.inf
+    pruned_bound: float = np.inf
     bound: float = -np.inf
     branch: int = -1
     members: IntArray = field(default_factory=lambda: _NONE)
@@ -99,20 +99,22 @@ class Visit:
         tree.n_created += len(self.children)
         if not self.children:
             tree.closed_share += 2.0**self.node.height
-        tree.closed_bound = min(tree.closed_bound, self.closed)
+        tree.pruned_bound = min(tree.pruned_bound, self.pruned_bound)
         tree.n_nodes += 1
         tree.n_by_cones += self.by_cones
         if self.fit is not None:
-            tree.offer(self.fit, is_over)
+            tree.update_incumbent(self.fit, is_over)
         if self.support is not None and self.support.tobytes() not in tree.tried:
             tree.tried.add(self.support.tobytes())
-            tree.offer(fit_support(tree.view.exact, self.support), is_over)
+            tree.update_incumbent(
+                fit_support(tree.presolved.original, self.support), is_over
+            )
 
     def _record(self, log: ProofLog) -> None:
         fixed = None
         if self.children:
             fixed = signed_changes(self.node.status, self.status)
-        log.settle(
+        log.record(
             self.node.position,
             self.kind,
             index=self.index,
@@ -152,7 +154,7 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class NodeProcessor:
     """Looks into branches of a tree; several may be looked into at the same time.
 
     Parameters
@@ -172,39 +174,41 @@ class Visitor:
     @property
     def problem(self) -> SparseQP:
         """The problem that the branches belong to."""
-        return self.tree.view.problem
+        return self.tree.presolved.problem
 
-    def visit(self, node: Node) -> Visit:
+    def process(self, node: Node) -> ProcessedNode:
         """Close a branch, solve it, or split it."""
         if node.bound >= self.cutoff:
-            return Visit(node, closed=node.bound)
+            return ProcessedNode(node, pruned_bound=node.bound)
         rule = self.problem.rule
-        slots = rule.limit - rule.count(np.flatnonzero(node.status > 0))
+        remaining = rule.limit - rule.count(np.flatnonzero(node.status > 0))
         n_free = int(np.count_nonzero(node.status == 0))
-        if slots < 0 or self._is_overfull(node.status):
-            return Visit(node, Kind.COMPLETED)
-        if self.tree.supports is not None and is_countable(n_free, slots):
-            visit = self._complete(node, slots)
-            if visit is not None:
-                return visit
+        if remaining < 0 or self._is_overfull(node.status):
+            return ProcessedNode(node, Kind.COMPLETED)
+        if self.tree.supports is not None and is_countable(n_free, remaining):
+            result = self._complete(node, remaining)
+            if result is not None:
+                return result
         if self._is_leaf(node.status):
-            return self._solve(node, slots)
-        return self._look_twice(node, slots)
+            return self._solve(node, remaining)
+        return self._relax_both_ways(node, remaining)
 
-    def _complete(self, node: Node, slots: int) -> Visit | None:
+    def _complete(self, node: Node, remaining: int) -> ProcessedNode | None:
         """Try every way to fill the slots; None if rounding would tell too much."""
         supports = self.tree.supports
         if supports is None:
             return None
         free = np.flatnonzero(node.status == 0)
-        bound, support = supports.best(np.flatnonzero(node.status > 0), free, slots)
+        bound, support = supports.best(np.flatnonzero(node.status > 0), free, remaining)
         objective = self.tree.best.objective
         is_fine = supports.is_fine(bound, self.effort.tolerance)
         if not bound >= min(self.cutoff, objective) and not is_fine:
             return None
-        visit = Visit(node, Kind.COMPLETED, closed=max(bound, node.bound))
-        visit.support = support if bound < objective else None
-        return visit
+        result = ProcessedNode(
+            node, Kind.COMPLETED, pruned_bound=max(bound, node.bound)
+        )
+        result.support = support if bound < objective else None
+        return result
 
     def _is_overfull(self, status: IntArray) -> bool:
         """Whether more is switched on in a group than it allows."""
@@ -213,30 +217,38 @@ class Visitor:
 
     def _is_leaf(self, status: IntArray) -> bool:
         """Whether the branch is a quadratic program on one support."""
-        choice = Choice.of_status(status, self.problem.rule)
-        if choice.slots <= 0 or not choice.free.any():
+        subproblem = Subproblem.of_status(status, self.problem.rule)
+        if subproblem.remaining <= 0 or not subproblem.undecided.any():
             return True
         if self.problem.is_semicontinuous.any() or self.problem.rule.penalty != 0:
             return False
         return self.problem.rule.excess(np.flatnonzero(status >= 0)) == 0
 
-    def _solve(self, node: Node, slots: int) -> Visit:
+    def _solve(self, node: Node, remaining: int) -> ProcessedNode:
         """Solve the quadratic program that a branch has come down to."""
-        support = np.flatnonzero(node.status > 0 if slots == 0 else node.status >= 0)
-        fit = fit_support(self.tree.view.full, support)
+        support = np.flatnonzero(
+            node.status > 0 if remaining == 0 else node.status >= 0
+        )
+        fit = fit_support(self.tree.presolved.without_minorant, support)
         if fit.x is None and (empty := self._empty(node, fit.beta)) is not None:
             return empty
         if fit.x is None:
-            fit = fit_support(self.tree.view.full, support, needs_proof=True)
+            fit = fit_support(
+                self.tree.presolved.without_minorant, support, needs_proof=True
+            )
         if fit.x is None:
-            return self._empty(node, fit.beta) or Visit(node, closed=node.bound)
-        look = Kind.FULL if self.tree.has_two_looks else Kind.POINT
-        scaled, beta = fit.x / self.tree.relaxation_of(look).unit, fit.beta
-        visit, *_ = self._assess(node, slots, look, scaled, beta)
-        visit.closed, visit.fit = visit.bound, fit
-        return visit
+            return self._empty(node, fit.beta) or ProcessedNode(
+                node, pruned_bound=node.bound
+            )
+        kind = Kind.FULL if self.tree.has_minorant else Kind.POINT
+        scaled, beta = fit.x / self.tree.relaxation_of(kind).unit, fit.beta
+        result, *_ = self._assess(node, remaining, kind, scaled, beta)
+        result.pruned_bound, result.fit = result.bound, fit
+        return result
 
-    def _empty(self, node: Node, guess: FloatArray | None = None) -> Visit | None:
+    def _empty(
+        self, node: Node, guess: FloatArray | None = None
+    ) -> ProcessedNode | None:
         """The proof that a branch is empty, if there is one.
 
         Multipliers of a relaxation that did not work, or of a quadratic program without
@@ -244,30 +256,35 @@ class Visitor:
         """
         if len(self.problem.rows) == 0:
             return None
-        choice = Choice.of_status(node.status, self.problem.rule)
-        if guess is not None and proves_empty(self.problem, guess, choice):
-            return Visit(node, Kind.RAY, beta=guess)
-        ray = find_ray(self.problem, choice)
-        return None if ray is None else Visit(node, Kind.RAY, beta=ray)
+        subproblem = Subproblem.of_status(node.status, self.problem.rule)
+        if guess is not None and proves_empty(self.problem, guess, subproblem):
+            return ProcessedNode(node, Kind.RAY, beta=guess)
+        ray = find_ray(self.problem, subproblem)
+        return None if ray is None else ProcessedNode(node, Kind.RAY, beta=ray)
 
     def _assess(
-        self, node: Node, slots: int, look: Kind, anchor: FloatArray, beta: FloatArray
-    ) -> tuple[Visit, FloatArray, FloatArray, FloatArray]:
-        """What a dual point, with the anchor in scaled units, proves about a branch.
+        self,
+        node: Node,
+        remaining: int,
+        kind: Kind,
+        tangent_point: FloatArray,
+        beta: FloatArray,
+    ) -> tuple[ProcessedNode, FloatArray, FloatArray, FloatArray]:
+        """What a dual point, in scaled units, proves about a branch.
 
         Also the bounds with each variable switched on and off, and their costs.
         """
-        relaxation, log = self.tree.relaxation_of(look), self.tree.log
+        relaxation, log = self.tree.relaxation_of(kind), self.tree.log
         single = log is not None and log.is_single
-        index, point = round_anchor(anchor, relaxation.unit, single)
+        index, point = round_tangent_point(tangent_point, relaxation.unit, single)
         if self.problem.blocks is None:
             value, least, decided, on, off, costs = assess(
                 relaxation.data,
                 relaxation.rows,
                 relaxation.margins,
                 node.status,
-                slots,
-                anchor,
+                remaining,
+                tangent_point,
                 beta * relaxation.row_scale,
                 self.cutoff,
             )
@@ -275,70 +292,70 @@ class Visitor:
             value, least, decided, on, off, costs = assess_blocks(
                 relaxation.problem,
                 node.status,
-                anchor * relaxation.unit,
+                tangent_point * relaxation.unit,
                 beta,
                 self.cutoff,
             )
-        visit = Visit(node, look, index, point, beta, decided, least)
-        visit.bound = max(value, node.bound)
-        return visit, on, off, costs
+        result = ProcessedNode(node, kind, index, point, beta, decided, least)
+        result.bound = max(value, node.bound)
+        return result, on, off, costs
 
-    def _look_twice(self, node: Node, slots: int) -> Visit:
+    def _relax_both_ways(self, node: Node, remaining: int) -> ProcessedNode:
         """Relax a branch, near the leaves also without the sparse minorant."""
-        first = self._relax(node, slots, node.look)
-        if not self.tree.has_two_looks or not first.children or slots > FEW_SLOTS:
+        first = self._relax(node, remaining, node.kind)
+        if not self.tree.has_minorant or not first.children or remaining > FEW_SLOTS:
             return first
-        other = Kind.POINT if node.look == Kind.FULL else Kind.FULL
-        second = self._relax(node, slots, other)
+        other = Kind.POINT if node.kind == Kind.FULL else Kind.FULL
+        second = self._relax(node, remaining, other)
         return second if second.bound > first.bound or not second.children else first
 
-    def _relax(self, node: Node, slots: int, look: Kind) -> Visit:
+    def _relax(self, node: Node, remaining: int, kind: Kind) -> ProcessedNode:
         """Relax a branch; close it or split it."""
-        relaxation = self.tree.relaxation_of(look)
+        relaxation = self.tree.relaxation_of(kind)
         change = self.tree.relaxation.unit / relaxation.unit
         x = np.zeros(self.problem.n)
         x[node.entries] = node.values
-        choice = Choice.of_status(node.status, self.problem.rule)
+        subproblem = Subproblem.of_status(node.status, self.problem.rule)
         gives_up = self.tree.kernel_fails and not relaxation.prefers_cones
         effort = replace(self.effort, cutoff=self.cutoff, chunks=1)
-        rescue = relaxation.solve_by_cones(choice, effort) if gives_up else None
-        relaxed = rescue or relaxation.solve(choice, x * change, node.nu, effort)
+        rescue = relaxation.solve_by_cones(subproblem, effort) if gives_up else None
+        relaxed = rescue or relaxation.solve(subproblem, x * change, node.nu, effort)
         if not relaxed.has_worked:
             last = relaxed.nu / relaxation.row_scale
             if (empty := self._empty(node, last)) is not None:
                 return empty
             if not (gives_up or relaxation.prefers_cones):
-                relaxed = relaxation.solve_by_cones(choice, effort) or relaxed
-        visit, on, off, costs = self._assess(
-            node, slots, look, relaxed.anchor / relaxation.unit, relaxed.beta
+                relaxed = relaxation.solve_by_cones(subproblem, effort) or relaxed
+        result, on, off, costs = self._assess(
+            node, remaining, kind, relaxed.tangent_point / relaxation.unit, relaxed.beta
         )
-        visit.by_cones = relaxed.by_cones
-        if visit.bound >= self.cutoff:
-            visit.closed = visit.bound
-            return visit
-        visit.x, visit.nu = relaxed.x / change, relaxed.nu
+        result.by_cones = relaxed.by_cones
+        if result.bound >= self.cutoff:
+            result.pruned_bound = result.bound
+            return result
+        result.x, result.nu = relaxed.x / change, relaxed.nu
         is_early = self.tree.supports is None and node.position < ROUND_FIRST
         if is_early or node.position % ROUND_EVERY == 0:
-            visit.support = self._round(node, relaxed.switches)
-        branch = largest_share(relaxation.data.w, visit.status, relaxed.x, costs)
-        self._split(visit, branch, on[branch], off[branch])
-        return visit
+            result.support = self._round(node, relaxed.switches)
+        branch = largest_share(relaxation.data.w, result.status, relaxed.x, costs)
+        self._split(result, branch, on[branch], off[branch])
+        return result
 
-    def _split(self, visit: Visit, branch: int, on: float, off: float) -> None:
+    def _split(self, result: ProcessedNode, branch: int, on: float, off: float) -> None:
         """Split a branch on a variable, unless it is a leaf now."""
-        if self._is_leaf(visit.status):
-            visit.children = (visit.bound,)
+        if self._is_leaf(result.status):
+            result.children = (result.bound,)
             return
-        visit.branch, visit.members = branch, np.array([branch])
+        result.branch, result.members = branch, np.array([branch])
         if self.problem.blocks is not None:
-            together = Choice.of_status(visit.status, self.problem.rule).together
-            visit.members = np.flatnonzero(together(branch))
-        visit.children = (max(visit.bound, on), max(visit.bound, off))
+            together = Subproblem.of_status(result.status, self.problem.rule).together
+            result.members = np.flatnonzero(together(branch))
+        result.children = (max(result.bound, on), max(result.bound, off))
 
     def _round(self, node: Node, z: FloatArray) -> IntArray | None:
         """The support that the switches point to, if it is worth fitting."""
-        choice = Choice.of_status(node.status, self.problem.rule)
-        support = round_switches(self.problem, choice, z)
+        subproblem = Subproblem.of_status(node.status, self.problem.rule)
+        support = round_switches(self.problem, subproblem, z)
         supports, best = self.tree.supports, self.tree.best.objective
         if supports is not None and not supports.estimate(support) < best:
             return None

@@ -11,7 +11,7 @@ from cardqp.problem import SparseQP
 from cardqp.relaxation.assessment import (
     assess,
     largest_share,
-    round_anchor,
+    round_tangent_point,
     signed_changes,
 )
 from cardqp.relaxation.completion import is_countable
@@ -25,7 +25,7 @@ def load_for(problem: SparseQP) -> None:
 
 def load_tree_for(problem: SparseQP) -> None:
     """Load what the branches of a problem need beyond that."""
-    load_tree_kernels(**_kind(problem), is_free=problem.is_free)
+    load_tree_kernels(**_kind(problem), is_unconstrained=problem.is_unconstrained)
 
 
 @cache
@@ -37,23 +37,23 @@ def load_kernels(*, has_rows: bool = False, has_groups: bool = False) -> None:
 
 @cache
 def load_tree_kernels(
-    *, has_rows: bool = False, has_groups: bool = False, is_free: bool = True
+    *, has_rows: bool = False, has_groups: bool = False, is_unconstrained: bool = True
 ) -> None:
     """Call what branches need beyond that."""
     problem = _tiny_problem(has_rows, has_groups)
     root, relaxation = problem.root, Relaxation.prepare(problem)
     data, rows, margins = relaxation.data, relaxation.rows, relaxation.margins
-    assess(data, rows, margins, root.status, root.slots, *relaxation.start(), 0.0)
+    assess(data, rows, margins, root.status, root.remaining, *relaxation.start(), 0.0)
     x, status = np.zeros(2), root.status
-    round_anchor(x, x, False)
+    round_tangent_point(x, x, False)
     largest_share(x, status, x, x)
     signed_changes(status, status)
     is_countable(2, 1)
     supports = Supports.of(problem)
-    if is_free and supports is not None:
-        inside, free = np.arange(0), np.arange(2)
-        supports.best(inside, free, 1)
-        completion_bound(problem, inside, free, 1, 0.0)
+    if is_unconstrained and supports is not None:
+        fixed_in, free = np.arange(0), np.arange(2)
+        supports.best(fixed_in, free, 1)
+        completion_bound(problem, fixed_in, free, 1, 0.0)
 
 
 def _kind(problem: SparseQP) -> dict[str, bool]:

@@ -10,11 +10,11 @@ from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.replay import OpenBranch
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.problem import SparseQP
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.subproblems.support_qp import SupportFit
 
 
-def replant(
+def restore(
     problem: SparseQP, certificate: Certificate, n_nodes: int, x: FloatArray | None
 ) -> Tree:
     """The tree that a certificate describes, after replaying it.
@@ -35,18 +35,18 @@ def replant(
     ProblemError
         When the certificate does not fit the problem.
     """
-    view, closed, branches = certificate.resume(problem)
-    tree = Tree.plant(problem, view)
+    presolved, pruned_bound, branches = certificate.resume(problem)
+    tree = Tree.initial(problem, presolved)
     tree.steps = list(certificate.root)
-    tree.n_nodes, tree.closed_bound = n_nodes, closed
+    tree.n_nodes, tree.pruned_bound = n_nodes, pruned_bound
     if any(_is_tightened(step) for step in tree.steps):
-        tree.tightened = tree.split = view.problem.n
+        tree.tightened = tree.split = presolved.problem.n
     if x is not None:
         beta = np.zeros(len(problem.rows))
         tree.keep(SupportFit(x, beta, problem.objective(x)))
     if len(certificate.tree):
         tree.is_rooted = True
-        tree.supports = Supports.of(view.exact)
+        tree.supports = Supports.of(presolved.original)
         tree.log = ProofLog.resumed(certificate.tree)
         tree.n_created = len(certificate.tree)
         tree.closed_share = 1.0 - sum(2.0**-branch.depth for branch in branches)
@@ -57,11 +57,13 @@ def replant(
 
 def _is_tightened(step: RootStep) -> bool:
     """Whether a split was optimised in a step."""
-    narrowing = step.narrowing
-    if narrowing is None:
+    reduction = step.reduction
+    if reduction is None:
         return False
-    is_optimal = narrowing.moved is not None and bool((narrowing.moved < 0).any())
-    return is_optimal or narrowing.minorant is not None
+    is_optimal = reduction.diagonal_shift is not None and bool(
+        (reduction.diagonal_shift < 0).any()
+    )
+    return is_optimal or reduction.minorant is not None
 
 
 def _node(tree: Tree, certificate: Certificate, branch: OpenBranch) -> Node:
@@ -71,10 +73,10 @@ def _node(tree: Tree, certificate: Certificate, branch: OpenBranch) -> Node:
         index, value = certificate.tree.point(branch.record)
         value = value.astype(np.float64) / tree.relaxation.unit[index]
     return Node(
-        branch.floor,
+        branch.lower_bound,
         -branch.depth,
         branch.position,
-        Choice.of_status(branch.status, tree.view.problem.rule).status,
+        Subproblem.of_status(branch.status, tree.presolved.problem.rule).status,
         index,
         value,
         tree.nu,

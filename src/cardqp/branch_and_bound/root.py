@@ -7,18 +7,18 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
-from cardqp.branch_and_bound.node import NODE_SLACK, Visit, Visitor
+from cardqp.branch_and_bound.node import NODE_SLACK, NodeProcessor, ProcessedNode
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.branch_and_bound.tree_size import estimate_nodes
-from cardqp.certificate import DualProof, Kind, Narrowing, RootStep
-from cardqp.certificate.certificate import View
+from cardqp.certificate import DualProof, Kind, Reduction, RootStep
+from cardqp.certificate.certificate import PresolveState
 from cardqp.exceptions import ProblemError
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.heuristics.elastic import elastic_dive
 from cardqp.heuristics.local_search import round_switches
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.splitting.ascent import (
     SAFETY,
@@ -26,19 +26,19 @@ from cardqp.splitting.ascent import (
     optimise_split,
     signed_start,
 )
-from cardqp.splitting.diagonal import spare_diagonal, tightest_diagonal
+from cardqp.splitting.diagonal import eigenvalue_shift, optimal_diagonal_shift
 from cardqp.splitting.sparse_split import Split, is_splittable
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import find_ray
 
 _NONE = np.zeros(0, dtype=np.intp)
 
-NARROWING_SHARE = 0.85
+REDUCTION_SHARE = 0.85
 """The root is processed again on what is left of its variables if that is at most this
 share of them."""
 
 RIDGE_SHARE, LOSS_SHARE = 0.01, 0.05
-"""A narrowing is refused if its rounding takes more than the first share of a ridge, or
+"""A reduction is refused if its rounding takes more than the first share of a ridge, or
 more than the second of the gap at the best point."""
 
 LOOSE = 5.0
@@ -85,26 +85,26 @@ class RootPhase:
 
     def start(self) -> None:
         """What the best point, or zero, proves as a dual point: that costs little."""
-        tree, view = self.tree, self.tree.view
+        tree, presolved = self.tree, self.tree.presolved
         proof = DualProof.at(tree.x, tree.best.beta)
-        step = RootStep(proof, *self._fix(proof.bound(view.problem)))
-        decided = view.after(step)
-        kept = np.flatnonzero(~decided.choice.outside)
-        if 0 < len(kept) <= NARROWING_SHARE * view.problem.n:
-            narrowing = Narrowing(kept)
+        step = RootStep(proof, *self._fix(proof.bound(presolved.problem)))
+        decided = presolved.after(step)
+        kept = np.flatnonzero(~decided.subproblem.fixed_out)
+        if 0 < len(kept) <= REDUCTION_SHARE * presolved.problem.n:
+            reduction = Reduction(kept)
             step, decided = (
-                replace(step, narrowing=narrowing),
-                decided.narrowed(narrowing),
+                replace(step, reduction=reduction),
+                decided.reduced(reduction),
             )
             tree.x = tree.x[kept]
         tree.step_root(step, decided)
-        if decided.floor >= self.cutoff:
+        if decided.lower_bound >= self.cutoff:
             self._close()
 
     def _close(self) -> None:
         """Nothing is left to be done."""
         self.tree.is_rooted = True
-        self.tree.closed_bound = self.tree.view.floor
+        self.tree.pruned_bound = self.tree.presolved.lower_bound
 
     def step(self) -> None:
         """Relax the root; end the steps when the problem does not change any more.
@@ -112,14 +112,16 @@ class RootPhase:
         Once time is up, all that is taken over is what a dual point proves; the steps
         are not at their end, so that a search that is resumed goes on with them.
         """
-        tree, view, is_over = self.tree, self.tree.view, self.effort.is_over
+        tree, presolved, is_over = self.tree, self.tree.presolved, self.effort.is_over
         if tree.n_nodes == 0 and tree.best.x is None and self._is_empty():
             return
         tree.n_nodes += 1
         start = tree.x / tree.relaxation.unit
-        relaxed = tree.relaxation.solve(view.choice, start, tree.nu, self.effort)
+        relaxed = tree.relaxation.solve(
+            presolved.subproblem, start, tree.nu, self.effort
+        )
         if not (relaxed.has_worked or tree.relaxation.prefers_cones):
-            rescue = tree.relaxation.solve_by_cones(view.choice, self.effort)
+            rescue = tree.relaxation.solve_by_cones(presolved.subproblem, self.effort)
             relaxed = rescue or relaxed
         tree.n_by_cones += relaxed.by_cones
         tree.x, tree.nu = relaxed.x * tree.relaxation.unit, relaxed.nu
@@ -127,20 +129,22 @@ class RootPhase:
             self._dive(relaxed.switches)
             tree.begin(self.effort.tolerance)
             return
-        support = round_switches(view.problem, view.choice, relaxed.switches)
-        tree.offer(fit_support(view.exact, support), is_over)
+        support = round_switches(
+            presolved.problem, presolved.subproblem, relaxed.switches
+        )
+        tree.update_incumbent(fit_support(presolved.original, support), is_over)
         self._dive(relaxed.switches)
-        proof = DualProof.at(relaxed.anchor, relaxed.beta)
-        bound = proof.bound(view.problem)
-        value = bound.value(view.choice)
+        proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
+        bound = proof.bound(presolved.problem)
+        value = bound.value(presolved.subproblem)
         if value >= self.cutoff:
             step = RootStep(proof)
-            tree.step_root(step, view.after(step))
+            tree.step_root(step, presolved.after(step))
             self._close()
             return
         step = RootStep(proof, *self._fix(bound))
-        decided = view.after(step)
-        found = self._narrowing(decided, value)
+        decided = presolved.after(step)
+        found = self._reduction(decided, value)
         if is_over():
             tree.step_root(step, decided)
             return
@@ -148,72 +152,86 @@ class RootPhase:
             tree.step_root(step, decided)
             tree.begin(self.effort.tolerance)
             return
-        narrowing, problem = found
+        reduction, problem = found
         tree.step_root(
-            replace(step, narrowing=narrowing), decided.narrowed(narrowing, problem)
+            replace(step, reduction=reduction), decided.reduced(reduction, problem)
         )
-        tree.x, tree.nu = tree.x[narrowing.kept], np.zeros(len(tree.nu))
+        tree.x, tree.nu = tree.x[reduction.kept], np.zeros(len(tree.nu))
 
     def _dive(self, switches: FloatArray) -> None:
         """Look for a first feasible point, if there is none."""
-        tree, view = self.tree, self.tree.view
+        tree, presolved = self.tree, self.tree.presolved
         if tree.best.x is None:
             is_over = self.effort.is_over
-            fit = elastic_dive(view.exact, view.choice, switches, is_over)
-            tree.offer(fit, is_over)
+            fit = elastic_dive(
+                presolved.original, presolved.subproblem, switches, is_over
+            )
+            tree.update_incumbent(fit, is_over)
 
     def _is_empty(self) -> bool:
         """Whether the rows rule out everything; the tree is then a proof of it.
 
         A relaxation would take long to find that out.
         """
-        tree, view = self.tree, self.tree.view
-        if len(view.problem.rows) == 0:
+        tree, presolved = self.tree, self.tree.presolved
+        if len(presolved.problem.rows) == 0:
             return False
-        ray = find_ray(view.problem, view.choice)
+        ray = find_ray(presolved.problem, presolved.subproblem)
         if ray is None:
             return False
         tree.begin(self.effort.tolerance)
-        Visit(tree.pop(), Kind.RAY, beta=ray).commit(tree)
+        ProcessedNode(tree.pop(), Kind.RAY, beta=ray).commit(tree)
         return True
 
     def _fix(self, bound: SeparableBound) -> tuple[IntArray, IntArray]:
         """Theorem 2: variables whose other value costs too much."""
-        choice = self.tree.view.choice
-        on, off = bound.fixing_bounds(choice)
-        is_out = choice.free & (on >= self.cutoff)
-        is_in = choice.free & (off >= self.cutoff) & ~is_out
+        subproblem = self.tree.presolved.subproblem
+        on, off = bound.fixing_bounds(subproblem)
+        is_out = subproblem.undecided & (on >= self.cutoff)
+        is_in = subproblem.undecided & (off >= self.cutoff) & ~is_out
         return np.flatnonzero(is_in), np.flatnonzero(is_out)
 
-    def _narrowing(
-        self, view: View, reached: float
-    ) -> tuple[Narrowing, SparseQP] | None:
+    def _reduction(
+        self, presolved: PresolveState, reached: float
+    ) -> tuple[Reduction, SparseQP] | None:
         """A smaller problem, or one with a better split, if there is one.
 
         ``reached`` is the bound of the relaxation as the problem is seen now.
         """
-        problem, kept = view.problem, np.flatnonzero(~view.choice.outside)
-        is_settled = view.choice.slots <= 0 or not view.choice.free.any()
+        problem, kept = (
+            presolved.problem,
+            np.flatnonzero(~presolved.subproblem.fixed_out),
+        )
+        is_settled = (
+            presolved.subproblem.remaining <= 0
+            or not presolved.subproblem.undecided.any()
+        )
         if is_settled or self.effort.is_over():
             return None
-        moved = spare_diagonal(problem, kept)
+        diagonal_shift = eigenvalue_shift(problem, kept)
         found = None
-        if moved is not None and moved.any():
-            found = self._apply(view, Narrowing(kept, moved))
-        if len(kept) <= NARROWING_SHARE * problem.n:
-            plain = Narrowing(kept), problem.restrict(kept)
-            return found or self._apply(view, Narrowing(kept, moved)) or plain
-        if found is None and self._is_loose(view):
+        if diagonal_shift is not None and diagonal_shift.any():
+            found = self._apply(presolved, Reduction(kept, diagonal_shift))
+        if len(kept) <= REDUCTION_SHARE * problem.n:
+            plain = Reduction(kept), problem.restrict(kept)
+            return (
+                found
+                or self._apply(presolved, Reduction(kept, diagonal_shift))
+                or plain
+            )
+        if found is None and self._is_loose(presolved):
             self.tree.tightened = len(kept)
-            found = self._tighten(view, kept, reached)
-        if found is None and self._is_splittable(view):
+            found = self._tighten(presolved, kept, reached)
+        if found is None and self._is_splittable(presolved):
             self.tree.split = len(kept)
-            found = self._split_by_signs(view, kept, reached)
+            found = self._split_by_signs(presolved, kept, reached)
         if found is None and isinstance(problem.quadratic, Factor):
-            found = self._form(view, kept)
+            found = self._form(presolved, kept)
         return found
 
-    def _form(self, view: View, kept: IntArray) -> tuple[Narrowing, SparseQP] | None:
+    def _form(
+        self, presolved: PresolveState, kept: IntArray
+    ) -> tuple[Reduction, SparseQP] | None:
         """The problem with its matrix formed.
 
         Relaxed points are sparse: a product with the matrix costs less than one with
@@ -221,39 +239,52 @@ class RootPhase:
         """
         if len(kept) > WIDEST:
             return None
-        return self._apply(view, Narrowing(kept, np.zeros(len(kept))))
+        return self._apply(presolved, Reduction(kept, np.zeros(len(kept))))
 
     def _tighten(
-        self, view: View, kept: IntArray, reached: float
-    ) -> tuple[Narrowing, SparseQP] | None:
+        self, presolved: PresolveState, kept: IntArray, reached: float
+    ) -> tuple[Reduction, SparseQP] | None:
         """A better split of what is left, which takes longer to find."""
-        problem, choice = view.problem.restrict(kept), view.choice.narrow(kept)
+        problem, subproblem = (
+            presolved.problem.restrict(kept),
+            presolved.subproblem.restrict(kept),
+        )
         size = self.tree.gap_unit
-        moved = tightest_diagonal(problem, choice, size, self.effort.is_over)
-        if moved is not None:
-            found = self._apply(view, Narrowing(kept, moved))
-            if problem.is_free or self._is_better(found, choice, reached):
+        diagonal_shift = optimal_diagonal_shift(
+            problem, subproblem, size, self.effort.is_over
+        )
+        if diagonal_shift is not None:
+            found = self._apply(presolved, Reduction(kept, diagonal_shift))
+            if problem.is_unconstrained or self._is_better(found, subproblem, reached):
                 return found
             return None
-        if problem.signs.any() or not self._is_wide(view, VERY_LOOSE):
+        if problem.signs.any() or not self._is_wide(presolved, VERY_LOOSE):
             return None
         if self.effort.is_over():
             return None
-        supports = Supports.of(view.exact.restrict(kept))
-        if supports is None or not supports.is_fine(view.floor, self.effort.tolerance):
+        supports = Supports.of(presolved.original.restrict(kept))
+        if supports is None or not supports.is_fine(
+            presolved.lower_bound, self.effort.tolerance
+        ):
             return None  # what a split loses at leaves must be made up for there
-        if self._is_easy(view.narrowed(Narrowing(kept), problem), supports, kept):
+        if self._is_easy(presolved.reduced(Reduction(kept), problem), supports, kept):
             return None
-        start = level_start(problem, choice, self.effort.is_over)
+        start = level_start(problem, subproblem, self.effort.is_over)
         if start is None:
             return None
-        moved = problem.ridge - view.exact.ridge[kept]
-        return self._ascend(view, Narrowing(kept, moved), start, supports, view.floor)
+        diagonal_shift = problem.ridge - presolved.original.ridge[kept]
+        return self._ascend(
+            presolved,
+            Reduction(kept, diagonal_shift),
+            start,
+            supports,
+            presolved.lower_bound,
+        )
 
     def _is_better(
         self,
-        found: tuple[Narrowing, SparseQP] | None,
-        choice: Choice,
+        found: tuple[Reduction, SparseQP] | None,
+        subproblem: Subproblem,
         reached: float,
     ) -> bool:
         """Whether the relaxation of a narrowed problem is better than what it was.
@@ -264,52 +295,56 @@ class RootPhase:
             return False
         _, problem = found
         relaxation = Relaxation.prepare(problem)
-        relaxed = relaxation.solve(choice, *relaxation.start(), self.effort)
-        proof = DualProof.at(relaxed.anchor, relaxed.beta)
-        return proof.bound(problem).value(choice) > reached
+        relaxed = relaxation.solve(subproblem, *relaxation.start(), self.effort)
+        proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
+        return proof.bound(problem).value(subproblem) > reached
 
     def _split_by_signs(
-        self, view: View, kept: IntArray, reached: float
-    ) -> tuple[Narrowing, SparseQP] | None:
+        self, presolved: PresolveState, kept: IntArray, reached: float
+    ) -> tuple[Reduction, SparseQP] | None:
         """A split that makes use of the signs of variables."""
         is_over = self.effort.is_over
-        is_easy = self._is_easy(view.narrowed(Narrowing(kept)), None, kept)
+        is_easy = self._is_easy(presolved.reduced(Reduction(kept)), None, kept)
         if is_easy or is_over():
             return None
-        moved = spare_diagonal(view.exact, kept)
-        if moved is None:
-            moved = np.zeros(len(kept))
-        start = None if is_over() else self._signed_start(view, kept, moved)
+        diagonal_shift = eigenvalue_shift(presolved.original, kept)
+        if diagonal_shift is None:
+            diagonal_shift = np.zeros(len(kept))
+        start = (
+            None if is_over() else self._signed_start(presolved, kept, diagonal_shift)
+        )
         if start is None:
             return None
-        return self._ascend(view, Narrowing(kept, moved), start, None, reached)
+        return self._ascend(
+            presolved, Reduction(kept, diagonal_shift), start, None, reached
+        )
 
     def _signed_start(
-        self, view: View, kept: IntArray, moved: FloatArray
+        self, presolved: PresolveState, kept: IntArray, diagonal_shift: FloatArray
     ) -> FloatArray | None:
         """Where the ascent to such a split starts; None if time is up."""
-        if self.tree.has_two_looks:
-            return view.problem.quadratic.block(kept)
-        problem = view.exact.restrict(kept).move_to_ridge(moved)
+        if self.tree.has_minorant:
+            return presolved.problem.quadratic.block(kept)
+        problem = presolved.original.restrict(kept).move_to_ridge(diagonal_shift)
         is_over = self.effort.is_over
         return None if is_over() else signed_start(problem, is_over)
 
     def _ascend(
         self,
-        view: View,
-        base: Narrowing,
+        presolved: PresolveState,
+        base: Reduction,
         start: FloatArray,
         supports: Supports | None,
         least: float,
-    ) -> tuple[Narrowing, SparseQP] | None:
+    ) -> tuple[Reduction, SparseQP] | None:
         """A sparse minorant of a narrowed problem, if its bound is good enough."""
         kept, tree = base.kept, self.tree
-        if self._is_wide(view, VERY_LOOSE):
-            tree.shake(self.effort.is_over)
+        if self._is_wide(presolved, VERY_LOOSE):
+            tree.iterated_local_search(self.effort.is_over)
         if self.effort.is_over():
             return None
         since = time.perf_counter()
-        problem = base.apply(view.exact, view.exact)
+        problem = base.apply(presolved.original, presolved.original)
         reserve = WRAP_UP * (time.perf_counter() - since)
         left = self.effort.seconds_left()
         seconds = SAFETY if left is None else min(SAFETY, left - reserve)
@@ -317,45 +352,53 @@ class RootPhase:
             return None
         split = optimise_split(
             problem,
-            view.choice.narrow(kept),
+            presolved.subproblem.restrict(kept),
             start,
             tree.best.objective,
             tree.gap_unit,
             seconds,
             is_over=self.effort.is_over,
-            is_enough=lambda split: self._is_enough(view, kept, split, supports),
+            is_enough=lambda split: self._is_enough(presolved, kept, split, supports),
         )
         if split is None or split.bound < least:
             return None
-        return self._apply(view, replace(base, minorant=split.P))
+        return self._apply(presolved, replace(base, minorant=split.P))
 
-    def _is_wide(self, view: View, share: float) -> bool:
+    def _is_wide(self, presolved: PresolveState, share: float) -> bool:
         """Whether more than a share of the objective is left to be proved."""
-        left = self.tree.best.objective - view.floor
+        left = self.tree.best.objective - presolved.lower_bound
         return bool(left > share * self.tree.gap_unit)
 
     def _is_enough(
-        self, view: View, kept: IntArray, split: Split, supports: Supports | None
+        self,
+        presolved: PresolveState,
+        kept: IntArray,
+        split: Split,
+        supports: Supports | None,
     ) -> bool:
         """Whether a split need not be improved."""
         gap = (self.tree.best.objective - split.bound) / self.tree.gap_unit
         if gap < TIGHT or gap > EASY_GAP:
             return gap < TIGHT
-        narrowing = Narrowing(kept, minorant=split.P)
-        return self._is_easy(view.narrowed(narrowing, split.minorant), supports, kept)
+        reduction = Reduction(kept, minorant=split.P)
+        return self._is_easy(
+            presolved.reduced(reduction, split.minorant), supports, kept
+        )
 
-    def _is_easy(self, view: View, supports: Supports | None, kept: IntArray) -> bool:
+    def _is_easy(
+        self, presolved: PresolveState, supports: Supports | None, kept: IntArray
+    ) -> bool:
         """Whether the tree will be small, as a few dives suggest."""
         tree = self.tree
-        trial = Tree.plant(tree.problem, view)
+        trial = Tree.initial(tree.problem, presolved)
         trial.best, trial.x, trial.supports = tree.best, tree.x[kept], supports
         effort = replace(self.effort, slack=NODE_SLACK)
-        visitor = Visitor(trial, self.cutoff, effort)
-        return estimate_nodes(visitor, trial.root(), EASY_DIVES) < EASY
+        processor = NodeProcessor(trial, self.cutoff, effort)
+        return estimate_nodes(processor, trial.root(), EASY_DIVES) < EASY
 
     def _apply(
-        self, view: View, narrowing: Narrowing
-    ) -> tuple[Narrowing, SparseQP] | None:
+        self, presolved: PresolveState, reduction: Reduction
+    ) -> tuple[Reduction, SparseQP] | None:
         """The narrowed problem, unless rounding would cost more than it is worth.
 
         None also if time is up.
@@ -363,32 +406,32 @@ class RootPhase:
         if self.effort.is_over():
             return None
         try:
-            problem = narrowing.apply(view.problem, view.exact)
+            problem = reduction.apply(presolved.problem, presolved.original)
         except ProblemError:
             return None
-        loss = 2.0 * problem.quadratic.defect
+        loss = 2.0 * problem.quadratic.psd_violation
         if (loss > RIDGE_SHARE * problem.ridge).any():
             return None
         best = self.tree.best
         if best.x is not None:
-            x = best.x[view.indices[narrowing.kept]]
+            x = best.x[presolved.indices[reduction.kept]]
             if 2.0 * loss @ x**2 > LOSS_SHARE * self.gap * self.tree.gap_unit:
                 return None
-        return narrowing, problem
+        return reduction, problem
 
-    def _is_loose(self, view: View) -> bool:
-        tree, count = self.tree, int(np.count_nonzero(~view.choice.outside))
-        if tree.best.x is None or count > NARROWING_SHARE * tree.tightened:
+    def _is_loose(self, presolved: PresolveState) -> bool:
+        tree, count = self.tree, int(np.count_nonzero(~presolved.subproblem.fixed_out))
+        if tree.best.x is None or count > REDUCTION_SHARE * tree.tightened:
             return False
-        return not self.effort.is_over() and self._is_wide(view, LOOSE * self.gap)
+        return not self.effort.is_over() and self._is_wide(presolved, LOOSE * self.gap)
 
-    def _is_splittable(self, view: View) -> bool:
+    def _is_splittable(self, presolved: PresolveState) -> bool:
         """Whether a split by signs is worth looking for."""
-        tree, count = self.tree, int(np.count_nonzero(~view.choice.outside))
-        if tree.best.x is None or not view.problem.signs.any():
+        tree, count = self.tree, int(np.count_nonzero(~presolved.subproblem.fixed_out))
+        if tree.best.x is None or not presolved.problem.signs.any():
             return False
         if self.effort.is_over():
             return False
-        if not is_splittable(view.problem, view.choice):
+        if not is_splittable(presolved.problem, presolved.subproblem):
             return False
-        return count <= NARROWING_SHARE * tree.split and self._is_wide(view, TIGHT)
+        return count <= REDUCTION_SHARE * tree.split and self._is_wide(presolved, TIGHT)

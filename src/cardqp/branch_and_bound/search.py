@@ -9,7 +9,7 @@ import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
-from cardqp.branch_and_bound.node import NODE_SLACK, Visit, Visitor
+from cardqp.branch_and_bound.node import NODE_SLACK, NodeProcessor, ProcessedNode
 from cardqp.branch_and_bound.root import RootPhase
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.branch_and_bound.tree_size import estimate_nodes
@@ -18,7 +18,7 @@ from cardqp.problem import SparseQP
 from cardqp.relaxation.relaxation import Effort
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
-CLOSING_SHARE = 0.99
+PRUNING_SHARE = 0.99
 """Share of the gap at which branches are closed; the rest is left to rounding."""
 
 RELAXATION_SHARE = 0.01
@@ -95,7 +95,9 @@ class BranchAndBound:
     limit: float = np.inf
     is_partial: bool = False
 
-    def plant(self, problem: SparseQP, incumbent: FloatArray | None = None) -> Tree:
+    def initial_tree(
+        self, problem: SparseQP, incumbent: FloatArray | None = None
+    ) -> Tree:
         """The tree before its root is processed.
 
         Parameters
@@ -105,12 +107,12 @@ class BranchAndBound:
         incumbent : (n,) array, optional
             A feasible point to start from.  If it is late, it is taken as it is.
         """
-        tree = Tree.plant(problem)
+        tree = Tree.initial(problem)
         tree.keep_proof = self.proof_memory > 0
         if not self.optimise_split:
             tree.tightened = tree.split = 0.0
         if incumbent is None or not self.is_late():
-            self._look_for_points(tree, incumbent)
+            self._find_first_points(tree, incumbent)
         if tree.best.x is None and incumbent is not None:
             tree.keep(SupportFit.known(problem, incumbent))
         if tree.best.x is not None:
@@ -118,18 +120,18 @@ class BranchAndBound:
         self._root_phase(tree).start()
         return tree
 
-    def _look_for_points(self, tree: Tree, incumbent: FloatArray | None) -> None:
+    def _find_first_points(self, tree: Tree, incumbent: FloatArray | None) -> None:
         """Fit the support of a point, and what it grows to."""
         problem, start = tree.problem, tree.problem.forced_in
         if incumbent is not None:
             start = problem.support_of(incumbent)
-        tree.offer(fit_support(problem, start), self.is_late)
+        tree.update_incumbent(fit_support(problem, start), self.is_late)
         grown = grow_greedily(problem, start, self.is_late)
         if len(grown) > len(start):
-            tree.offer(fit_support(problem, grown), self.is_late)
+            tree.update_incumbent(fit_support(problem, grown), self.is_late)
 
     def init(self, tree: Tree) -> Tree:
-        """A planted tree is its own initial state."""
+        """A tree tree is its own initial state."""
         return tree
 
     def step(self, _: Tree, tree: Tree) -> Tree:
@@ -144,35 +146,35 @@ class BranchAndBound:
         cutoff = self.cutoff(tree)
         nodes = [tree.pop() for _ in range(self._n_together(tree))]
         effort = self._effort(tree, NODE_SLACK)
-        visitor = Visitor(tree, cutoff, effort)
-        look = partial(self._look, visitor)
+        processor = NodeProcessor(tree, cutoff, effort)
+        process = partial(self._process, processor)
         try:
             if self.executor is None or len(nodes) == 1:
-                visits = [look(node) for node in nodes]
+                results = [process(node) for node in nodes]
             else:
-                visits = list(self.executor.map(look, nodes))
+                results = list(self.executor.map(process, nodes))
         except BaseException:
             for node in nodes:
                 tree.push(node)
             raise
         before = tree.n_nodes
-        for node, visit in zip(nodes, visits, strict=True):
-            if visit is None:
+        for node, result in zip(nodes, results, strict=True):
+            if result is None:
                 tree.push(node)
             else:
-                visit.commit(tree, self.is_over)
+                result.commit(tree, self.is_over)
         if any(before < mark <= tree.n_nodes for mark in MARKS):
-            tree.shake(self.is_over)
+            tree.iterated_local_search(self.is_over)
         if tree.log is not None and tree.log.nbytes > self.proof_memory:
             tree.keep_proof, tree.log = False, None
         is_long = tree.n_nodes >= LONG and tree.n_open > 0
         if self.with_estimate and is_long and np.isnan(tree.estimate):
-            tree.estimate = estimate_nodes(visitor, tree.root())
+            tree.estimate = estimate_nodes(processor, tree.root())
         return tree
 
-    def _look(self, visitor: Visitor, node: Node) -> Visit | None:
+    def _process(self, processor: NodeProcessor, node: Node) -> ProcessedNode | None:
         """Look into a branch; None if time is up."""
-        return None if self.is_over() else visitor.visit(node)
+        return None if self.is_over() else processor.process(node)
 
     def _n_together(self, tree: Tree) -> int:
         """How many branches are looked into before any is committed."""
@@ -223,7 +225,7 @@ class BranchAndBound:
             return self.limit
         if tree.best.x is None:
             return np.inf
-        return tree.best.objective - CLOSING_SHARE * self.gap * tree.gap_unit
+        return tree.best.objective - PRUNING_SHARE * self.gap * tree.gap_unit
 
     def tolerance(self, tree: Tree) -> float:
         """Accuracy asked of a relaxation, in units of the objective."""

@@ -10,9 +10,9 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
-from cardqp.certificate.certificate import View
+from cardqp.certificate.certificate import PresolveState
 from cardqp.heuristics.completed_supports import Supports
-from cardqp.heuristics.local_search import improve, shake
+from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
 from cardqp.subproblems.support_qp import SupportFit
@@ -53,7 +53,7 @@ class Node(NamedTuple):
     entries: IntArray
     values: FloatArray
     nu: FloatArray
-    look: Kind = Kind.POINT
+    kind: Kind = Kind.POINT
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class Tree:
     ----------
     problem : SparseQP
         The problem to be solved.
-    view : View
+    view : PresolveState
         The problem as the steps at the root have left it.
     best : SupportFit
         The best feasible point, with all variables of the problem.
@@ -81,7 +81,7 @@ class Tree:
         Open branches; those on the stack come first.
     is_rooted : bool
         Whether the steps at the root are over.
-    closed_bound : float
+    pruned_bound : float
         The least bound among closed branches.
     closed_share : float
         The share of the tree that is closed, a branch at depth d counting 2^-d.
@@ -92,7 +92,7 @@ class Tree:
     n_nodes, n_created, n_by_cones : int
         Branches processed, branches begun, and branches that were relaxed by cones,
         mostly because the kernel failed.
-    n_shaken : int
+    n_perturbations : int
         How often a better point was looked for around the best one.
     tightened : float
         How many variables there were when a diagonal was last optimised.
@@ -103,7 +103,7 @@ class Tree:
     """
 
     problem: SparseQP
-    view: View
+    presolved: PresolveState
     best: SupportFit
     x: FloatArray
     nu: FloatArray
@@ -114,43 +114,47 @@ class Tree:
     stack: list[Node] = field(default_factory=list)
     supports: Supports | None = None
     is_rooted: bool = False
-    closed_bound: float = np.inf
+    pruned_bound: float = np.inf
     closed_share: float = 0.0
     estimate: float = np.nan
     gap_unit: float = np.inf
     n_nodes: int = 0
     n_created: int = 0
     n_by_cones: int = 0
-    n_shaken: int = 0
+    n_perturbations: int = 0
     tightened: float = np.inf
     split: float = np.inf
     tried: set[bytes] = field(default_factory=set)
     _relaxations: dict[Kind, Relaxation] = field(default_factory=dict)
 
     @classmethod
-    def plant(cls, problem: SparseQP, view: View | None = None) -> "Tree":
+    def initial(
+        cls, problem: SparseQP, presolved: PresolveState | None = None
+    ) -> "Tree":
         """A tree before anything is known about it."""
-        view = View.start(problem) if view is None else view
-        x, nu = np.zeros(view.problem.n), np.zeros(len(problem.rows))
-        return cls(problem, view, SupportFit.nothing(problem), x, nu)
+        presolved = PresolveState.start(problem) if presolved is None else presolved
+        x, nu = np.zeros(presolved.problem.n), np.zeros(len(problem.rows))
+        return cls(problem, presolved, SupportFit.nothing(problem), x, nu)
 
     @property
     def relaxation(self) -> Relaxation:
         """The relaxation of the problem as it is seen."""
         return self.relaxation_of(Kind.POINT)
 
-    def relaxation_of(self, look: Kind) -> Relaxation:
+    def relaxation_of(self, kind: Kind) -> Relaxation:
         """The relaxation whose dual points prove branches in a certain way.
 
         It is prepared when it is first needed.
         """
-        if look == Kind.FULL and not self.has_two_looks:
-            look = Kind.POINT
-        if look not in self._relaxations:
-            is_full = look == Kind.FULL
-            problem = self.view.full if is_full else self.view.problem
-            self._relaxations[look] = Relaxation.prepare(problem, is_reused=True)
-        return self._relaxations[look]
+        if kind == Kind.FULL and not self.has_minorant:
+            kind = Kind.POINT
+        if kind not in self._relaxations:
+            is_full = kind == Kind.FULL
+            problem = (
+                self.presolved.without_minorant if is_full else self.presolved.problem
+            )
+            self._relaxations[kind] = Relaxation.prepare(problem, is_reused=True)
+        return self._relaxations[kind]
 
     @property
     def kernel_fails(self) -> bool:
@@ -158,35 +162,37 @@ class Tree:
         return self.n_by_cones >= FAILURES and 2 * self.n_by_cones > self.n_nodes
 
     @property
-    def has_two_looks(self) -> bool:
+    def has_minorant(self) -> bool:
         """Whether a sparse minorant has taken the place of the problem."""
-        return self.view.full is not self.view.problem
+        return self.presolved.without_minorant is not self.presolved.problem
 
-    def offer(
+    def update_incumbent(
         self, fit: SupportFit, is_over: Callable[[], bool] = lambda: False
     ) -> None:
-        """Keep a feasible point of the view if it is the best.
+        """Keep a feasible point of the presolved problem if it is the best.
 
         It is improved before, as long as there is time.
         """
         if not fit.objective < self.best.objective:
             return
-        fit = improve(self.view.exact, fit, is_over)
+        fit = improve(self.presolved.original, fit, is_over)
         if fit.x is None:
             return
-        x = lift(fit.x, self.view.indices, self.problem.n)
+        x = lift(fit.x, self.presolved.indices, self.problem.n)
         self.keep(SupportFit(x, fit.beta, self.problem.value(x)))
 
-    def shake(self, is_over: Callable[[], bool]) -> None:
+    def iterated_local_search(self, is_over: Callable[[], bool]) -> None:
         """Look for a better point around the best one, unless time is up."""
-        x, view = self.best.x, self.view
-        if x is None or np.count_nonzero(x[view.indices]) < np.count_nonzero(x):
+        x, presolved = self.best.x, self.presolved
+        if x is None or np.count_nonzero(x[presolved.indices]) < np.count_nonzero(x):
             return  # it has variables that no better point has
-        start = SupportFit(x[view.indices], self.best.beta, self.best.objective)
-        found = shake(view.exact, start, self.n_shaken, is_over)
-        self.n_shaken += 1
+        start = SupportFit(x[presolved.indices], self.best.beta, self.best.objective)
+        found = iterated_local_search(
+            presolved.original, start, self.n_perturbations, is_over
+        )
+        self.n_perturbations += 1
         if found.x is not None and found.objective < self.best.objective:
-            x = lift(found.x, view.indices, self.problem.n)
+            x = lift(found.x, presolved.indices, self.problem.n)
             self.keep(SupportFit(x, found.beta, self.problem.value(x)))
 
     def keep(self, fit: SupportFit) -> None:
@@ -195,12 +201,12 @@ class Tree:
             self.best = fit
             self.gap_unit = gap_unit(self.problem, fit.x, fit.objective)
 
-    def step_root(self, step: RootStep, view: View) -> None:
+    def step_root(self, step: RootStep, presolved: PresolveState) -> None:
         """Take a step at the root."""
         self.steps.append(step)
-        if view.problem is not self.view.problem:
+        if presolved.problem is not self.presolved.problem:
             self._relaxations = {}
-        self.view = view
+        self.presolved = presolved
 
     def begin(self, accuracy: float) -> None:
         """Begin the tree with what the steps at the root have left.
@@ -208,7 +214,7 @@ class Tree:
         Dual points are kept in single precision if that costs less than the accuracy.
         """
         self.is_rooted = True
-        self.supports = Supports.of(self.view.exact)
+        self.supports = Supports.of(self.presolved.original)
         self.n_created = 1
         if self.keep_proof:
             self.log = self._new_log(accuracy)
@@ -219,13 +225,16 @@ class Tree:
         """The branch that the tree begins with."""
         entries = np.flatnonzero(self.x)
         values = self.x[entries] / self.relaxation.unit[entries]
-        status, floor = self.view.choice.status, self.view.floor
-        return Node(floor, 0, 0, status, entries, values, self.nu)
+        status, lower_bound = (
+            self.presolved.subproblem.status,
+            self.presolved.lower_bound,
+        )
+        return Node(lower_bound, 0, 0, status, entries, values, self.nu)
 
     def _new_log(self, accuracy: float) -> ProofLog:
-        x, problem = self.best.x, self.view.problem
+        x, problem = self.best.x, self.presolved.problem
         single = False
-        if x is not None and problem.is_free:
+        if x is not None and problem.is_unconstrained:
             size, loss = np.abs(x).max(initial=0.0), self.problem.magnitude(x)
             reach = (np.abs(problem.c) / problem.ridge).max()
             fits = size > 1e-25 and reach < 1e25
@@ -257,11 +266,11 @@ class Tree:
     def lower_bound(self) -> float:
         """The bound proved so far."""
         if not self.is_rooted:
-            return min(self.view.closed, self.view.floor)
+            return min(self.presolved.pruned_bound, self.presolved.lower_bound)
         least = min((node.bound for node in self.stack), default=np.inf)
         if self.heap:
             least = min(least, self.heap[0].bound)
-        return min(self.view.closed, self.closed_bound, least)
+        return min(self.presolved.pruned_bound, self.pruned_bound, least)
 
     @property
     def certificate(self) -> Certificate | None:

@@ -1,7 +1,7 @@
 """Proofs that can be replayed from the problem's data alone."""
 
 from cardqp.certificate.certificate import Certificate, RootStep
-from cardqp.certificate.dual_proof import DualProof, Narrowing
+from cardqp.certificate.dual_proof import DualProof, Reduction
 from cardqp.certificate.proof_tree import Kind, ProofLog, ProofTree
 from cardqp.certificate.streamed import SweepCertificate
 
@@ -9,9 +9,9 @@ __all__ = [
     "Certificate",
     "DualProof",
     "Kind",
-    "Narrowing",
     "ProofLog",
     "ProofTree",
+    "Reduction",
     "RootStep",
     "SweepCertificate",
 ]

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from cardqp.certificate.certificate import Certificate, RootStep
-from cardqp.certificate.dual_proof import DualProof, Narrowing
+from cardqp.certificate.dual_proof import DualProof, Reduction
 from cardqp.certificate.proof_tree import ProofTree
 from cardqp.certificate.streamed import Points, SweepCertificate
 from cardqp.exceptions import ProblemError
@@ -30,11 +30,11 @@ def to_arrays(certificate: Certificate | SweepCertificate) -> dict[str, Any]:
             "fixed_in": step.fixed_in,
             "fixed_out": step.fixed_out,
         }
-        if step.narrowing is not None:
-            parts["kept"] = step.narrowing.kept
+        if step.reduction is not None:
+            parts["kept"] = step.reduction.kept
             changes = {
-                "moved": step.narrowing.moved,
-                "minorant": step.narrowing.minorant,
+                "moved": step.reduction.diagonal_shift,
+                "minorant": step.reduction.minorant,
             }
             parts |= {name: a for name, a in changes.items() if a is not None}
         arrays |= {f"root.{number}.{name}": part for name, part in parts.items()}
@@ -74,13 +74,15 @@ def _steps(arrays: Mapping[str, Any]) -> Certificate:
 
 def _step(arrays: Mapping[str, Any], prefix: str) -> RootStep:
     proof = DualProof(*(arrays[prefix + name] for name in ("index", "value", "beta")))
-    narrowing = None
+    reduction = None
     if prefix + "kept" in arrays:
         kept = arrays[prefix + "kept"]
-        moved, minorant = (arrays.get(prefix + name) for name in ("moved", "minorant"))
-        narrowing = Narrowing(kept, moved, minorant)
+        diagonal_shift, minorant = (
+            arrays.get(prefix + name) for name in ("moved", "minorant")
+        )
+        reduction = Reduction(kept, diagonal_shift, minorant)
     fixed_in, fixed_out = arrays[prefix + "fixed_in"], arrays[prefix + "fixed_out"]
-    return RootStep(proof, fixed_in, fixed_out, narrowing)
+    return RootStep(proof, fixed_in, fixed_out, reduction)
 
 
 def _sweep_arrays(certificate: SweepCertificate) -> dict[str, Any]:

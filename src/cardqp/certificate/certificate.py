@@ -13,12 +13,12 @@ import numpy as np
 
 from cardqp._typing import IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
-from cardqp.certificate.dual_proof import DualProof, Narrowing, is_array
+from cardqp.certificate.dual_proof import DualProof, Reduction, is_array
 from cardqp.certificate.proof_tree import ProofTree
 from cardqp.certificate.replay import OpenBranch, Replay
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, in_memory
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 
 _NONE = np.zeros(0, dtype=np.intp)
 
@@ -33,18 +33,18 @@ class RootStep:
         A dual point.
     fixed_in, fixed_out : int arrays
         Variables decided by Theorem 2 at this dual point.
-    narrowing : Narrowing or None
+    reduction : Reduction or None
         How the problem is looked at from here on, if not as before.
     """
 
     proof: DualProof
     fixed_in: IntArray = field(default_factory=lambda: _NONE)
     fixed_out: IntArray = field(default_factory=lambda: _NONE)
-    narrowing: Narrowing | None = None
+    reduction: Reduction | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PresolveState:
     """The problem after some steps at the root.
 
     Attributes
@@ -58,7 +58,7 @@ class View:
         The problem as given, with the variables that are left.
     indices : int array
         Which variables of the given problem these are.
-    choice : Choice
+    choice : Subproblem
         What has been decided about them.
     floor : float
         The best bound of what is left.
@@ -67,20 +67,20 @@ class View:
     """
 
     problem: SparseQP
-    full: SparseQP
-    exact: SparseQP
+    without_minorant: SparseQP
+    original: SparseQP
     indices: IntArray
-    choice: Choice
-    floor: float = -np.inf
-    closed: float = np.inf
+    subproblem: Subproblem
+    lower_bound: float = -np.inf
+    pruned_bound: float = np.inf
 
     @classmethod
-    def start(cls, problem: SparseQP) -> "View":
+    def start(cls, problem: SparseQP) -> "PresolveState":
         """Nothing done yet; data that are kept as they are come into memory."""
         problem = in_memory(problem)
         return cls(problem, problem, problem, np.arange(problem.n), problem.root)
 
-    def after(self, step: RootStep) -> "View":
+    def after(self, step: RootStep) -> "PresolveState":
         """The problem after one more step.
 
         Raises
@@ -90,45 +90,47 @@ class View:
         """
         self._check(step)
         bound = step.proof.bound(self.problem)
-        floor = max(self.floor, bound.value(self.choice))
-        closed = max(floor, _fixing_bound(step, bound, self.choice))
+        lower_bound = max(self.lower_bound, bound.value(self.subproblem))
+        pruned_bound = max(lower_bound, _fixing_bound(step, bound, self.subproblem))
         seen = replace(
             self,
-            floor=floor,
-            closed=min(self.closed, closed),
-            choice=self.choice.decide(step.fixed_in, step.fixed_out),
+            lower_bound=lower_bound,
+            pruned_bound=min(self.pruned_bound, pruned_bound),
+            subproblem=self.subproblem.decide(step.fixed_in, step.fixed_out),
         )
-        return seen if step.narrowing is None else seen.narrowed(step.narrowing)
+        return seen if step.reduction is None else seen.reduced(step.reduction)
 
-    def narrowed(self, narrowing: Narrowing, problem: SparseQP | None = None) -> "View":
+    def reduced(
+        self, reduction: Reduction, problem: SparseQP | None = None
+    ) -> "PresolveState":
         """The problem looked at in another way; it is computed unless it is given."""
-        kept = narrowing.kept
+        kept = reduction.kept
         if (
-            not narrowing.is_sound()
+            not reduction.is_sound()
             or not ((kept >= 0) & (kept < self.problem.n)).all()
             or len(np.unique(kept)) < len(kept)
-            or not np.delete(self.choice.outside, kept).all()
+            or not np.delete(self.subproblem.fixed_out, kept).all()
         ):
-            raise ProblemError("A narrowing must keep what is not switched off, once.")
+            raise ProblemError("A reduction must keep what is not switched off, once.")
         if problem is None:
-            problem = narrowing.apply(self.problem, self.exact)
-        full = problem
-        if self.full is not self.problem or narrowing.minorant is not None:
-            full = self.full.restrict(kept)
+            problem = reduction.apply(self.problem, self.original)
+        without_minorant = problem
+        if self.without_minorant is not self.problem or reduction.minorant is not None:
+            without_minorant = self.without_minorant.restrict(kept)
         return replace(
             self,
             problem=problem,
-            full=full,
-            exact=self.exact.restrict(kept),
+            without_minorant=without_minorant,
+            original=self.original.restrict(kept),
             indices=self.indices[kept],
-            choice=self.choice.narrow(kept),
+            subproblem=self.subproblem.restrict(kept),
         )
 
     def _check(self, step: RootStep) -> None:
         if not (is_array(step.fixed_in, "i", 1) and is_array(step.fixed_out, "i", 1)):
             raise ProblemError("A step must decide variables by their indices.")
         decided = np.concatenate([step.fixed_in, step.fixed_out])
-        free = self.choice.free
+        free = self.subproblem.undecided
         if (
             len(np.unique(decided)) < len(decided)
             or not ((decided >= 0) & (decided < len(free))).all()
@@ -137,13 +139,15 @@ class View:
             raise ProblemError("A step must decide free variables, once.")
 
 
-def _fixing_bound(step: RootStep, bound: SeparableBound, choice: Choice) -> float:
+def _fixing_bound(
+    step: RootStep, bound: SeparableBound, subproblem: Subproblem
+) -> float:
     """The least bound among the branches that Theorem 2 closes."""
     if len(step.fixed_in) + len(step.fixed_out) == 0:
         return np.inf
-    on, off = bound.fixing_bounds(choice)
-    closed = np.concatenate([off[step.fixed_in], on[step.fixed_out]])
-    return -np.inf if np.isnan(closed).any() else float(closed.min())
+    on, off = bound.fixing_bounds(subproblem)
+    pruned_bound = np.concatenate([off[step.fixed_in], on[step.fixed_out]])
+    return -np.inf if np.isnan(pruned_bound).any() else float(pruned_bound.min())
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +164,11 @@ class Certificate:
         with rounding margins, and the branches are followed from the root.
         """
         try:
-            view, replay = self._replay(problem, threads)
+            presolved, replay = self._replay(problem, threads)
         except ProblemError:
             return -np.inf
-        left = view.floor if len(self.tree) == 0 else replay.least
-        return min(view.closed, left)
+        left = presolved.lower_bound if len(self.tree) == 0 else replay.least
+        return min(presolved.pruned_bound, left)
 
     def magnitude(self, problem: SparseQP) -> float:
         """What rows contribute to the bounds of a certificate, at most.
@@ -177,7 +181,9 @@ class Certificate:
         paid = (np.abs(beta) @ size for beta in betas if beta.shape == size.shape)
         return max(map(float, paid), default=0.0)
 
-    def resume(self, problem: SparseQP) -> tuple[View, float, list[OpenBranch]]:
+    def resume(
+        self, problem: SparseQP
+    ) -> tuple[PresolveState, float, list[OpenBranch]]:
         """Where the search stood: the view of the tree, what is closed, what is open.
 
         Raises
@@ -185,16 +191,16 @@ class Certificate:
         ProblemError
             When the certificate does not fit the problem.
         """
-        view, replay = self._replay(problem)
-        return view, min(view.closed, replay.least_closed), replay.open
+        presolved, replay = self._replay(problem)
+        return presolved, min(presolved.pruned_bound, replay.pruned_bound), replay.open
 
-    def views(self, problem: SparseQP) -> Iterator[View]:
+    def presolve_states(self, problem: SparseQP) -> Iterator[PresolveState]:
         """The problem after each step at the root."""
-        view = View.start(problem)
-        yield view
+        presolved = PresolveState.start(problem)
+        yield presolved
         for step in self.root:
-            view = view.after(step)
-            yield view
+            presolved = presolved.after(step)
+            yield presolved
 
     def decided(self, problem: SparseQP) -> Iterator[IntArray]:
         """What is decided about each variable, before and after each step at the root.
@@ -203,9 +209,9 @@ class Certificate:
         forced is decided from the start.  Better are points with an objective below
         the ``closed`` of the :meth:`views`; there may be none.
         """
-        for view in self.views(problem):
+        for presolved in self.presolve_states(problem):
             status = np.full(problem.n, -1, dtype=np.int8)
-            status[view.indices] = view.choice.status
+            status[presolved.indices] = presolved.subproblem.status
             yield status
 
     @property
@@ -213,11 +219,15 @@ class Certificate:
         """Whether the steps at the root decide anything."""
         return any(len(s.fixed_in) + len(s.fixed_out) for s in self.root)
 
-    def _replay(self, problem: SparseQP, threads: int = 1) -> tuple[View, Replay]:
-        *_, view = self.views(problem)
-        replay = Replay(self.tree, view.problem, view.full, view.exact)
-        replay.run(view.choice, view.floor, threads)
-        return view, replay
+    def _replay(
+        self, problem: SparseQP, threads: int = 1
+    ) -> tuple[PresolveState, Replay]:
+        *_, presolved = self.presolve_states(problem)
+        replay = Replay(
+            self.tree, presolved.problem, presolved.without_minorant, presolved.original
+        )
+        replay.run(presolved.subproblem, presolved.lower_bound, threads)
+        return presolved, replay
 
     def __len__(self) -> int:
         return len(self.root) + len(self.tree)

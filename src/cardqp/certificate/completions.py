@@ -25,7 +25,7 @@ def gain_error(problem: SparseQP, size: int) -> float:
     """How much larger, relatively, the gain of a support of this size may be."""
     form = problem.quadratic
     curvature = np.abs(form.diagonal) + problem.ridge
-    least = problem.ridge - form.defect
+    least = problem.ridge - form.psd_violation
     if not (least > 0).all():
         return np.inf
     condition = float((curvature / least).max())
@@ -94,7 +94,7 @@ def largest_pair(
 
 
 @compiled
-def largest_gain(G: FloatArray, c: FloatArray, n_inside: int, slots: int) -> float:
+def largest_gain(G: FloatArray, c: FloatArray, n_inside: int, remaining: int) -> float:
     """A quarter of the largest ``c'G^{-1}c`` over supports of a branch.
 
     The first ``n_inside`` variables are in the support, and up to ``slots`` of the
@@ -102,41 +102,41 @@ def largest_gain(G: FloatArray, c: FloatArray, n_inside: int, slots: int) -> flo
     """
     n, total = len(c), 0.0
     rest, slope, diagonal = G.copy(), c.copy(), np.empty(n)
-    n_taken = n if slots >= n - n_inside else n_inside
+    n_taken = n if remaining >= n - n_inside else n_inside
     for i in range(n_taken):
         total += reduce(rest, slope, i, rest, slope)
-    if n_taken < n and slots == 1:
+    if n_taken < n and remaining == 1:
         total += largest_single(rest, slope, n_inside)
-    elif n_taken < n and slots == 2:
+    elif n_taken < n and remaining == 2:
         total += largest_pair(rest, slope, n_inside, diagonal)
-    elif n_taken < n and slots == 3:
+    elif n_taken < n and remaining == 3:
         most, smaller, tilted = 0.0, rest.copy(), slope.copy()
         for i in range(n_inside, n):
             own = reduce(rest, slope, i, smaller, tilted)
             most = max(most, own + largest_pair(smaller, tilted, i + 1, diagonal))
         total += most
-    elif n_taken < n and slots > 3:
+    elif n_taken < n and remaining > 3:
         return np.inf
     return 0.25 * total if total == total else np.inf
 
 
 def completion_bound(
-    problem: SparseQP, inside: IntArray, free: IntArray, slots: int, error: float
+    problem: SparseQP, fixed_in: IntArray, free: IntArray, remaining: int, error: float
 ) -> float:
     """The least objective among all supports of a branch of a free problem.
 
     ``error`` is that of the largest support: see :func:`gain_error`.
     """
-    if slots < 0:
+    if remaining < 0:
         return np.inf
-    if not problem.is_free or problem.rule.penalty != 0:
+    if not problem.is_unconstrained or problem.rule.penalty != 0:
         return -np.inf
-    if len(free) > MOST_FREE.get(slots, len(free)) and len(free) > slots:
+    if len(free) > MOST_FREE.get(remaining, len(free)) and len(free) > remaining:
         return -np.inf  # nobody would have tried them all
-    index = np.concatenate([inside, free if slots > 0 else free[:0]])
+    index = np.concatenate([fixed_in, free if remaining > 0 else free[:0]])
     G = problem.quadratic.block(index)
     G.flat[:: len(index) + 1] += problem.ridge[index]
-    gain = largest_gain(G, problem.c[index], len(inside), slots)
+    gain = largest_gain(G, problem.c[index], len(fixed_in), remaining)
     gain *= 1.0 + error
     if not np.isfinite(gain):
         return -np.inf

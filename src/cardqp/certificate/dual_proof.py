@@ -29,18 +29,18 @@ class DualProof:
     beta: FloatArray
 
     @classmethod
-    def at(cls, anchor: FloatArray, beta: FloatArray) -> "DualProof":
+    def at(cls, tangent_point: FloatArray, beta: FloatArray) -> "DualProof":
         """The proof by Theorem 1 at a tangent point."""
-        index = np.flatnonzero(anchor)
-        return cls(index, anchor[index], beta)
+        index = np.flatnonzero(tangent_point)
+        return cls(index, tangent_point[index], beta)
 
     def bound(self, problem: SparseQP) -> SeparableBound:
         """Theorem 1 at this point; a point that makes no sense proves nothing."""
         if not self._fits(problem):
             return SeparableBound(-np.inf, np.zeros(problem.n))
-        anchor = np.zeros(problem.n)
-        anchor[self.index] = self.value
-        return tangent_bound(problem, anchor, self.beta)
+        tangent_point = np.zeros(problem.n)
+        tangent_point[self.index] = self.value
+        return tangent_bound(problem, tangent_point, self.beta)
 
     def _fits(self, problem: SparseQP) -> bool:
         return (
@@ -55,7 +55,7 @@ class DualProof:
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowing:
+class Reduction:
     """From here on only some variables count, and Q is split in another way.
 
     Attributes
@@ -71,26 +71,26 @@ class Narrowing:
     """
 
     kept: IntArray
-    moved: FloatArray | None = None
+    diagonal_shift: FloatArray | None = None
     minorant: FloatArray | None = None
 
     def is_sound(self) -> bool:
         """Whether the arrays are arrays of the right kind."""
         return (
             is_array(self.kept, "i", 1)
-            and (self.moved is None or is_array(self.moved, "f", 1))
+            and (self.diagonal_shift is None or is_array(self.diagonal_shift, "f", 1))
             and (self.minorant is None or is_array(self.minorant, "f", 2))
         )
 
-    def apply(self, problem: SparseQP, exact: SparseQP) -> SparseQP:
+    def apply(self, problem: SparseQP, original: SparseQP) -> SparseQP:
         """The problem as seen from here on, from how it was seen and how it was given.
 
         A minorant starts anew from the problem as given: nothing else is left of how it
         was seen before.
         """
-        fewer = (problem if self.minorant is None else exact).restrict(self.kept)
-        if self.moved is not None:
-            fewer = fewer.move_to_ridge(self.moved)
+        fewer = (problem if self.minorant is None else original).restrict(self.kept)
+        if self.diagonal_shift is not None:
+            fewer = fewer.move_to_ridge(self.diagonal_shift)
         if self.minorant is not None:
             fewer = sparse_minorant(fewer, self.minorant)
         return fewer

@@ -172,7 +172,7 @@ class ProofLog:
             self._parts[name].extend(value, count)
         return first
 
-    def settle(
+    def record(
         self,
         position: int,
         kind: Kind,

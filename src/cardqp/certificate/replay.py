@@ -17,7 +17,7 @@ from cardqp.certificate.dual_proof import is_array
 from cardqp.certificate.proof_tree import WITH_RECORD, Kind, ProofTree
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
-from cardqp.problem.sparsity import Choice, SupportRule
+from cardqp.problem.sparsity import Subproblem, SupportRule
 
 BATCH = 256
 """How many branches are evaluated together."""
@@ -46,7 +46,7 @@ class OpenBranch:
 
     position: int
     status: IntArray
-    floor: float
+    lower_bound: float
     record: int = -1
     depth: int = 0
 
@@ -64,7 +64,7 @@ class Replay:
         the one it took the place of.
     exact : SparseQP
         The problem at which supports are evaluated.
-    least_closed : float
+    pruned_bound : float
         The least bound among closed branches.
     open : list of OpenBranch
         Branches that were not looked into.
@@ -76,9 +76,9 @@ class Replay:
 
     tree: ProofTree
     problem: SparseQP
-    full: SparseQP
-    exact: SparseQP
-    least_closed: float = np.inf
+    without_minorant: SparseQP
+    original: SparseQP
+    pruned_bound: float = np.inf
     open: list[OpenBranch] = field(default_factory=list)
     error: float = np.inf
     n_seen: int = 0
@@ -86,9 +86,9 @@ class Replay:
     @property
     def least(self) -> float:
         """The least bound among all branches."""
-        return min([self.least_closed, *(branch.floor for branch in self.open)])
+        return min([self.pruned_bound, *(branch.lower_bound for branch in self.open)])
 
-    def run(self, choice: Choice, floor: float, threads: int = 1) -> None:
+    def run(self, subproblem: Subproblem, lower_bound: float, threads: int = 1) -> None:
         """Follow all branches from the root, in several threads if asked for.
 
         Raises
@@ -101,8 +101,8 @@ class Replay:
         if len(self.tree) == 0:
             return
         _check_arrays(self.tree, self.problem)
-        self.error = gain_error(self.exact, self.exact.rule.limit)
-        stack = [OpenBranch(0, choice.status, floor)]
+        self.error = gain_error(self.original, self.original.rule.limit)
+        stack = [OpenBranch(0, subproblem.status, lower_bound)]
         self._follow(stack, BATCH if threads > 1 else np.inf)
         if stack:
             self._share(stack, threads)
@@ -110,12 +110,12 @@ class Replay:
     def _share(self, stack: list[OpenBranch], threads: int) -> None:
         """Follow branches in several threads."""
         count = SHARES * threads
-        shares = [replace(self, least_closed=np.inf, open=[]) for _ in range(count)]
+        shares = [replace(self, pruned_bound=np.inf, open=[]) for _ in range(count)]
         with ThreadPoolExecutor(threads) as executor:
             work = [stack[first::count] for first in range(count)]
             list(executor.map(Replay._follow, shares, work))
         for share in shares:
-            self._close(share.least_closed)
+            self._close(share.pruned_bound)
             self.open += share.open
 
     def _follow(self, stack: list[OpenBranch], enough: float = np.inf) -> None:
@@ -127,7 +127,7 @@ class Replay:
             if self.n_seen > len(self.tree):
                 raise ProblemError("A branch of a proof has two parents.")
             kinds = self.tree.kind[[branch.position for branch in batch]]
-            evaluated = {Kind.POINT: self.problem, Kind.FULL: self.full}
+            evaluated = {Kind.POINT: self.problem, Kind.FULL: self.without_minorant}
             for i in np.flatnonzero(~np.isin(kinds, list(evaluated))):
                 self._take(batch[i], int(kinds[i]))
             for kind, problem in evaluated.items():
@@ -138,47 +138,47 @@ class Replay:
     def _take(self, branch: OpenBranch, kind: int) -> None:
         """A branch that has no children."""
         if kind == Kind.COMPLETED:
-            self._close(max(branch.floor, self._complete(branch)))
+            self._close(max(branch.lower_bound, self._complete(branch)))
         elif kind == Kind.RAY:
-            self._close(np.inf if self._is_empty(branch) else branch.floor)
+            self._close(np.inf if self._is_empty(branch) else branch.lower_bound)
         elif self.tree.child[branch.position] > 0:
             raise ProblemError("A branch was split without a dual point.")
         else:
             self.open.append(branch)
 
     def _close(self, bound: float) -> None:
-        self.least_closed = min(self.least_closed, bound)
+        self.pruned_bound = min(self.pruned_bound, bound)
 
     def _complete(self, branch: OpenBranch) -> float:
-        inside = np.flatnonzero(branch.status > 0)
+        fixed_in = np.flatnonzero(branch.status > 0)
         free = np.flatnonzero(branch.status == 0)
-        if Choice.of_status(branch.status, self.exact.rule).is_empty:
+        if Subproblem.of_status(branch.status, self.original.rule).is_empty:
             return np.inf
-        slots = self.exact.rule.limit - self.exact.rule.count(inside)
-        return completion_bound(self.exact, inside, free, slots, self.error)
+        remaining = self.original.rule.limit - self.original.rule.count(fixed_in)
+        return completion_bound(self.original, fixed_in, free, remaining, self.error)
 
     def _is_empty(self, branch: OpenBranch) -> bool:
         ray = self.tree.beta[self.tree.record[branch.position]]
-        choice = Choice.of_status(branch.status, self.problem.rule)
-        return proves_empty(self.problem, ray, choice)
+        subproblem = Subproblem.of_status(branch.status, self.problem.rule)
+        return proves_empty(self.problem, ray, subproblem)
 
     def _evaluate(self, batch: list[OpenBranch], problem: SparseQP) -> list[OpenBranch]:
         """Bound branches at their dual points; returns their children."""
         position = np.array([branch.position for branch in batch])
         status = np.array([branch.status for branch in batch])
-        floor = np.array([branch.floor for branch in batch])
+        lower_bound = np.array([branch.lower_bound for branch in batch])
         records = self.tree.record[position]
-        anchors = np.zeros(status.shape)
+        tangent_points = np.zeros(status.shape)
         row, at = _entries(self.tree.point_end, records)
-        anchors[row, self.tree.index[at]] = self.tree.value[at]
+        tangent_points[row, self.tree.index[at]] = self.tree.value[at]
         with np.errstate(over="ignore", invalid="ignore"):
-            minorant = problem.quadratic.tangent(anchors)
+            minorant = problem.quadratic.tangent(tangent_points)
             base, costs = evaluate(problem, minorant, self.tree.beta[records])
             bounds = _Bounds.of(base, costs, status, problem.rule)
-        floor = np.maximum(floor, bounds.value)
+        lower_bound = np.maximum(lower_bound, bounds.value)
         has_child = self.tree.child[position] > 0
-        self._close(floor[~has_child].min(initial=np.inf))
-        bounds = bounds.rows(has_child, floor)
+        self._close(lower_bound[~has_child].min(initial=np.inf))
+        bounds = bounds.rows(has_child, lower_bound)
         fixed = self._fix(records[has_child], status[has_child], bounds)
         parents = [batch[i] for i in np.flatnonzero(has_child)]
         return self._split(parents, fixed, bounds)
@@ -192,8 +192,8 @@ class Replay:
         status[row, index] = sign
         if np.count_nonzero(status) != n_decided:
             raise ProblemError("A branch decides a variable twice.")
-        closed = np.where(sign > 0, bounds.off[row, index], bounds.on[row, index])
-        self._close(np.maximum(bounds.value[row], closed).min(initial=np.inf))
+        pruned_bound = np.where(sign > 0, bounds.off[row, index], bounds.on[row, index])
+        self._close(np.maximum(bounds.value[row], pruned_bound).min(initial=np.inf))
         return status
 
     def _split(
@@ -207,17 +207,17 @@ class Replay:
             raise ProblemError("A branch decides a variable twice.")
         children = []
         for child, sides in enumerate((bounds.on, bounds.off)):
-            after, floor = status.copy(), bounds.value.copy()
+            after, lower_bound = status.copy(), bounds.value.copy()
             after[row[is_split], variable[is_split]] = 1 - 2 * child
             own = sides[row[is_split], variable[is_split]]
-            floor[is_split] = np.maximum(floor[is_split], own)
+            lower_bound[is_split] = np.maximum(lower_bound[is_split], own)
             for i in row if child == 0 else row[is_split]:
                 at = int(position[i])
                 children.append(
                     OpenBranch(
                         int(self.tree.child[at]) + child,
                         after[i],
-                        float(floor[i]),
+                        float(lower_bound[i]),
                         int(self.tree.record[at]),
                         parents[i].depth + int(is_split[i]),
                     )
@@ -249,16 +249,16 @@ class _Bounds:
         if rule.groups is not None or rule.blocks is not None:
             return cls._one_by_one(base, costs, status, rule)
         n, limit = status.shape[1], rule.limit
-        inside = np.where(status > 0, costs, 0.0)
+        fixed_in = np.where(status > 0, costs, 0.0)
         gains = np.where(status == 0, np.maximum(-costs, 0.0), 0.0)
-        slots = limit - np.count_nonzero(status > 0, axis=1)
+        remaining = limit - np.count_nonzero(status > 0, axis=1)
         ranked = np.sort(gains, axis=1)[:, ::-1]
         padded = np.zeros((len(status), n + 2))
         padded[:, 1:-1] = ranked
-        row, count = np.arange(len(status)), np.clip(slots, 0, n)
+        row, count = np.arange(len(status)), np.clip(remaining, 0, n)
         gained = np.where(np.arange(n) < count[:, None], ranked, 0.0).sum(axis=1)
-        total = inside.sum(axis=1) - gained
-        size = np.abs(base) + np.abs(inside).sum(axis=1) + gained
+        total = fixed_in.sum(axis=1) - gained
+        size = np.abs(base) + np.abs(fixed_in).sum(axis=1) + gained
         value = base + total - (n + 8) * UNIT_ROUNDOFF * size
         value = np.where(np.isnan(value), -np.inf, value)
         last, following = padded[row, count], padded[row, count + 1]
@@ -268,8 +268,8 @@ class _Bounds:
         off = start + shrink * np.maximum(-costs - following[:, None], 0.0)
         # What is not a number proves nothing; what is beyond the limit is empty.
         on, off = (np.where(np.isnan(side), -np.inf, side) for side in (on, off))
-        on[slots <= 0] = np.inf
-        is_empty = slots < 0
+        on[remaining <= 0] = np.inf
+        is_empty = remaining < 0
         value[is_empty], off[is_empty] = np.inf, np.inf
         return cls(value, on, off)
 
@@ -280,12 +280,12 @@ class _Bounds:
         """The same with groups or blocks."""
         value, on, off = np.empty(len(status)), costs.copy(), costs.copy()
         for i, decided in enumerate(status):
-            choice = Choice.of_status(decided, rule)
+            subproblem = Subproblem.of_status(decided, rule)
             bound = SeparableBound(
                 float(np.broadcast_to(base, len(status))[i]), costs[i]
             )
-            value[i] = bound.value(choice)
-            on[i], off[i] = bound.fixing_bounds(choice)
+            value[i] = bound.value(subproblem)
+            on[i], off[i] = bound.fixing_bounds(subproblem)
         return cls(value, on, off)
 
 

@@ -15,7 +15,7 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.residual_bound import Residual
 from cardqp.certificate.dual_proof import is_array
 from cardqp.problem import SparseQP
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.problem.streamed_form import Columns
 
 MOST_ENTRIES = 2**25
@@ -25,8 +25,8 @@ MOST_ENTRIES = 2**25
 class Leaf(NamedTuple):
     """A branch that is not split: what is switched on and off, and its dual point."""
 
-    inside: tuple[int, ...]
-    outside: tuple[int, ...]
+    fixed_in: tuple[int, ...]
+    fixed_out: tuple[int, ...]
     record: int
 
 
@@ -77,13 +77,13 @@ class Points:
         if not (is_array(self.value, "f", 1) and is_array(self.scale, "f", 1)):
             return False
         ends = np.concatenate([[0], self.end, [len(self.index)]])
-        inside = (self.index >= 0) & (self.index < n)
+        fixed_in = (self.index >= 0) & (self.index < n)
         return bool(
             len(self.scale) == len(self.end)
             and len(self.value) == len(self.index)
             and (np.diff(ends) >= 0).all()
             and ends[-1] == (self.end[-1] if len(self.end) else 0)
-            and inside.all()
+            and fixed_in.all()
             and np.isfinite(self.value).all()
             and np.isfinite(self.scale).all()
             and (self.scale >= 0).all()
@@ -166,12 +166,12 @@ class SweepCertificate:
 
     def _least(self, problem: SparseQP, form: Columns, leaves: list[Leaf]) -> float:
         """The bound of the worst leaf."""
-        floor, choice = self._decide(problem, form)
+        floor, subproblem = self._decide(problem, form)
         bounds = [floor for leaf in leaves if leaf.record < 0]
-        for bound in self._bounds(problem, form, choice, leaves):
+        for bound in self._bounds(problem, form, subproblem, leaves):
             bounds.append(max(bound, floor))
         least = min(bounds)
-        is_decided = np.any(choice.status != problem.root.status)
+        is_decided = np.any(subproblem.status != problem.root.status)
         return min(least, max(self.cutoff, floor)) if is_decided else least
 
     def _is_sound(self, n: int) -> bool:
@@ -199,13 +199,13 @@ class SweepCertificate:
         """All leaves of the tree."""
         stack: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = [(0, (), ())]
         while stack:
-            at, inside, outside = stack.pop()
+            at, fixed_in, fixed_out = stack.pop()
             branch, child = int(self.branch[at]), int(self.child[at])
             if branch < 0:
-                yield Leaf(inside, outside, int(self.record[at]))
+                yield Leaf(fixed_in, fixed_out, int(self.record[at]))
             else:
-                stack.append((child, (*inside, branch), outside))
-                stack.append((child + 1, inside, (*outside, branch)))
+                stack.append((child, (*fixed_in, branch), fixed_out))
+                stack.append((child + 1, fixed_in, (*fixed_out, branch)))
 
     def _is_partition(self, leaves: list[Leaf]) -> bool:
         """Whether leaves are disjoint and hold every support: shares sum to one.
@@ -213,16 +213,17 @@ class SweepCertificate:
         Splits make it so; it is checked all the same.
         """
         if any(
-            len({*leaf.inside, *leaf.outside}) < len(leaf.inside) + len(leaf.outside)
+            len({*leaf.fixed_in, *leaf.fixed_out})
+            < len(leaf.fixed_in) + len(leaf.fixed_out)
             for leaf in leaves
         ):
             return False
-        depths = [len(leaf.inside) + len(leaf.outside) for leaf in leaves]
+        depths = [len(leaf.fixed_in) + len(leaf.fixed_out) for leaf in leaves]
         deepest = max(depths)
         shares = [1 << (deepest - depth) for depth in depths]
         return sum(shares) == 1 << deepest
 
-    def _decide(self, problem: SparseQP, form: Columns) -> tuple[float, Choice]:
+    def _decide(self, problem: SparseQP, form: Columns) -> tuple[float, Subproblem]:
         """The bound at the root, and what Theorem 2 leaves to be decided."""
         floor, root = -np.inf, problem.root
         status = root.status.copy()
@@ -232,12 +233,16 @@ class SweepCertificate:
             bound = residual.bound(problem, form, products, scale)
             floor = max(floor, bound.value(root))
             on, off = bound.fixing_bounds(root)
-            status[root.free & (on >= self.cutoff)] = -1
-            status[root.free & (off >= self.cutoff) & (status == 0)] = 1
-        return floor, Choice.of_status(status, problem.rule)
+            status[root.undecided & (on >= self.cutoff)] = -1
+            status[root.undecided & (off >= self.cutoff) & (status == 0)] = 1
+        return floor, Subproblem.of_status(status, problem.rule)
 
     def _bounds(
-        self, problem: SparseQP, form: Columns, choice: Choice, leaves: list[Leaf]
+        self,
+        problem: SparseQP,
+        form: Columns,
+        subproblem: Subproblem,
+        leaves: list[Leaf],
     ) -> Iterator[float]:
         """What the dual points of leaves prove."""
         by_record: dict[int, list[Leaf]] = {}
@@ -249,11 +254,11 @@ class SweepCertificate:
             scale = float(self.leaves.scale[number])
             bound = residual.bound(problem, form, products, scale)
             for leaf in by_record[number]:
-                inside, outside = (
+                fixed_in, fixed_out = (
                     np.array(some, dtype=np.intp)
-                    for some in (leaf.inside, leaf.outside)
+                    for some in (leaf.fixed_in, leaf.fixed_out)
                 )
-                yield bound.value(choice.decide(inside, outside))
+                yield bound.value(subproblem.decide(fixed_in, fixed_out))
 
     def _products(
         self, form: Columns, points: Points, numbers: Sequence[int]

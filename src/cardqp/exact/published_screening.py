@@ -57,7 +57,7 @@ def screen_as_published(
         Whether to stop alternating.
     """
     check.count("n_samples", n_samples)
-    is_plain = problem.is_free and problem.penalty is None
+    is_plain = problem.is_unconstrained and problem.penalty is None
     if not is_plain or np.ptp(problem.ridge) > 0 or len(problem.forced_in):
         raise ParameterError(
             "`problem` must be a regression with a sparsity, one ridge and nothing "

@@ -46,7 +46,7 @@ class Supports:
         None if it has rows, bounds or a penalty, or is too large or too badly
         conditioned.
         """
-        is_plain = problem.is_free and problem.rule.penalty == 0
+        is_plain = problem.is_unconstrained and problem.rule.penalty == 0
         if not is_plain or problem.n > LARGEST:
             return None
         G = problem.quadratic.dense().copy()
@@ -57,17 +57,19 @@ class Supports:
         return cls(G, problem.c.copy(), problem.constant, error)
 
     def best(
-        self, inside: IntArray, free: IntArray, slots: int
+        self, fixed_in: IntArray, free: IntArray, remaining: int
     ) -> tuple[float, IntArray]:
         """A bound on all supports of a branch, and the best of them."""
-        if slots <= 0:
+        if remaining <= 0:
             free = _NONE
-        elif len(free) <= slots:
-            inside, free, slots = np.concatenate([inside, free]), _NONE, 0
-        gain, chosen = best_completion(self.G, self.c, inside, free, max(slots, 0))
+        elif len(free) <= remaining:
+            fixed_in, free, remaining = np.concatenate([fixed_in, free]), _NONE, 0
+        gain, chosen = best_completion(
+            self.G, self.c, fixed_in, free, max(remaining, 0)
+        )
         bound = self.constant - gain * (1.0 + 2.0 * self.error)
         bound -= 8 * UNIT_ROUNDOFF * (abs(self.constant) + gain)
-        return bound, np.sort(np.concatenate([inside, chosen]))
+        return bound, np.sort(np.concatenate([fixed_in, chosen]))
 
     def is_fine(self, bound: float, tolerance: float) -> bool:
         """Whether the error in a bound is small."""

@@ -8,7 +8,7 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.heuristics.local_search import round_switches
 from cardqp.problem import SparseQP
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 from cardqp.subproblems.violation import LP_TOLERANCE, least_violation
 
@@ -18,7 +18,7 @@ MOST_PROGRAMS = 60
 
 def elastic_dive(
     problem: SparseQP,
-    choice: Choice,
+    subproblem: Subproblem,
     wanted: FloatArray,
     is_over: Callable[[], bool] = lambda: False,
 ) -> SupportFit:
@@ -32,26 +32,30 @@ def elastic_dive(
     """
     nothing, last = SupportFit.nothing(problem), -1
     for _ in range(MOST_PROGRAMS):
-        if choice.is_empty or is_over():
+        if subproblem.is_empty or is_over():
             return nothing
-        least = least_violation(problem, choice)
+        least = least_violation(problem, subproblem)
         if least.total > LP_TOLERANCE:
             if last < 0:
                 return nothing
-            choice, last = _flipped(choice, last), -1
+            subproblem, last = _flipped(subproblem, last), -1
             continue
-        support = round_switches(problem, choice, least.switches)
+        support = round_switches(problem, subproblem, least.switches)
         fit = fit_support(problem, support, needs_proof=True)
-        free = np.flatnonzero(choice.free & (least.switches > LP_TOLERANCE))
+        free = np.flatnonzero(subproblem.undecided & (least.switches > LP_TOLERANCE))
         if fit.x is not None or len(free) == 0:
             return fit
-        liking = least.switches[free] + 0.01 * wanted[free]
-        last = int(free[np.argmax(liking)])
-        choice = choice.decide(np.array([last]), np.zeros(0, dtype=np.intp))
+        score = least.switches[free] + 0.01 * wanted[free]
+        last = int(free[np.argmax(score)])
+        subproblem = subproblem.decide(np.array([last]), np.zeros(0, dtype=np.intp))
     return nothing
 
 
-def _flipped(choice: Choice, variable: int) -> Choice:
+def _flipped(subproblem: Subproblem, variable: int) -> Subproblem:
     """The branch with a variable switched off instead of on."""
-    own = choice.together(variable)
-    return replace(choice, inside=choice.inside & ~own, outside=choice.outside | own)
+    own = subproblem.together(variable)
+    return replace(
+        subproblem,
+        fixed_in=subproblem.fixed_in & ~own,
+        fixed_out=subproblem.fixed_out | own,
+    )

@@ -9,7 +9,7 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
 from cardqp.heuristics.block_exchange import exchange_blocks
 from cardqp.problem import SparseQP
-from cardqp.problem.sparsity import Choice, SupportRule
+from cardqp.problem.sparsity import Subproblem, SupportRule
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 MOST_GREEDY = 200
@@ -26,21 +26,25 @@ IMPROVEMENT = 1e-12
 """Relative decrease below which a swap is rounding, not progress."""
 
 
-def round_switches(problem: SparseQP, choice: Choice, switches: FloatArray) -> IntArray:
+def round_switches(
+    problem: SparseQP, subproblem: Subproblem, switches: FloatArray
+) -> IntArray:
     """The support that the relaxed switches point to, within a branch."""
     least = 0.5 if problem.rule.penalty > 0 else 0.0
-    free = choice.free & (switches > least)
-    if choice.blocks is not None:
-        free &= choice.blocks.leads
+    free = subproblem.undecided & (switches > least)
+    if subproblem.blocks is not None:
+        free &= subproblem.blocks.leads
     # Costs that are the less, the more a variable is switched on.
-    best = SupportRule(choice.slots).select(np.where(free, -switches, 0.0))
-    if choice.groups is not None:
-        room = choice.groups.room(choice.inside)
-        best = choice.groups.greedy(np.where(free, switches, 0.0), room, choice.slots)
-    support = choice.inside.copy()
+    best = SupportRule(subproblem.remaining).select(np.where(free, -switches, 0.0))
+    if subproblem.groups is not None:
+        room = subproblem.groups.room(subproblem.fixed_in)
+        best = subproblem.groups.greedy(
+            np.where(free, switches, 0.0), room, subproblem.remaining
+        )
+    support = subproblem.fixed_in.copy()
     support[best] = True
-    if choice.blocks is not None:
-        support = choice.blocks.closed(support)
+    if subproblem.blocks is not None:
+        support = subproblem.blocks.closed(support)
     return np.flatnonzero(support)
 
 
@@ -121,7 +125,7 @@ def grow_greedily(
     is up, what the support lacks is added at once.
     """
     support = np.union1d(support, problem.forced_in)
-    if not problem.is_free:
+    if not problem.is_unconstrained:
         return support if len(support) else first_support(problem)
     is_last = False
     while len(support) < problem.rule.limit and not is_last:
@@ -149,7 +153,7 @@ def improve(
     for _ in range(MAX_SWAPS):
         if is_over():
             break
-        if problem.is_free:
+        if problem.is_unconstrained:
             following = _best_swap(problem, fit)
         else:
             following = best_exchange(problem, fit, is_over=is_over)
@@ -159,7 +163,7 @@ def improve(
     return fit
 
 
-def shake(
+def iterated_local_search(
     problem: SparseQP, fit: SupportFit, seed: int, is_over: Callable[[], bool]
 ) -> SupportFit:
     """Exchange a few variables at random and improve, again and again.
@@ -171,13 +175,13 @@ def shake(
         if fit.x is None or is_over():
             break
         support = problem.support_of(fit.x)
-        inside = np.setdiff1d(support, problem.forced_in)
+        fixed_in = np.setdiff1d(support, problem.forced_in)
         others = np.setdiff1d(np.arange(problem.n), support)
         others = np.setdiff1d(others, problem.forced_out)
-        count = min(SHAKEN, len(inside), len(others))
+        count = min(SHAKEN, len(fixed_in), len(others))
         if count == 0:
             break
-        leaving = rng.choice(inside, count, replace=False)
+        leaving = rng.choice(fixed_in, count, replace=False)
         entering = rng.choice(others, count, replace=False)
         changed = np.union1d(np.setdiff1d(support, leaving), entering)
         if rule.excess(changed) == 0:

@@ -8,7 +8,7 @@ from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.heuristics.local_search import IMPROVEMENT, best_exchange
 from cardqp.methods.descent import Descent
-from cardqp.methods.starts import Launch, SwitchView
+from cardqp.methods.starts import Start, SwitchScores
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.subproblems.support_qp import SupportFit, fit_support
@@ -71,23 +71,23 @@ class BeckHallak:
         self, problem: SparseQP, watch: Watch, start: FloatArray | None = None
     ) -> Descent:
         """Improve a start, or the variables that gain most on their own."""
-        state, stop = iterate(self, Launch.of(problem, start, watch), watch)
+        state, stop = iterate(self, Start.of(problem, start, watch), watch)
         return Descent.ended(state.fit, state.objectives, state.supports, stop)
 
-    def init(self, launch: Launch) -> ExchangeState:
+    def init(self, start: Start) -> ExchangeState:
         """The fit at the start."""
-        return ExchangeState(launch.fit).recorded(launch.problem)
+        return ExchangeState(start.fit).recorded(start.problem)
 
-    def step(self, launch: Launch, state: ExchangeState) -> ExchangeState:
+    def step(self, start: Start, state: ExchangeState) -> ExchangeState:
         """The cheap move or, if it fails, the best of all."""
-        problem, fit = launch.problem, state.fit
+        problem, fit = start.problem, state.fit
         best = fit.objective - IMPROVEMENT * abs(fit.objective)
         following = cheap_exchange(problem, fit)
         if self.full and not following.objective < best:
-            following = best_exchange(problem, fit, problem.n, launch.is_over)
+            following = best_exchange(problem, fit, problem.n, start.is_over)
         if not following.objective < best:
             # Exchanges that there was no time for may improve it.
-            is_cut = self.full and launch.is_over()
+            is_cut = self.full and start.is_over()
             return state if is_cut else replace(state, stop=Stop.LOCAL_OPTIMUM)
         return replace(state, fit=following).recorded(problem)
 
@@ -113,18 +113,20 @@ def cheap_exchange(problem: SparseQP, fit: SupportFit) -> SupportFit:
     """
     if fit.x is None:
         return fit
-    view = SwitchView.at(problem, fit.x, fit.beta)
-    leaves = np.flatnonzero(view.is_on & ~view.is_fixed)
-    enters = np.flatnonzero(~view.is_on & ~view.is_fixed & (view.pull > 0))
+    scores = SwitchScores.at(problem, fit.x, fit.beta)
+    leaves = np.flatnonzero(scores.is_on & ~scores.is_fixed)
+    enters = np.flatnonzero(
+        ~scores.is_on & ~scores.is_fixed & (scores.gradient_norm > 0)
+    )
     if len(enters) == 0:
         return fit
-    is_on = view.is_on.copy()
-    is_on[enters[view.pull[enters].argmax()]] = True
+    is_on = scores.is_on.copy()
+    is_on[enters[scores.gradient_norm[enters].argmax()]] = True
     if is_on.sum() > problem.rule.limit:
         if len(leaves) == 0:
             return fit
-        is_on[leaves[view.size[leaves].argmin()]] = False
-    support = view.variables(np.flatnonzero(is_on))
+        is_on[leaves[scores.size[leaves].argmin()]] = False
+    support = scores.variables(np.flatnonzero(is_on))
     return fit if problem.rule.excess(support) else fit_support(problem, support)
 
 

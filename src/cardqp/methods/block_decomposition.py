@@ -9,7 +9,7 @@ from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ParameterError
 from cardqp.methods.block_problem import load_block_kernels, solve_block
 from cardqp.methods.descent import Descent
-from cardqp.methods.starts import Launch, SwitchView
+from cardqp.methods.starts import Start, SwitchScores
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
@@ -100,44 +100,44 @@ class BlockDecomposition:
         """Improve a start, or the variables that gain most on their own."""
         with watch.paused():
             load_block_kernels(problem)
-        state, stop = iterate(self, Launch.of(problem, start, watch), watch)
+        state, stop = iterate(self, Start.of(problem, start, watch), watch)
         fit = SupportFit.nothing(problem)
         if state.x is not None:
             fit = _polished(problem, state.x, state.beta)
         return Descent.ended(fit, state.objectives, state.supports, stop)
 
-    def init(self, launch: Launch) -> BlockState:
+    def init(self, start: Start) -> BlockState:
         """The fit at the start."""
-        return BlockState(launch.fit.x, launch.fit.beta).recorded(launch.problem)
+        return BlockState(start.fit.x, start.fit.beta).recorded(start.problem)
 
-    def step(self, launch: Launch, state: BlockState) -> BlockState:
+    def step(self, start: Start, state: BlockState) -> BlockState:
         """Solve for one working set."""
-        problem, x, beta = launch.problem, state.x, state.beta
+        problem, x, beta = start.problem, state.x, state.beta
         if x is None:
             return state
-        view = SwitchView.at(problem, x, beta)
-        chosen = self.working_set(view, len(state.objectives))
-        part = view.variables(chosen)
-        x = solve_block(problem, x, part, self.proximal, launch.is_over)
-        if not problem.is_free:
+        scores = SwitchScores.at(problem, x, beta)
+        chosen = self.working_set(scores, len(state.objectives))
+        part = scores.variables(chosen)
+        x = solve_block(problem, x, part, self.proximal, start.is_over)
+        if not problem.is_unconstrained:
             fit = _polished(problem, x, beta)
             x, beta = fit.x, fit.beta
-        is_all = len(chosen) == np.count_nonzero(~view.is_fixed | view.is_on)
-        stop = Stop.COMPLETED if is_all and not launch.is_over() else None
+        is_all = len(chosen) == np.count_nonzero(~scores.is_fixed | scores.is_on)
+        stop = Stop.COMPLETED if is_all and not start.is_over() else None
         return replace(state, x=x, beta=beta, stop=stop).recorded(problem)
 
-    def working_set(self, view: SwitchView, iteration: int) -> IntArray:
+    def working_set(self, scores: SwitchScores, iteration: int) -> IntArray:
         """Random switches, and the greedy ones among the others.
 
         As many of the greedy ones as possible, up to one half, are switched on.
         """
         rng = np.random.default_rng([self.seed, iteration])
-        allowed = np.flatnonzero(view.is_on | ~view.is_fixed)
+        allowed = np.flatnonzero(scores.is_on | ~scores.is_fixed)
         chosen = rng.choice(allowed, min(self.n_random, len(allowed)), replace=False)
         rest = np.setdiff1d(allowed, chosen)
-        on, off = rest[view.is_on[rest]], rest[~view.is_on[rest]]
-        on = on[np.argsort(view.drop[on], kind="stable")]
-        off = off[np.argsort(-view.gain[off], kind="stable")]
+        on, off = rest[scores.is_on[rest]], rest[~scores.is_on[rest]]
+        on = on[np.argsort(scores.removal_cost[on], kind="stable")]
+        off = off[np.argsort(-scores.gain[off], kind="stable")]
         count = min(len(on), max((self.n_greedy + 1) // 2, self.n_greedy - len(off)))
         greedy = np.concatenate([on[:count], off[: self.n_greedy - count]])
         return np.sort(np.concatenate([chosen, greedy]))

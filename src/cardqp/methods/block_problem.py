@@ -18,7 +18,7 @@ GAP = 1e-6
 
 def load_block_kernels(problem: SparseQP) -> None:
     """Compile, or load from disk, what blocks of a problem need."""
-    if problem.is_free:
+    if problem.is_unconstrained:
         best_subset(np.eye(2), np.ones(2), 1, 0.0)
     else:
         load_for(problem)
@@ -51,7 +51,7 @@ def solve_block(
     if len(part) == 0:
         return x
     weight = proximal * (problem.quadratic.diagonal + problem.ridge)[part]
-    if problem.is_free:
+    if problem.is_unconstrained:
         found = _try_all(problem, x, part, weight)
     else:
         found = _branch(problem, x, part, weight, is_over)
@@ -67,14 +67,14 @@ def _try_all(
     H = problem.quadratic.block(part) + np.diag(problem.ridge[part] + weight)
     slope = _slope(problem, x, part) - 2.0 * weight * x[part]
     others = np.setdiff1d(problem.support_of(x), part)
-    slots = problem.rule.limit - len(others)
-    inside = np.flatnonzero(np.isin(part, problem.forced_in))
-    free = np.setdiff1d(np.arange(len(part)), inside)
-    share = np.linalg.solve(H[np.ix_(inside, inside)], H[np.ix_(inside, free)])
-    rest = H[np.ix_(free, free)] - H[np.ix_(free, inside)] @ share
-    left = slope[free] - slope[inside] @ share
-    _, chosen = best_subset(rest, left, slots - len(inside), problem.rule.penalty)
-    support = np.union1d(inside, free[chosen])
+    remaining = problem.rule.limit - len(others)
+    fixed_in = np.flatnonzero(np.isin(part, problem.forced_in))
+    free = np.setdiff1d(np.arange(len(part)), fixed_in)
+    share = np.linalg.solve(H[np.ix_(fixed_in, fixed_in)], H[np.ix_(fixed_in, free)])
+    rest = H[np.ix_(free, free)] - H[np.ix_(free, fixed_in)] @ share
+    left = slope[free] - slope[fixed_in] @ share
+    _, chosen = best_subset(rest, left, remaining - len(fixed_in), problem.rule.penalty)
+    support = np.union1d(fixed_in, free[chosen])
     y = np.zeros(len(part))
     y[support] = np.linalg.solve(H[np.ix_(support, support)], -0.5 * slope[support])
     return y
@@ -93,7 +93,7 @@ def _branch(
         GAP, is_over=is_over, proof_memory=0.0, optimise_split=False
     )
     watch = Watch(callback=lambda _: is_over())
-    tree, _ = iterate(search, search.plant(block, x[part]), watch)
+    tree, _ = iterate(search, search.initial_tree(block, x[part]), watch)
     best = tree.best
     return x[part] if best.x is None else best.x
 
@@ -130,7 +130,7 @@ def block_problem(
     paid = problem.penalty * problem.rule.count(others) if problem.penalty else 0.0
     fixed = problem.c @ rest + rest @ form.apply(rest) + problem.ridge @ rest**2
     return SparseQP(
-        Gram(form.block(part), form.defect[part]),
+        Gram(form.block(part), form.psd_violation[part]),
         _slope(problem, x, part) - 2.0 * weight * own,
         eta=1.0 / (problem.ridge[part] + weight),
         sparsity=min(problem.rule.limit - problem.rule.count(others), len(part)),

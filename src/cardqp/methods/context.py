@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
-class Run:
+class SolveContext:
     """One call of ``solve``: its clock, its stages and the best point so far.
 
     ``given`` is the problem as it was given, where ``problem`` is a copy of it in
@@ -61,7 +61,7 @@ class Run:
         log.info("%s: %d -> %d variables, %.3g s", name, before, size, stage.seconds)
         return result
 
-    def offer(self, x: FloatArray | None) -> None:
+    def update_incumbent(self, x: FloatArray | None) -> None:
         """Keep a point if it is the best, and the problem's own check accepts it."""
         if x is None or not self.problem.feasibility(x).holds():
             return
@@ -70,25 +70,25 @@ class Run:
             self.x = x
 
 
-def solve_reduced(run: Run, candidates: IntArray) -> None:
+def solve_reduced(context: SolveContext, candidates: IntArray) -> None:
     """Solve the problem on the candidates exactly; all other variables are zero.
 
     Nothing is done if it is late.
     """
-    if len(candidates) == 0 or run.watch.is_late:
+    if len(candidates) == 0 or context.watch.is_late:
         return
-    reduced = run.problem.restrict(candidates)
-    start = None if run.x is None else run.x[candidates]
-    if run.backend is not None:
-        _, x = ask(run, run.backend, reduced, "reduced", start)
+    reduced = context.problem.restrict(candidates)
+    start = None if context.x is None else context.x[candidates]
+    if context.backend is not None:
+        _, x = solve_with_backend(context, context.backend, reduced, "reduced", start)
     else:
-        x = search(run, reduced, "reduced", start)[0].best.x
+        x = search(context, reduced, "reduced", start)[0].best.x
     if x is not None:
-        run.offer(lift(x, candidates, run.problem.n))
+        context.update_incumbent(lift(x, candidates, context.problem.n))
 
 
-def ask(
-    run: Run,
+def solve_with_backend(
+    context: SolveContext,
     backend: Backend,
     problem: SparseQP,
     name: str,
@@ -108,10 +108,10 @@ def ask(
     def work() -> tuple[Claim, FloatArray | None]:
         claim = backend.solve(
             problem,
-            gap=run.gap,
-            time_limit=run.watch.seconds_left,
+            gap=context.gap,
+            time_limit=context.watch.seconds_left,
             start=start,
-            threads=run.threads,
+            threads=context.threads,
         )
         if claim.x is None:
             return claim, None
@@ -124,18 +124,18 @@ def ask(
             text += ", its point is not feasible"
         return problem.n if x is None else int(np.count_nonzero(x)), text
 
-    claim, x = run.stage(name, work, problem.n, summary)
-    run.gave_up = not claim.is_final
+    claim, x = context.stage(name, work, problem.n, summary)
+    context.gave_up = not claim.is_final
     if claim.is_interrupted:
         # The solver took the signal, so that the watch has not seen it.
-        run.watch.stopped = Stop.INTERRUPTED
-    elif run.gave_up:
-        run.watch.notice()
+        context.watch.stopped = Stop.INTERRUPTED
+    elif context.gave_up:
+        context.watch.notice()
     return claim, x
 
 
 def search(
-    run: Run,
+    context: SolveContext,
     problem: SparseQP,
     name: str,
     start: FloatArray | None,
@@ -143,26 +143,28 @@ def search(
     root_only: bool = False,
 ) -> tuple[Tree, Stop]:
     """Branch and bound as one stage, from a feasible point if there is one."""
-    is_partial = problem is not run.problem
-    method = replace(run.search, root_only=root_only, is_partial=is_partial)
-    return explore(run, method, name, lambda: method.plant(problem, start), problem.n)
+    is_partial = problem is not context.problem
+    method = replace(context.search, root_only=root_only, is_partial=is_partial)
+    return explore(
+        context, method, name, lambda: method.initial_tree(problem, start), problem.n
+    )
 
 
 def explore(
-    run: Run,
+    context: SolveContext,
     method: BranchAndBound,
     name: str,
-    plant: Callable[[], Tree],
+    make_tree: Callable[[], Tree],
     size: int | None = None,
 ) -> tuple[Tree, Stop]:
     """Search a tree as one stage."""
     own = np.inf
-    if method.root_only and run.x is not None:
-        own = run.problem.objective(run.x)
-    return run.stage(
+    if method.root_only and context.x is not None:
+        own = context.problem.objective(context.x)
+    return context.stage(
         name,
-        lambda: _grow(method, plant(), run.watch),
-        run.problem.n if size is None else size,
+        lambda: _grow(method, make_tree(), context.watch),
+        context.problem.n if size is None else size,
         lambda done: (_undecided(done[0]), _account(done[0], own)),
     )
 
@@ -173,7 +175,7 @@ def _grow(method: BranchAndBound, tree: Tree, watch: Watch) -> tuple[Tree, Stop]
     if method.root_only or stop is not Stop.COMPLETED:
         return tree, stop
     with watch.paused():
-        load_tree_for(tree.view.exact)
+        load_tree_for(tree.presolved.original)
     return iterate(method, tree, watch)
 
 
@@ -190,12 +192,12 @@ def _account(tree: Tree, own: float) -> str:
 def _undecided(tree: Tree) -> int:
     """Variables that may still be nonzero."""
     if not tree.is_rooted:
-        return int(np.count_nonzero(~tree.view.choice.outside))
-    seen = np.zeros(tree.view.problem.n, dtype=bool)
+        return int(np.count_nonzero(~tree.presolved.subproblem.fixed_out))
+    seen = np.zeros(tree.presolved.problem.n, dtype=bool)
     for node in (*tree.heap, *tree.stack):
         seen |= node.status >= 0
     maybe = np.zeros(tree.problem.n, dtype=bool)
-    maybe[tree.view.indices[seen]] = True
+    maybe[tree.presolved.indices[seen]] = True
     # What no point can gain from by more than the gap may be nonzero in the best one.
     x = tree.best.x
     if x is not None:

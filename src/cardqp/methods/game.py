@@ -13,13 +13,13 @@ from cardqp.spectral.level import DualPoint
 
 @dataclass(frozen=True, slots=True)
 class TangentPoint:
-    """A plane that touches ``x'Qx`` at ``anchor``, and multipliers of the rows.
+    """A plane that touches ``x'Qx`` at ``tangent_point``, and multipliers of the rows.
 
-    With ``Q = F'F`` it stands for ``alpha = 2 F anchor``: in a regression, for a
+    With ``Q = F'F`` it stands for ``alpha = 2 F tangent_point``: in a regression, for a
     vector with one entry per observation, which is never formed.
     """
 
-    anchor: FloatArray
+    tangent_point: FloatArray
     beta: FloatArray
 
 
@@ -76,8 +76,8 @@ class WholeForm:
         return TangentPoint(x, beta)
 
     def plane(self, dual: TangentPoint) -> tuple[FloatArray, float]:
-        product = self.problem.quadratic.apply(dual.anchor)
-        return 2.0 * product, float(dual.anchor @ product)
+        product = self.problem.quadratic.apply(dual.tangent_point)
+        return 2.0 * product, float(dual.tangent_point @ product)
 
     def bound(self, dual: TangentPoint) -> SeparableBound:
-        return tangent_bound(self.problem, dual.anchor, dual.beta)
+        return tangent_bound(self.problem, dual.tangent_point, dual.beta)

@@ -12,7 +12,7 @@ from cardqp.exceptions import ParameterError
 from cardqp.methods.beck_hallak import BeckHallak
 from cardqp.methods.best_response import BestResponse
 from cardqp.methods.block_decomposition import BlockDecomposition
-from cardqp.methods.context import Run, solve_reduced
+from cardqp.methods.context import SolveContext, solve_reduced
 from cardqp.methods.dual_program import DualProgram
 from cardqp.methods.safe_screening import PerspectiveScreening, SafeScreening
 from cardqp.methods.screening import Screening
@@ -69,8 +69,8 @@ def uses_level(method: Method) -> bool:
     return isinstance(method, get_args(LevelMethod))
 
 
-def prepare(
-    run: Run,
+def run_stages(
+    context: SolveContext,
     method: Method,
     guess: FloatArray | None,
     level: int | None,
@@ -85,12 +85,12 @@ def prepare(
         case Exact():
             return False
         case BestResponse() | DualProgram():
-            screening = _screen_at_level(run, method, level, known)
-            return screening is not None and _reduce(run, screening)
+            screening = _screen_at_level(context, method, level, known)
+            return screening is not None and _reduce(context, screening)
         case WarmStart() | PerspectiveScreening():
-            return _reduce(run, _screen(run, method))
+            return _reduce(context, _screen(context, method))
         case BeckHallak() | BlockDecomposition():
-            return _descend(run, method, guess)
+            return _descend(context, method, guess)
 
 
 def screen_level(method: LevelMethod, level: Level, watch: Watch) -> Screening:
@@ -104,71 +104,76 @@ def screen_level(method: LevelMethod, level: Level, watch: Watch) -> Screening:
 
 
 def _screen_at_level(
-    run: Run, method: LevelMethod, level: int | None, known: Spectrum | None
+    context: SolveContext,
+    method: LevelMethod,
+    level: int | None,
+    known: Spectrum | None,
 ) -> Screening | None:
     """The paper's pipe: a spectrum, a level, its candidates.
 
     None if the spectrum has taken all the time there was.
     """
-    problem = run.problem
-    found = run.stage(
+    problem = context.problem
+    found = context.stage(
         "spectrum",
         lambda: spectrum(problem, level) if known is None else known.of(problem),
         problem.n,
         lambda s: (len(s), ""),
     )
-    if run.watch.is_over:
+    if context.watch.is_over:
         return None
-    truncated = run.stage(
+    truncated = context.stage(
         "level",
-        lambda: found.level(found.enough() if level is None else level),
+        lambda: found.level(found.default_level() if level is None else level),
         problem.n,
         lambda cut: (cut.k, f"k = {cut.k}"),
     )
-    return run.stage(
+    return context.stage(
         "screening",
-        lambda: screen_level(method, truncated, run.watch),
+        lambda: screen_level(method, truncated, context.watch),
         problem.n,
         lambda s: (len(s.candidates), s.stop.value),
     )
 
 
 def _screen(
-    run: Run, method: WarmStart | PerspectiveScreening
+    context: SolveContext, method: WarmStart | PerspectiveScreening
 ) -> Screening | SafeScreening | PublishedScreening:
     """Screening of the problem as it is."""
-    return run.stage(
+    return context.stage(
         "screening",
-        lambda: method.run(run.problem, run.watch),
-        run.problem.n,
+        lambda: method.run(context.problem, context.watch),
+        context.problem.n,
         lambda s: (len(s.candidates), s.stop.value if isinstance(s, Screening) else ""),
     )
 
 
 def _reduce(
-    run: Run, screening: Screening | SafeScreening | PublishedScreening
+    context: SolveContext, screening: Screening | SafeScreening | PublishedScreening
 ) -> bool:
     """Solve on the candidates, unless all are candidates or the others are proved zero.
 
     The last search proves zeros for itself, at its root, and goes on with the rest.
     Candidates that do not fit into memory are as good as all.
     """
-    run.offer(screening.x)
+    context.update_incumbent(screening.x)
     count = len(screening.candidates)
-    is_all = count == run.problem.n or not can_copy(run.problem, count)
+    is_all = count == context.problem.n or not can_copy(context.problem, count)
     if is_all or isinstance(screening, SafeScreening):
         return False
-    solve_reduced(run, screening.candidates)
+    solve_reduced(context, screening.candidates)
     return True
 
 
-def _descend(run: Run, method: DirectMethod, guess: FloatArray | None) -> bool:
+def _descend(
+    context: SolveContext, method: DirectMethod, guess: FloatArray | None
+) -> bool:
     """Improve a support; all variables off it are left out."""
-    descent = run.stage(
+    descent = context.stage(
         "descent",
-        lambda: method.run(run.problem, run.watch, guess),
-        run.problem.n,
+        lambda: method.run(context.problem, context.watch, guess),
+        context.problem.n,
         lambda d: (len(d.support), f"{d.n_iter} steps, {d.stop.value}"),
     )
-    run.offer(descent.x)
+    context.update_incumbent(descent.x)
     return True

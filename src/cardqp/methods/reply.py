@@ -8,7 +8,7 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
 from cardqp.methods.game import Dual, Game
 from cardqp.problem import SparseQP
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import least_violation
 
@@ -39,8 +39,8 @@ class SupportReply:
 def reply_to_dual(game: Game[Dual], dual: Dual) -> SupportReply:
     """The support that minimises the Lagrangian at a dual point."""
     problem, rows = game.problem, game.problem.rows
-    lean, offset = game.plane(dual)
-    slope, base = problem.c + lean, problem.constant - offset
+    gradient, offset = game.plane(dual)
+    slope, base = problem.c + gradient, problem.constant - offset
     if len(rows):
         slope += rows.matrix.T @ dual.beta
         base -= float(rows.rhs @ dual.beta)
@@ -75,15 +75,15 @@ def farkas_ray(problem: SparseQP, support: IntArray) -> FloatArray:
     """Multipliers that contradict the rows on an infeasible support."""
     off = np.ones(problem.n, dtype=bool)
     off[support] = False
-    branch = Choice(np.zeros_like(off), off, limit=problem.n)
+    branch = Subproblem(np.zeros_like(off), off, limit=problem.n)
     return least_violation(problem, branch).ray
 
 
 def _along(game: Game[Dual], ray: FloatArray) -> Dual:
     problem = game.problem
-    push = float(np.abs(problem.rows.matrix.T @ ray).max())
+    row_gradient = float(np.abs(problem.rows.matrix.T @ ray).max())
     start = float(np.abs(problem.c).max()) or 1.0
-    step = start / push if push > 0 else start
+    step = start / row_gradient if row_gradient > 0 else start
     best, origin = -np.inf, np.zeros(problem.n)
     point = game.zero()
     for _ in range(DOUBLINGS):

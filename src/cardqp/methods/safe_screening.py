@@ -154,7 +154,7 @@ def _conclude(
             f"below the proved bound {lower}."
         )
     on, off = bound.fixing_bounds(root)
-    is_zero, is_one = on > upper, (off > upper) | root.inside
+    is_zero, is_one = on > upper, (off > upper) | root.fixed_in
     is_zero[problem.forced_out] = True
     return SafeScreening(
         zeros=np.flatnonzero(is_zero),
@@ -172,14 +172,14 @@ def _relax(
 ) -> tuple[Relaxed, SeparableBound, DualProof]:
     """The converged relaxation, its bound, and the dual point behind it."""
     relaxed = _solve_root(problem, is_over)
-    proof = DualProof.at(relaxed.anchor, relaxed.beta)
+    proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
     return relaxed, proof.bound(problem), proof
 
 
 def _relax_level(level: Level) -> tuple[Relaxed, SeparableBound, DualPoint]:
     """The same at a level of the hierarchy."""
     relaxed = _solve_root(level.truncated)
-    point = level.touching(relaxed.anchor, relaxed.beta)
+    point = level.touching(relaxed.tangent_point, relaxed.beta)
     return relaxed, level.bound(point), point
 
 

@@ -106,7 +106,7 @@ def conclude(
     return Screening(
         candidates=np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *recent])),
         zeros=np.flatnonzero(on > upper),
-        ones=np.flatnonzero((off > upper) | root.inside),
+        ones=np.flatnonzero((off > upper) | root.fixed_in),
         lower_bound=bound.value(root),
         upper_bound=fit.objective,
         x=fit.x,

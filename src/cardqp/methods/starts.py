@@ -15,7 +15,7 @@ from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class Start:
     """A problem, the fit that a direct method starts from, and when to stop.
 
     The last is for steps that take long; between steps, the loop looks by itself.
@@ -26,7 +26,7 @@ class Launch:
     is_over: Callable[[], bool] = lambda: False
 
     @classmethod
-    def of(cls, problem: SparseQP, start: FloatArray | None, watch: Watch) -> "Launch":
+    def of(cls, problem: SparseQP, start: FloatArray | None, watch: Watch) -> "Start":
         """Start from a guess, or from what gains most alone; else anywhere feasible."""
         if start is None:
             support = first_support(problem)
@@ -40,7 +40,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchView:
+class SwitchScores:
     """What each switch, of a variable or of a block, has to offer at a point.
 
     Attributes
@@ -63,12 +63,12 @@ class SwitchView:
     is_on: BoolArray
     is_fixed: BoolArray
     size: FloatArray
-    pull: FloatArray
-    drop: FloatArray
+    gradient_norm: FloatArray
+    removal_cost: FloatArray
     gain: FloatArray
 
     @classmethod
-    def at(cls, problem: SparseQP, x: FloatArray, beta: FloatArray) -> "SwitchView":
+    def at(cls, problem: SparseQP, x: FloatArray, beta: FloatArray) -> "SwitchScores":
         """The view from a point with multipliers of the rows."""
         blocks = problem.rule.blocks
         labels = np.arange(problem.n) if blocks is None else blocks.labels

@@ -89,24 +89,27 @@ class PolyakSubgradient:
         problem, x = game.problem, np.zeros(game.problem.n)
         x[state.reply.support] = state.reply.x
         excess, steps = _excess(problem, x), _row_steps(problem)
-        way, pull = x - state.dual.anchor, problem.quadratic.apply(x) - state.product
+        way, product_change = (
+            x - state.dual.tangent_point,
+            problem.quadratic.apply(x) - state.product,
+        )
         with np.errstate(over="ignore", invalid="ignore"):
-            size = float(way @ pull) + float(steps @ excess**2)
+            size = float(way @ product_change) + float(steps @ excess**2)
             if size <= 0:
                 return replace(state, stop=Stop.FIXED_POINT)
             length = max(self._target(problem, state) - state.reply.value, 0.0) / size
             dual = TangentPoint(
-                state.dual.anchor + 0.5 * length * way,
+                state.dual.tangent_point + 0.5 * length * way,
                 problem.rows.project(state.dual.beta + length * steps * excess),
             )
-        if not (np.isfinite(dual.anchor).all() and np.isfinite(dual.beta).all()):
+        if not (np.isfinite(dual.tangent_point).all() and np.isfinite(dual.beta).all()):
             return replace(state, stop=Stop.STALLED)
         reply = reply_to_dual(game, dual)
         better = reply.value > state.best_value
         following = replace(
             state,
             dual=dual,
-            product=state.product + 0.5 * length * pull,
+            product=state.product + 0.5 * length * product_change,
             reply=reply,
             best=dual if better else state.best,
             best_value=max(reply.value, state.best_value),

@@ -21,7 +21,7 @@ from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.solution import Solution, Status
-from cardqp.splitting.diagonal import spare_diagonal, tightest_diagonal
+from cardqp.splitting.diagonal import eigenvalue_shift, optimal_diagonal_shift
 
 TIME_LIMIT = 1.0
 """Seconds for each step, unless something else is asked for."""
@@ -252,7 +252,9 @@ class SparseControl:
         has_rows, has_groups = len(problem.rows) > 0, problem.groups is not None
         load_kernels(has_rows=has_rows, has_groups=has_groups)
         load_tree_kernels(
-            has_rows=has_rows, has_groups=has_groups, is_free=problem.is_free
+            has_rows=has_rows,
+            has_groups=has_groups,
+            is_unconstrained=problem.is_unconstrained,
         )
 
     def problem(self, x0: ArrayLike) -> SparseQP:
@@ -383,9 +385,9 @@ def _diagonal(problem: SparseQP, slope: FloatArray) -> FloatArray:
         near = free.with_linear(c=column)
         size = near.single_gain
         if size > 0:
-            found.append(tightest_diagonal(near, near.root, size))
+            found.append(optimal_diagonal_shift(near, near.root, size))
     best = [diagonal for diagonal in found if diagonal is not None]
     if best:
         return np.asarray(KEPT_SHARE * np.mean(best, axis=0))
-    spare = spare_diagonal(problem, np.arange(problem.n))
+    spare = eigenvalue_shift(problem, np.arange(problem.n))
     return np.zeros(problem.n) if spare is None else KEPT_SHARE * spare

@@ -70,7 +70,7 @@ class RiskModel:
         if scale != 1.0:  # rounding may cost convexity, so it is looked at again
             form = check.quadratic_matrix(scale * form.array, "covariance")
         wide = np.pad(form.array, ((0, extra), (0, extra)))
-        return Gram(wide, np.pad(form.defect, (0, extra)))
+        return Gram(wide, np.pad(form.psd_violation, (0, extra)))
 
 
 def from_covariance(covariance: ArrayLike) -> RiskModel:

@@ -155,8 +155,8 @@ class Alternatives:
         """With prices or thresholds, to add a nonzero may cost a little."""
         problem = self.problem
         has_thresholds = bool(((problem.lower > 0) | (problem.upper < 0)).any())
-        is_free = not problem.penalty and not has_thresholds
-        return "" if is_free else ", but for those that include a listed one"
+        is_unconstrained = not problem.penalty and not has_thresholds
+        return "" if is_unconstrained else ", but for those that include a listed one"
 
     def __repr__(self) -> str:
         return (

@@ -8,7 +8,7 @@ import numpy as np
 from cardqp._iterate import Stop
 from cardqp.bounds.gap import relative_gap
 from cardqp.certificate import Certificate, SweepCertificate
-from cardqp.methods.context import Run
+from cardqp.methods.context import SolveContext
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import Columns
 from cardqp.solution import Solution, Status
@@ -36,9 +36,9 @@ class Searched(Protocol):
         """Its proof."""
 
 
-def conclude(run: Run, tree: Searched, stop: Stop) -> Solution:
+def build_solution(context: SolveContext, tree: Searched, stop: Stop) -> Solution:
     """Assemble the solution; more is claimed only after it was recomputed."""
-    problem, x = run.given or run.problem, run.x
+    problem, x = context.given or context.problem, context.x
     objective = np.inf if x is None else problem.objective(x)
     certificate = tree.certificate
     lower = min(tree.lower_bound, objective)
@@ -51,16 +51,16 @@ def conclude(run: Run, tree: Searched, stop: Stop) -> Solution:
         lower_bound=lower,
         gap=gap,
         status=status,
-        stop=run.watch.stopped or stop,
-        stages=tuple(run.stages),
+        stop=context.watch.stopped or stop,
+        stages=tuple(context.stages),
         certificate=certificate,
         n_nodes=tree.n_nodes,
-        tolerance=run.gap,
+        tolerance=context.gap,
         problem=problem,
-        claim=run.claim,
+        claim=context.claim,
     )
     try:
-        solution = _claim_more(solution, run.threads)
+        solution = _promote(solution, context.threads)
     except KeyboardInterrupt:  # the second one, with the answer at hand
         return replace(solution, stop=Stop.INTERRUPTED)
     if solution.stop is Stop.GAP and not solution.has_gap:
@@ -69,7 +69,7 @@ def conclude(run: Run, tree: Searched, stop: Stop) -> Solution:
     return solution
 
 
-def _claim_more(solution: Solution, threads: int) -> Solution:
+def _promote(solution: Solution, threads: int) -> Solution:
     """Call a solution optimal, or infeasible, if its own check confirms it.
 
     First its bound is lowered to what its certificate proves; without one, the bound is
@@ -81,7 +81,7 @@ def _claim_more(solution: Solution, threads: int) -> Solution:
     if not (_is_proved(solution) or _is_quick(certificate, solution.problem)):
         return solution
     proved = certificate.lower_bound(solution.problem, threads)
-    solution = _claim_less(solution, proved)
+    solution = _cap(solution, proved)
     if _is_too_good(solution, proved):
         solution = _without_point(solution, proved)
     better = _judged(solution)
@@ -132,7 +132,7 @@ def _without_point(solution: Solution, proved: float) -> Solution:
     )
 
 
-def _claim_less(solution: Solution, proved: float) -> Solution:
+def _cap(solution: Solution, proved: float) -> Solution:
     """The solution with no more of a bound than its certificate proves."""
     lower = min(solution.lower_bound, proved)
     gap = relative_gap(solution.problem, solution.x, solution.objective, lower)

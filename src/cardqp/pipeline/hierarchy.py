@@ -11,7 +11,7 @@ import numpy as np
 from cardqp._iterate import Callback, Watch
 from cardqp.exceptions import ParameterError
 from cardqp.methods.best_response import BestResponse
-from cardqp.methods.context import Run, solve_reduced
+from cardqp.methods.context import SolveContext, solve_reduced
 from cardqp.methods.dual_program import DualProgram
 from cardqp.methods.registry import LevelMethod, LevelName, screen_level
 from cardqp.problem import SparseQP
@@ -25,7 +25,7 @@ DEFAULT_COUNT = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class LevelResult:
     """One level of the hierarchy.
 
     Attributes
@@ -56,7 +56,7 @@ class Hierarchy:
 
     problem: SparseQP
     method: str
-    rungs: tuple[Rung, ...]
+    rungs: tuple[LevelResult, ...]
 
     def __len__(self) -> int:
         return len(self.rungs)
@@ -140,9 +140,9 @@ def hierarchy(
             found = decompose(problem, wanted[-1] if wanted else None)
         else:
             found = spectrum.of(problem)
-        rungs: list[Rung] = []
+        rungs: list[LevelResult] = []
         for k in wanted or _spread(len(found)):
-            rung = _climb(Run(problem, gap, watch), screener, found.level(k))
+            rung = _climb(SolveContext(problem, gap, watch), screener, found.level(k))
             if watch.stopped is not None and rungs:
                 break
             rungs.append(rung)
@@ -160,16 +160,16 @@ def _check_levels(levels: Iterable[int] | None, n: int) -> list[int] | None:
     return wanted
 
 
-def _climb(run: Run, method: LevelMethod, level: Level) -> Rung:
+def _climb(context: SolveContext, method: LevelMethod, level: Level) -> LevelResult:
     start = time.perf_counter()
-    screening = screen_level(method, level, run.watch)
-    run.offer(screening.x)
-    solve_reduced(run, screening.candidates)
-    return Rung(
+    screening = screen_level(method, level, context.watch)
+    context.update_incumbent(screening.x)
+    solve_reduced(context, screening.candidates)
+    return LevelResult(
         level=level.k,
         lower_bound=screening.lower_bound,
         n_candidates=len(screening.candidates),
-        objective=np.inf if run.x is None else run.problem.objective(run.x),
+        objective=np.inf if context.x is None else context.problem.objective(context.x),
         seconds=time.perf_counter() - start,
     )
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from cardqp._iterate import Progress, Stop, Watch
 from cardqp._typing import FloatArray, IntArray
-from cardqp.branch_and_bound.restore import replant
+from cardqp.branch_and_bound.restore import restore
 from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Certificate
-from cardqp.methods.context import Run, explore, search
-from cardqp.pipeline.build_solution import conclude
+from cardqp.methods.context import SolveContext, explore, search
+from cardqp.pipeline.build_solution import build_solution
 from cardqp.pipeline.coverage import switches
 from cardqp.problem import SparseQP
 from cardqp.solution import Solution
@@ -220,17 +220,17 @@ class Enumeration:
         and those that do with it have few places left.
         """
         problem = branch.solution.problem
-        inside, branch.children = problem.forced_in, []
-        members = np.array(sorted(support.difference(inside.tolist())), dtype=np.intp)
+        fixed_in, branch.children = problem.forced_in, []
+        members = np.array(sorted(support.difference(fixed_in.tolist())), dtype=np.intp)
         for member, start in _removals(branch.solution, members):
-            if state.known(inside) is not None:
+            if state.known(fixed_in) is not None:
                 return  # all that is left includes a listed support
-            part = problem.with_forced(forced_in=inside, forced_out=member)
+            part = problem.with_forced(forced_in=fixed_in, forced_out=member)
             found = bounded(
                 part, start, self.gap, self.watch, self._cutoff, root_only=True
             )
             branch.children.append(self._add(state, found))
-            inside = np.union1d(inside, member)
+            fixed_in = np.union1d(fixed_in, member)
 
 
 def bounded(
@@ -251,9 +251,9 @@ def bounded(
         optimise_split=not root_only,
         limit=limit,
     )
-    run = Run(problem, gap, watch, method, x=start)
+    context = SolveContext(problem, gap, watch, method, x=start)
     name = "bound" if root_only else "search"
-    return _finish(run, *search(run, problem, name, start, root_only=root_only))
+    return _finish(context, *search(context, problem, name, start, root_only=root_only))
 
 
 def _continued(
@@ -269,14 +269,16 @@ def _continued(
         limit=limit,
     )
     problem, x = solution.problem, solution.x
-    run = Run(problem, gap, watch, method, x=x, stages=list(solution.stages))
-    tree = replant(problem, proof, solution.n_nodes, x)
-    return _finish(run, *explore(run, method, "search", lambda: tree))
+    context = SolveContext(
+        problem, gap, watch, method, x=x, stages=list(solution.stages)
+    )
+    tree = restore(problem, proof, solution.n_nodes, x)
+    return _finish(context, *explore(context, method, "search", lambda: tree))
 
 
-def _finish(run: Run, tree: Tree, stop: Stop) -> Solution:
-    run.offer(tree.best.x)
-    return conclude(run, tree, stop)
+def _finish(context: SolveContext, tree: Tree, stop: Stop) -> Solution:
+    context.update_incumbent(tree.best.x)
+    return build_solution(context, tree, stop)
 
 
 def _point(solution: Solution) -> FloatArray:

@@ -10,22 +10,22 @@ from cardqp._iterate import Callback, Stop, Watch
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.backends.catalogue import Backend, find
 from cardqp.branch_and_bound.precompile import load_for
-from cardqp.branch_and_bound.restore import replant
+from cardqp.branch_and_bound.restore import restore
 from cardqp.branch_and_bound.search import PROOF_MEMORY, BranchAndBound
 from cardqp.branch_and_bound.streamed import has_swept_levels, is_for_sweeps
 from cardqp.certificate import Certificate, SweepCertificate
 from cardqp.exceptions import ParameterError, ProblemError
-from cardqp.methods.context import Run, ask, explore, search
+from cardqp.methods.context import SolveContext, explore, search, solve_with_backend
 from cardqp.methods.registry import (
     DirectMethod,
     Exact,
     Method,
     MethodName,
-    prepare,
     resolve,
+    run_stages,
     uses_level,
 )
-from cardqp.pipeline.build_solution import conclude
+from cardqp.pipeline.build_solution import build_solution
 from cardqp.pipeline.streamed import bound_by_sweeps, search_by_sweeps
 from cardqp.problem import SparseQP, in_memory
 from cardqp.problem import validation as check
@@ -155,16 +155,18 @@ def solve(
             with_estimate=callback is not None,
             optimise_split=optimise_split,
         )
-        run = Run(problem, gap, watch, branching, threads, solver, given=given)
+        context = SolveContext(
+            problem, gap, watch, branching, threads, solver, given=given
+        )
         if resume is not None:
-            return _resume(run, resume)
+            return _resume(context, resume)
         guess = None if start is None else check.vector("start", start, problem.n)
         if guess is not None:
-            _offer_start(run, guess)
+            _use_start(context, guess)
         if solver is not None:
-            return _delegate(run, solver, chosen, level, spectrum)
-        is_partial = prepare(run, chosen, guess, level, spectrum)
-        return _search_or_bound(run, is_partial)
+            return _delegate(context, solver, chosen, level, spectrum)
+        is_partial = run_stages(context, chosen, guess, level, spectrum)
+        return _search_or_bound(context, is_partial)
 
 
 def _stays(problem: SparseQP, method: Method) -> bool:
@@ -174,32 +176,34 @@ def _stays(problem: SparseQP, method: Method) -> bool:
     return isinstance(method, Exact) and is_for_sweeps(problem)
 
 
-def _search_or_bound(run: Run, is_partial: bool) -> Solution:
+def _search_or_bound(context: SolveContext, is_partial: bool) -> Solution:
     """The last search; of the root alone, for a bound, if a method left variables out.
 
     Without a feasible point there is nothing to bound: one is searched for everywhere.
     """
-    if isinstance(run.problem.quadratic, Columns):
-        return _search_or_bound_by_sweeps(run, is_partial)
-    is_heuristic = is_partial and run.x is not None
+    if isinstance(context.problem.quadratic, Columns):
+        return _search_or_bound_by_sweeps(context, is_partial)
+    is_heuristic = is_partial and context.x is not None
     name = "bound" if is_heuristic else "search"
-    tree, stop = search(run, run.problem, name, run.x, root_only=is_heuristic)
+    tree, stop = search(
+        context, context.problem, name, context.x, root_only=is_heuristic
+    )
     if not is_heuristic:
-        run.offer(tree.best.x)
-    return conclude(run, tree, stop)
+        context.update_incumbent(tree.best.x)
+    return build_solution(context, tree, stop)
 
 
-def _search_or_bound_by_sweeps(run: Run, is_partial: bool) -> Solution:
+def _search_or_bound_by_sweeps(context: SolveContext, is_partial: bool) -> Solution:
     """The same for very many columns, which stay where they are."""
-    if is_partial and run.x is not None:
-        return conclude(run, *bound_by_sweeps(run, run.x))
-    tree, stop = search_by_sweeps(run)
-    run.offer(tree.x)
-    return conclude(run, tree, stop)
+    if is_partial and context.x is not None:
+        return build_solution(context, *bound_by_sweeps(context, context.x))
+    tree, stop = search_by_sweeps(context)
+    context.update_incumbent(tree.x)
+    return build_solution(context, tree, stop)
 
 
 def _delegate(
-    run: Run,
+    context: SolveContext,
     backend: Backend,
     method: Method,
     level: int | None,
@@ -210,27 +214,31 @@ def _delegate(
     A point that is met on the way to the bound is used only if the solver has none: the
     answer is the solver's.
     """
-    tree, _ = search(run, run.problem, "bound", None, root_only=True)
+    tree, _ = search(context, context.problem, "bound", None, root_only=True)
     if tree.lower_bound == np.inf:
-        return conclude(run, tree, Stop.INFEASIBLE)
-    is_partial = prepare(run, method, None, level, known)
-    if not is_partial or run.x is None:
-        run.claim, x = ask(run, backend, run.problem, "search", run.x)
-        run.offer(x)
-    if run.x is None:
-        run.offer(tree.best.x)
-    return conclude(run, tree, Stop.BACKEND if run.gave_up else Stop.COMPLETED)
+        return build_solution(context, tree, Stop.INFEASIBLE)
+    is_partial = run_stages(context, method, None, level, known)
+    if not is_partial or context.x is None:
+        context.claim, x = solve_with_backend(
+            context, backend, context.problem, "search", context.x
+        )
+        context.update_incumbent(x)
+    if context.x is None:
+        context.update_incumbent(tree.best.x)
+    return build_solution(
+        context, tree, Stop.BACKEND if context.gave_up else Stop.COMPLETED
+    )
 
 
-def _offer_start(run: Run, start: FloatArray) -> None:
+def _use_start(context: SolveContext, start: FloatArray) -> None:
     """Keep a guess that is feasible; fit its support, or as much of it as is allowed.
 
     Large entries come first.
     """
-    support = run.problem.rule.select(-np.abs(start))
-    run.offer(fit_support(run.problem, support, needs_proof=True).x)
-    if run.x is None or run.problem.feasibility(start).holds(SOLVED_TOLERANCE):
-        run.offer(start)
+    support = context.problem.rule.select(-np.abs(start))
+    context.update_incumbent(fit_support(context.problem, support, needs_proof=True).x)
+    if context.x is None or context.problem.feasibility(start).holds(SOLVED_TOLERANCE):
+        context.update_incumbent(start)
 
 
 def _executor(threads: int) -> AbstractContextManager[Executor | None]:
@@ -287,20 +295,20 @@ def _check_resume(solution: Solution, method: Method) -> None:
         )
 
 
-def _resume(run: Run, solution: Solution) -> Solution:
+def _resume(context: SolveContext, solution: Solution) -> Solution:
     """Replay what was proved, and go on from there."""
-    problem, certificate, x = run.problem, solution.certificate, solution.x
+    problem, certificate, x = context.problem, solution.certificate, solution.x
     if not isinstance(certificate, Certificate):
         certificate = Certificate()
     try:
         if x is not None and not problem.feasibility(x).holds():
             raise ProblemError("its point is not feasible.")
-        tree = replant(problem, certificate, solution.n_nodes, x)
+        tree = restore(problem, certificate, solution.n_nodes, x)
     except ProblemError as err:
         raise ParameterError(
             f"`resume` must be a solution of this problem: {err}"
         ) from err
-    run.stages += solution.stages
-    tree, stop = explore(run, run.search, "search", lambda: tree)
-    run.offer(tree.best.x)
-    return conclude(run, tree, stop)
+    context.stages += solution.stages
+    tree, stop = explore(context, context.search, "search", lambda: tree)
+    context.update_incumbent(tree.best.x)
+    return build_solution(context, tree, stop)

@@ -6,7 +6,7 @@ from cardqp._iterate import Stop, Watch, iterate
 from cardqp._typing import FloatArray
 from cardqp.branch_and_bound.streamed import SweepBound, SweepSearch, SweepTree, settle
 from cardqp.heuristics.local_search import IMPROVEMENT
-from cardqp.methods.context import Run
+from cardqp.methods.context import SolveContext
 
 GRACE, LEAST_GRACE = 0.1, 0.4
 """The last share of the time that a search by sweeps has, and at least so many seconds,
@@ -16,16 +16,16 @@ PATIENCE = 1.0
 """At least so many seconds are for that after Ctrl-C."""
 
 
-def search_by_sweeps(run: Run) -> tuple[SweepTree, Stop]:
+def search_by_sweeps(context: SolveContext) -> tuple[SweepTree, Stop]:
     """Search the whole problem as one stage."""
-    method = _search(run)
+    method = _search(context)
 
     def work() -> tuple[SweepTree, Stop]:
-        tree = SweepTree.plant(run.problem, run.x, method.is_over)
+        tree = SweepTree.initial(context.problem, context.x, method.is_over)
         try:
-            with run.watch.ending_early(GRACE):
-                _, stop = iterate(method, tree, run.watch)
-            settle(method, tree, _grace(run.watch))
+            with context.watch.ending_early(GRACE):
+                _, stop = iterate(method, tree, context.watch)
+            settle(method, tree, _grace(context.watch))
         except KeyboardInterrupt:  # the second one: what there is, at once
             stop = Stop.INTERRUPTED
         return tree, stop
@@ -33,17 +33,17 @@ def search_by_sweeps(run: Run) -> tuple[SweepTree, Stop]:
     def summary(done: tuple[SweepTree, Stop]) -> tuple[int, str]:
         return len(done[0].working.ids), done[0].account
 
-    return run.stage("sweeps", work, run.problem.n, summary)
+    return context.stage("sweeps", work, context.problem.n, summary)
 
 
-def bound_by_sweeps(run: Run, x: FloatArray) -> tuple[SweepTree, Stop]:
+def bound_by_sweeps(context: SolveContext, x: FloatArray) -> tuple[SweepTree, Stop]:
     """Bound the problem for a method's own point as one stage."""
-    method, own = SweepBound(_search(run)), run.problem.value(x)
+    method, own = SweepBound(_search(context)), context.problem.value(x)
 
     def work() -> tuple[SweepTree, Stop]:
-        tree = SweepTree.plant(run.problem, x, method.search.is_over)
+        tree = SweepTree.initial(context.problem, x, method.search.is_over)
         try:
-            return iterate(method, tree, run.watch)
+            return iterate(method, tree, context.watch)
         except KeyboardInterrupt:  # the second one: the point, with what is proved
             return tree, Stop.INTERRUPTED
 
@@ -54,7 +54,7 @@ def bound_by_sweeps(run: Run, x: FloatArray) -> tuple[SweepTree, Stop]:
             text += f", met a better point: {tree.objective:.6g}"
         return len(tree.working.ids), text
 
-    return run.stage("bound", work, run.problem.n, summary)
+    return context.stage("bound", work, context.problem.n, summary)
 
 
 def _grace(watch: Watch) -> float:
@@ -66,5 +66,7 @@ def _grace(watch: Watch) -> float:
     return np.inf
 
 
-def _search(run: Run) -> SweepSearch:
-    return SweepSearch(run.gap, lambda: run.watch.is_over, run.search.node_limit)
+def _search(context: SolveContext) -> SweepSearch:
+    return SweepSearch(
+        context.gap, lambda: context.watch.is_over, context.search.node_limit
+    )

@@ -62,8 +62,10 @@ def moved_diagonal(problem: ProblemData, diagonal: ArrayLike) -> Fields:
     # A matrix at hand may itself stand for one that is off by its defect.
     formed = 0 if isinstance(form, Gram) else form.formed
     terms = 8 + formed * problem.n
-    defect = check.convexity_defect(Q) + terms * UNIT_ROUNDOFF * size + form.defect
-    return {"quadratic": Gram(Q, defect), "eta": 1.0 / ridge}
+    psd_violation = (
+        check.convexity_defect(Q) + terms * UNIT_ROUNDOFF * size + form.psd_violation
+    )
+    return {"quadratic": Gram(Q, psd_violation), "eta": 1.0 / ridge}
 
 
 def limits(problem: ProblemData, sparsity: int | None, penalty: float | None) -> Fields:
@@ -84,12 +86,12 @@ def forced(
     n, shared = problem.n, problem.blocks
     more = check.indices("forced_in", forced_in, n)
     fewer = check.indices("forced_out", forced_out, n)
-    inside = np.union1d(problem.forced_in, more)
-    inside = check.forced_in(inside, n, problem.sparsity, shared)
-    check.groups(problem.groups, problem.group_sparsity, n, inside)
-    outside = np.union1d(problem.forced_out, fewer)
-    outside = check.forced_out(outside, n, inside, shared)
-    return {"forced_in": inside, "forced_out": outside}
+    fixed_in = np.union1d(problem.forced_in, more)
+    fixed_in = check.forced_in(fixed_in, n, problem.sparsity, shared)
+    check.groups(problem.groups, problem.group_sparsity, n, fixed_in)
+    fixed_out = np.union1d(problem.forced_out, fewer)
+    fixed_out = check.forced_out(fixed_out, n, fixed_in, shared)
+    return {"forced_in": fixed_in, "forced_out": fixed_out}
 
 
 def linear(

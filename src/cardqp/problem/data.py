@@ -11,7 +11,7 @@ from cardqp.problem import validation as check
 from cardqp.problem.feasibility import Feasibility
 from cardqp.problem.quadratic import QuadraticForm
 from cardqp.problem.rows import Rows
-from cardqp.problem.sparsity import Blocks, Choice, Groups, SupportRule
+from cardqp.problem.sparsity import Blocks, Groups, Subproblem, SupportRule
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,13 +85,17 @@ class ProblemData:
         blocks = None if self.blocks is None else Blocks.of(self.blocks)
         if blocks is not None:
             limit = min(limit, len(blocks.sizes))
-        penalty, inside, outside = self.penalty or 0.0, self.forced_in, self.forced_out
-        return SupportRule(limit, penalty, inside, outside, groups, blocks)
+        penalty, fixed_in, fixed_out = (
+            self.penalty or 0.0,
+            self.forced_in,
+            self.forced_out,
+        )
+        return SupportRule(limit, penalty, fixed_in, fixed_out, groups, blocks)
 
     @property
-    def root(self) -> Choice:
+    def root(self) -> Subproblem:
         """The branch with all supports: what is forced is switched on, or off."""
-        nothing = Choice.of_status(np.zeros(self.n, dtype=np.int8), self.rule)
+        nothing = Subproblem.of_status(np.zeros(self.n, dtype=np.int8), self.rule)
         return nothing.decide(self.forced_in, self.forced_out)
 
     def support_of(self, x: FloatArray) -> IntArray:
@@ -104,7 +108,7 @@ class ProblemData:
         return np.union1d(nonzeros, self.forced_in)
 
     @cached_property
-    def is_free(self) -> bool:
+    def is_unconstrained(self) -> bool:
         """Whether there are neither rows nor bounds nor groups nor blocks."""
         unbounded = np.isinf(self.lower).all() and np.isinf(self.upper).all()
         is_plain = self.groups is None and self.blocks is None
@@ -187,11 +191,11 @@ class ProblemData:
         is_off[self.forced_in] = False
         excess[is_off] = 0.0
         excess[self.forced_out] = np.abs(x[self.forced_out])
-        outside = excess / np.where(x != 0, np.abs(x), 1.0)
-        outside[(x == 0) & (excess > 0)] = np.inf  # forced in, below its threshold
+        fixed_out = excess / np.where(x != 0, np.abs(x), 1.0)
+        fixed_out[(x == 0) & (excess > 0)] = np.inf  # forced in, below its threshold
         return Feasibility(
             rows=float(relative[~is_equality].max(initial=0.0)),
             equalities=float(relative[is_equality].max(initial=0.0)),
-            bounds=float(outside.max(initial=0.0)),
+            bounds=float(fixed_out.max(initial=0.0)),
             cardinality=self.rule.excess(self.support_of(x)),
         )

@@ -46,7 +46,7 @@ class QuadraticForm(Protocol):
         """Number of variables."""
 
     @property
-    def defect(self) -> FloatArray:
+    def psd_violation(self) -> FloatArray:
         """A vector with ``Q + diag(defect)`` positive semidefinite."""
 
     @property
@@ -107,7 +107,7 @@ class Gram:
     """
 
     array: FloatArray
-    defect: FloatArray
+    psd_violation: FloatArray
     formed: int = 0
 
     @property
@@ -147,7 +147,7 @@ class Gram:
         return self.array
 
     def restrict(self, indices: IntArray) -> "Gram":
-        return Gram(self.block(indices), self.defect[indices], self.formed)
+        return Gram(self.block(indices), self.psd_violation[indices], self.formed)
 
     def squared_norm(self) -> float:
         return float(np.vdot(self.array, self.array))
@@ -157,7 +157,7 @@ class Gram:
         # |Q_ij| <= r_i r_j with r the roots of the diagonal, so the rounding error of
         # each inner product needs no second pass over Q.
         slope = 2 * (self.apply(x) if x.ndim == 1 else x @ self.array)
-        roots = np.sqrt(self.diagonal + self.defect)
+        roots = np.sqrt(self.diagonal + self.psd_violation)
         terms = np.asarray(np.count_nonzero(x, axis=-1) + 3)
         size = np.abs(x)
         reach = 2 * terms * UNIT_ROUNDOFF * (size @ roots)
@@ -165,9 +165,9 @@ class Gram:
         noise = slope_error + (terms * UNIT_ROUNDOFF)[..., None] * np.abs(slope)
         offset = 0.5 * (slope * x).sum(axis=-1)
         offset_error = 0.5 * (noise * size).sum(axis=-1)
-        touching = 2 * ((x * x) @ self.defect) * (1 + terms * UNIT_ROUNDOFF)
+        touching = 2 * ((x * x) @ self.psd_violation) * (1 + terms * UNIT_ROUNDOFF)
         return Minorant(
-            slope, slope_error, offset + offset_error + touching, 2 * self.defect
+            slope, slope_error, offset + offset_error + touching, 2 * self.psd_violation
         )
 
 
@@ -196,7 +196,7 @@ class Factor:
         return int(self.array.shape[1])
 
     @property
-    def defect(self) -> FloatArray:
+    def psd_violation(self) -> FloatArray:
         return np.zeros(self.n)
 
     @cached_property

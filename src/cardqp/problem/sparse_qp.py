@@ -112,8 +112,8 @@ class SparseQP(ProblemData):
         low, high = check.bounds(lower, upper, n)
         limit = check.sparsity(sparsity, n)
         shared = check.blocks(blocks, n, low, high, has_groups=groups is not None)
-        inside = check.forced_in(forced_in, n, limit, shared)
-        labels, group_limits = check.groups(groups, group_sparsity, n, inside)
+        fixed_in = check.forced_in(forced_in, n, limit, shared)
+        labels, group_limits = check.groups(groups, group_sparsity, n, fixed_in)
         if labels is None and limit is None and penalty is None:
             limit = n  # groups without members allow everything
         self._fill(
@@ -128,8 +128,8 @@ class SparseQP(ProblemData):
             ),
             lower=low,
             upper=high,
-            forced_in=inside,
-            forced_out=check.forced_out(forced_out, n, inside, shared),
+            forced_in=fixed_in,
+            forced_out=check.forced_out(forced_out, n, fixed_in, shared),
             groups=labels,
             group_sparsity=group_limits,
             blocks=shared,

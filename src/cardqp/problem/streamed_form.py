@@ -97,7 +97,7 @@ class Columns:
         return int(self.X.shape[0])
 
     @property
-    def defect(self) -> FloatArray:
+    def psd_violation(self) -> FloatArray:
         return np.zeros(self.n)
 
     @property
@@ -321,12 +321,12 @@ class Columns:
             return self.restrict(np.arange(self.n))
         N, height = self.n_samples, _height(self.n)
         formed = min(SUMMED, N) + -(-min(height, N) // SUMMED) + -(-N // height) + 2
-        defect = 1.01 * self.n * formed * UNIT_ROUNDOFF * self.diagonal
+        psd_violation = 1.01 * self.n * formed * UNIT_ROUNDOFF * self.diagonal
         # Sums of both halves may come in another order.
         matrix = self.dense()
         matrix = 0.5 * (matrix + matrix.T)
         matrix.setflags(write=False)
-        return Gram(matrix, defect, formed)
+        return Gram(matrix, psd_violation, formed)
 
     def restrict(self, indices: IntArray) -> Factor:
         return Factor(self.take(indices) / np.sqrt(self.n_samples))

@@ -30,59 +30,59 @@ class Margins(NamedTuple):
     """
 
     roots: FloatArray
-    defect: FloatArray
+    psd_violation: FloatArray
     constant: float
 
 
 @inner
-def combine(data: Data, anchor: FloatArray) -> tuple[FloatArray, int]:
-    """The rows of the matrix or factor, combined by the anchor, and how many."""
+def combine(data: Data, tangent_point: FloatArray) -> tuple[FloatArray, int]:
+    """The rows of the matrix or factor, combined by the tangent point, and how many."""
     total, count = np.zeros(data.M.shape[1]), 0
-    for j in range(len(anchor)):
-        if anchor[j] != 0:
+    for j in range(len(tangent_point)):
+        if tangent_point[j] != 0:
             count += 1
             for k in range(len(total)):
-                total[k] += anchor[j] * data.M[j, k]
+                total[k] += tangent_point[j] * data.M[j, k]
     return total, count
 
 
 @inner
 def tangent_gram(
-    margins: Margins, anchor: FloatArray, slope: FloatArray, count: int
+    margins: Margins, tangent_point: FloatArray, slope: FloatArray, count: int
 ) -> tuple[FloatArray, FloatArray, float]:
     """Slope of the tangent plane, its error, and the offset with its error added.
 
     ``slope`` comes as the combination of ``count`` rows of the matrix.
     """
     terms, reach, touching = count + 3, 0.0, 0.0
-    for j in range(len(anchor)):
-        reach += margins.roots[j] * abs(anchor[j])
-        touching += margins.defect[j] * anchor[j] * anchor[j]
-    error, offset, spread = np.empty(len(anchor)), 0.0, 0.0
-    for j in range(len(anchor)):
+    for j in range(len(tangent_point)):
+        reach += margins.roots[j] * abs(tangent_point[j])
+        touching += margins.psd_violation[j] * tangent_point[j] * tangent_point[j]
+    error, offset, spread = np.empty(len(tangent_point)), 0.0, 0.0
+    for j in range(len(tangent_point)):
         error[j] = 2.0 * terms * UNIT_ROUNDOFF * reach * margins.roots[j]
         slope[j] *= 2.0
-        offset += 0.5 * slope[j] * anchor[j]
+        offset += 0.5 * slope[j] * tangent_point[j]
         noise = error[j] + terms * UNIT_ROUNDOFF * abs(slope[j])
-        spread += 0.5 * noise * abs(anchor[j])
+        spread += 0.5 * noise * abs(tangent_point[j])
     touching *= 2.0 * (1.0 + terms * UNIT_ROUNDOFF)
     return slope, error, offset + spread + touching
 
 
 @inner
 def tangent_factor(
-    data: Data, margins: Margins, anchor: FloatArray, alpha: FloatArray
+    data: Data, margins: Margins, tangent_point: FloatArray, alpha: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """The same for a factor: the plane ``alpha'Fx - |alpha|^2/4``.
 
     ``alpha`` comes as the combination of columns of the factor.
     """
-    terms, square, error = len(alpha) + 4, 0.0, np.empty(len(anchor))
+    terms, square, error = len(alpha) + 4, 0.0, np.empty(len(tangent_point))
     for k in range(len(alpha)):
         alpha[k] *= 2.0
         square += alpha[k] * alpha[k]
     reach = terms * UNIT_ROUNDOFF * np.sqrt(square + 1e-300)
-    for j in range(len(anchor)):
+    for j in range(len(tangent_point)):
         error[j] = reach * (1.0 + terms * UNIT_ROUNDOFF) * margins.roots[j]
     offset = 0.25 * square * (1.0 + terms * UNIT_ROUNDOFF)
     return multiply_rows(data.M, alpha), error, offset
@@ -102,34 +102,34 @@ def price(
     rows: RowData | None,
     margins: Margins,
     status: IntArray,
-    anchor: FloatArray,
+    tangent_point: FloatArray,
     beta: FloatArray,
 ) -> tuple[float, FloatArray]:
     """Theorem 1: the part of the bound without variables, and each one's cost."""
-    n, m = len(anchor), len(beta)
-    combined, count = combine(data, anchor)
+    n, m = len(tangent_point), len(beta)
+    combined, count = combine(data, tangent_point)
     if data.is_gram:
-        slope, error, offset = tangent_gram(margins, anchor, combined, count)
+        slope, error, offset = tangent_gram(margins, tangent_point, combined, count)
     else:
-        slope, error, offset = tangent_factor(data, margins, anchor, combined)
-    size, paid, owed = np.empty(n), 0.0, 0.0
+        slope, error, offset = tangent_factor(data, margins, tangent_point, combined)
+    size, row_offset, offset_magnitude = np.empty(n), 0.0, 0.0
     for j in range(n):
         size[j] = abs(data.c[j]) + abs(slope[j])
     if rows is not None:
         for i in range(m):
             t = beta[i] if rows.equal[i] else max(beta[i], 0.0)
-            paid += rows.b[i] * t
-            owed += abs(rows.b[i] * t)
+            row_offset += rows.b[i] * t
+            offset_magnitude += abs(rows.b[i] * t)
             for j in range(n):
                 slope[j] += rows.A[i, j] * t
                 size[j] += abs(rows.A[i, j] * t)
-    scale = owed + abs(margins.constant) + abs(offset) + abs(paid)
-    base = margins.constant - offset - paid - (m + 4) * UNIT_ROUNDOFF * scale
+    scale = offset_magnitude + abs(margins.constant) + abs(offset) + abs(row_offset)
+    base = margins.constant - offset - row_offset - (m + 4) * UNIT_ROUNDOFF * scale
     costs = np.zeros(n)
     for j in range(n):
         if status[j] < 0:
             continue
-        ridge = data.w[j] - 2.0 * margins.defect[j]
+        ridge = data.w[j] - 2.0 * margins.psd_violation[j]
         middle = data.c[j] + slope[j]
         noise = error[j] + (m + 4) * UNIT_ROUNDOFF * size[j]
         low = -np.inf
@@ -143,7 +143,7 @@ def price(
 
 @spliced
 def total_cost(
-    groups: GroupData | None, costs: FloatArray, status: IntArray, slots: int
+    groups: GroupData | None, costs: FloatArray, status: IntArray, remaining: int
 ) -> tuple[float, float, FloatArray, FloatArray]:
     """The least total of costs in a branch, and the size of its terms.
 
@@ -156,7 +156,7 @@ def total_cost(
             size += abs(costs[j])
         elif status[j] == 0:
             gains[j] = max(-costs[j], 0.0)
-    gained, last, following = exchanges(groups, status, gains, slots)
+    gained, last, following = exchanges(groups, status, gains, remaining)
     return total - gained, size + gained, last, following
 
 
@@ -166,8 +166,8 @@ def assess(
     rows: RowData | None,
     margins: Margins,
     status: IntArray,
-    slots: int,
-    anchor: FloatArray,
+    remaining: int,
+    tangent_point: FloatArray,
     beta: FloatArray,
     cutoff: float,
 ) -> tuple[float, float, IntArray, FloatArray, FloatArray, FloatArray]:
@@ -186,10 +186,10 @@ def assess(
     costs : (n,) array
         What the variables cost at this dual point.
     """
-    n, decided, least = len(anchor), status.copy(), np.inf
+    n, decided, least = len(tangent_point), status.copy(), np.inf
     on, off = filled(n, -np.inf), filled(n, -np.inf)
-    base, costs = price(data, rows, margins, status, anchor, beta)
-    total, size, last, following = total_cost(data.groups, costs, status, slots)
+    base, costs = price(data, rows, margins, status, tangent_point, beta)
+    total, size, last, following = total_cost(data.groups, costs, status, remaining)
     value = base + total - (n + 8) * UNIT_ROUNDOFF * (abs(base) + size)
     if not value > -np.inf:
         return -np.inf, least, decided, on, off, costs
@@ -197,7 +197,9 @@ def assess(
     for j in range(n):
         if status[j] != 0:
             continue
-        on[j] = np.inf if slots == 0 else start + shrink * max(costs[j] + last[j], 0.0)
+        on[j] = (
+            np.inf if remaining == 0 else start + shrink * max(costs[j] + last[j], 0.0)
+        )
         off[j] = start + shrink * max(-costs[j] - following[j], 0.0)
         if on[j] >= cutoff:
             decided[j] = -1
@@ -209,21 +211,24 @@ def assess(
 
 
 @compiled
-def round_anchor(
-    anchor: FloatArray, unit: FloatArray, single: bool
+def round_tangent_point(
+    tangent_point: FloatArray, unit: FloatArray, single: bool
 ) -> tuple[IntArray, FloatArray]:
-    """The nonzeros of an anchor as a certificate stores them, in the problem's units.
+    """The nonzeros of a tangent point as certificates store them, unscaled.
 
-    The anchor, which is in scaled units, is changed accordingly.
+    The tangent point, which is in scaled units, is changed accordingly.
     """
     count = 0
-    index, point = np.empty(len(anchor), dtype=np.int32), np.empty(len(anchor))
-    for j in range(len(anchor)):
-        if anchor[j] != 0:
-            value = anchor[j] * unit[j]
+    index, point = (
+        np.empty(len(tangent_point), dtype=np.int32),
+        np.empty(len(tangent_point)),
+    )
+    for j in range(len(tangent_point)):
+        if tangent_point[j] != 0:
+            value = tangent_point[j] * unit[j]
             if single:
                 value = float(np.float32(value))
-            anchor[j] = value / unit[j]
+            tangent_point[j] = value / unit[j]
             index[count], point[count] = j, value
             count += 1
     return index[:count].copy(), point[:count].copy()

@@ -16,29 +16,29 @@ MOST_PAIRED, MOST_TRIPLED = 400, 120
 
 
 @compiled
-def is_countable(n_free: int, slots: int) -> bool:
+def is_countable(n_free: int, remaining: int) -> bool:
     """Whether it is cheap to try every way to fill the slots."""
     return (
-        slots <= 1
-        or n_free <= slots
-        or (slots == 2 and n_free <= MOST_PAIRED)
-        or (slots == 3 and n_free <= MOST_TRIPLED)
+        remaining <= 1
+        or n_free <= remaining
+        or (remaining == 2 and n_free <= MOST_PAIRED)
+        or (remaining == 3 and n_free <= MOST_TRIPLED)
     )
 
 
 @inner_fast
 def eliminate(
-    G: FloatArray, c: FloatArray, inside: IntArray, free: IntArray
+    G: FloatArray, c: FloatArray, fixed_in: IntArray, free: IntArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """Eliminate the variables inside.
 
     Returns their rows of the Cholesky factor, in which the free variables follow those
     inside, the slope that is left of the free ones, and four times the gain.
     """
-    m, size = len(inside), len(inside) + len(free)
+    m, size = len(fixed_in), len(fixed_in) + len(free)
     index, slope = np.empty(size, dtype=np.intp), np.empty(size)
     for j in range(size):
-        index[j] = inside[j] if j < m else free[j - m]
+        index[j] = fixed_in[j] if j < m else free[j - m]
         slope[j] = c[index[j]]
     L, gain = np.empty((m, size)), 0.0
     for p in range(m):
@@ -137,23 +137,23 @@ def best_triple(G: FloatArray, c: FloatArray) -> tuple[float, int, int, int]:
 
 @compiled
 def best_completion(
-    G: FloatArray, c: FloatArray, inside: IntArray, free: IntArray, slots: int
+    G: FloatArray, c: FloatArray, fixed_in: IntArray, free: IntArray, remaining: int
 ) -> tuple[float, IntArray]:
     """The gain of the best support, and the free variables in it.
 
     There must be more free variables than slots, or no slot; at most three slots.
     """
-    chosen = np.empty(slots, dtype=np.intp)
-    L, slope, gain = eliminate(G, c, inside, free)
-    if slots == 1:
+    chosen = np.empty(remaining, dtype=np.intp)
+    L, slope, gain = eliminate(G, c, fixed_in, free)
+    if remaining == 1:
         best, at = best_single(G, L, slope, free)
         chosen[0] = free[at]
         gain += best
-    elif slots == 2:
+    elif remaining == 2:
         best, i, j = best_pair(complement(G, L, free), slope, -1.0)
         chosen[0], chosen[1] = free[i], free[j]
         gain += best
-    elif slots == 3:
+    elif remaining == 3:
         best, i, j, k = best_triple(complement(G, L, free), slope)
         chosen[0], chosen[1], chosen[2] = free[i], free[j], free[k]
         gain += best

@@ -13,7 +13,7 @@ import scipy.sparse
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.problem import SparseQP
 from cardqp.problem.rows import Rows, power_of_two
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.subproblems.interior_point import minimise
 
 
@@ -27,7 +27,7 @@ class RelaxedPoint:
 
 
 def relax_by_cones(
-    problem: SparseQP, choice: Choice, seconds: float | None = None
+    problem: SparseQP, subproblem: Subproblem, seconds: float | None = None
 ) -> RelaxedPoint | None:
     """Relax a branch; None if it is empty.
 
@@ -36,7 +36,7 @@ def relax_by_cones(
     BackendError
         When the solver gives up, which it does after so many seconds.
     """
-    return ConeProgram.of(problem, choice).solve(seconds)
+    return ConeProgram.of(problem, subproblem).solve(seconds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ class ConeProgram:
     """
 
     problem: SparseQP
-    choice: Choice
+    subproblem: Subproblem
     live: IntArray
     n_all: int
     unit: FloatArray
@@ -76,9 +76,9 @@ class ConeProgram:
     owners: IntArray
 
     @classmethod
-    def of(cls, problem: SparseQP, choice: Choice) -> "ConeProgram":
+    def of(cls, problem: SparseQP, subproblem: Subproblem) -> "ConeProgram":
         """The program of a branch."""
-        live = np.flatnonzero(~choice.outside)
+        live = np.flatnonzero(~subproblem.fixed_out)
         part = problem.restrict(live)
         unit = 1.0 / power_of_two(np.sqrt(part.quadratic.diagonal + part.ridge))
         rows, row_scale = Rows(
@@ -87,18 +87,18 @@ class ConeProgram:
         # As large as rows, slope and the price of a switch want them to be.
         wanted = np.abs(np.concatenate([rows.rhs, part.c * unit])).max(initial=0.0)
         size = max(float(wanted), np.sqrt(part.rule.penalty)) or 1.0
-        branch = choice.narrow(live)
-        owners = branch.switches_of(branch.free)
+        branch = subproblem.restrict(live)
+        owners = branch.switches_of(branch.undecided)
         return cls(part, branch, live, problem.n, unit, size, rows, row_scale, owners)
 
     @property
-    def is_free(self) -> BoolArray:
+    def has_switch(self) -> BoolArray:
         """Which variables have a switch."""
-        return self.choice.free
+        return self.subproblem.undecided
 
     def solve(self, seconds: float | None = None) -> RelaxedPoint | None:
         """Solve the program and read the answer in the problem's units."""
-        problem, free, n = self.problem, self.is_free, self.problem.n
+        problem, free, n = self.problem, self.has_switch, self.problem.n
         rows, row_scale = self.rows, self.row_scale
         equal_first = np.argsort(~rows.is_equality, kind="stable")
         limits, limit_rhs = self._limits()
@@ -121,7 +121,7 @@ class ConeProgram:
         point, multipliers = answer
         x, switches, beta = np.zeros(self.n_all), np.zeros(self.n_all), row_scale.copy()
         x[self.live] = point[:n] * self.unit * self.size
-        switches[self.live[self.choice.inside]] = 1.0
+        switches[self.live[self.subproblem.fixed_in]] = 1.0
         z = np.clip(point[n : n + own.shape[1]], 0.0, 1.0)
         switches[self.live[free]] = (own @ z)[free]
         beta[equal_first] = multipliers[: len(rows)]
@@ -132,21 +132,21 @@ class ConeProgram:
     def _hessian(self) -> Any:
         """Twice the form, and the ridge of variables that are switched on."""
         problem, n_others = self.problem, self._n_switches + len(self.owners)
-        ridge = np.where(self.is_free, 0.0, problem.ridge)
+        ridge = np.where(self.has_switch, 0.0, problem.ridge)
         form = problem.quadratic.dense() + np.diag(ridge)
         nothing = scipy.sparse.csr_matrix((n_others, n_others))
         scaled = 2.0 * self.unit[:, None] * form * self.unit
         return scipy.sparse.block_diag([scaled, nothing])
 
     def _slope(self) -> FloatArray:
-        problem, free = self.problem, self.is_free
+        problem, free = self.problem, self.has_switch
         price = np.full(self._n_switches, problem.rule.penalty / self.size / self.size)
         ridge = (problem.ridge * self.unit**2)[free]
         return np.concatenate([problem.c * self.unit / self.size, price, ridge])
 
     def _limits(self) -> tuple[Any, FloatArray]:
         """Bounds, which a switch scales, and the limits of switches."""
-        unit, free = self.unit * self.size, self.is_free
+        unit, free = self.unit * self.size, self.has_switch
         x, z = scipy.sparse.eye(len(unit), format="csr"), self._switches()
         blocks, rhs = [], []
         for sign, bound in ((1.0, self.problem.upper), (-1.0, self.problem.lower)):
@@ -165,14 +165,17 @@ class ConeProgram:
 
     def _counted(self) -> tuple[Any, FloatArray]:
         """Which switches are counted together, and how many may be on."""
-        choice, slots = self.choice, np.array([float(self.choice.slots)])
+        subproblem, remaining = (
+            self.subproblem,
+            np.array([float(self.subproblem.remaining)]),
+        )
         everything = scipy.sparse.csr_matrix(np.ones((1, self._n_switches)))
-        if choice.groups is None:
-            return everything, slots
-        room = choice.groups.room(choice.inside)
-        members = choice.groups.labels == np.arange(len(room))[:, None]
+        if subproblem.groups is None:
+            return everything, remaining
+        room = subproblem.groups.room(subproblem.fixed_in)
+        members = subproblem.groups.labels == np.arange(len(room))[:, None]
         counted = scipy.sparse.csr_matrix(members.astype(float)) @ self._switches()
-        return scipy.sparse.vstack([everything, counted]), np.append(slots, room)
+        return scipy.sparse.vstack([everything, counted]), np.append(remaining, room)
 
     @property
     def _n_switches(self) -> int:
@@ -180,13 +183,13 @@ class ConeProgram:
 
     def _switches(self) -> Any:
         """The matrix that picks the switch of each variable, zero if it has none."""
-        free = np.flatnonzero(self.is_free)
+        free = np.flatnonzero(self.has_switch)
         shape = self.problem.n, self._n_switches
         return scipy.sparse.csr_matrix((np.ones(len(free)), (free, self.owners)), shape)
 
     def _cones(self) -> Any:
         """``(t + z, t - z, 2 x)`` of each free variable, with the sign of rows."""
-        free = np.flatnonzero(self.is_free)
+        free = np.flatnonzero(self.has_switch)
         top, n_free = 3 * np.arange(len(free)), len(free)
         z = self.problem.n + self.owners
         t = self.problem.n + self._n_switches + np.arange(n_free)
@@ -198,7 +201,7 @@ class ConeProgram:
 
     def _wide(self, of_x: Any, of_z: Any = None) -> Any:
         """Rows of the program from what they say of x and z."""
-        height, n_free = of_x.shape[0], int(self.is_free.sum())
+        height, n_free = of_x.shape[0], int(self.has_switch.sum())
         if of_z is None:
             of_z = scipy.sparse.csr_matrix((height, self._n_switches))
         nothing = scipy.sparse.csr_matrix((height, n_free))

@@ -30,14 +30,14 @@ def label_of(groups: GroupData | None, j: int) -> int:
 
 @inner
 def choose(
-    groups: GroupData, gains: FloatArray, room: IntArray, slots: int
+    groups: GroupData, gains: FloatArray, room: IntArray, remaining: int
 ) -> tuple[BoolArray, int]:
     """The variables with the largest total gain, greedily, and how many they are.
 
     The room of their groups is used up.
     """
     chosen, count = np.zeros(len(gains), dtype=np.bool_), 0
-    while count < slots:
+    while count < remaining:
         best, most = -1, 0.0
         for j in range(len(gains)):
             has_room = groups.label[j] < 0 or room[groups.label[j]] > 0
@@ -54,12 +54,12 @@ def choose(
 
 @inner
 def total_gain(
-    groups: GroupData | None, status: IntArray, gains: FloatArray, slots: int
+    groups: GroupData | None, status: IntArray, gains: FloatArray, remaining: int
 ) -> float:
     """The largest total gain of free variables; without groups, gains are reordered."""
     if groups is None:
-        return largest_sum(gains, slots)
-    chosen, _ = choose(groups, gains, group_room(groups, status), slots)
+        return largest_sum(gains, remaining)
+    chosen, _ = choose(groups, gains, group_room(groups, status), remaining)
     total = 0.0
     for j in range(len(gains)):
         if chosen[j]:
@@ -69,7 +69,7 @@ def total_gain(
 
 @inner
 def plain_exchanges(
-    status: IntArray, gains: FloatArray, slots: int
+    status: IntArray, gains: FloatArray, remaining: int
 ) -> tuple[float, FloatArray, FloatArray]:
     """The same as ``exchanges`` without groups: all compete with the same gains."""
     n, count, ranked = len(gains), 0, np.empty(len(gains))
@@ -78,21 +78,21 @@ def plain_exchanges(
             ranked[count] = gains[j]
             count += 1
     # Selection leaves the largest gains in front, in no particular order.
-    kept = min(max(slots, 0), count)
+    kept = min(max(remaining, 0), count)
     total = largest_sum(ranked[:count], kept)
     least, best = np.inf, 0.0
     for i in range(kept):
         least = min(least, ranked[i])
     for i in range(kept, count):
         best = max(best, ranked[i])
-    if not 0 < slots <= count:
+    if not 0 < remaining <= count:
         least = 0.0
     return total, filled(n, least), filled(n, best)
 
 
 @inner
 def exchanges(
-    groups: GroupData | None, status: IntArray, gains: FloatArray, slots: int
+    groups: GroupData | None, status: IntArray, gains: FloatArray, remaining: int
 ) -> tuple[float, FloatArray, FloatArray]:
     """The largest total gain, and the gains that each variable competes with.
 
@@ -103,9 +103,9 @@ def exchanges(
     the variable cannot be switched on.
     """
     if groups is None:
-        return plain_exchanges(status, gains, slots)
+        return plain_exchanges(status, gains, remaining)
     n, room = len(gains), group_room(groups, status)
-    chosen, count = choose(groups, gains, room, slots)
+    chosen, count = choose(groups, gains, room, remaining)
     # The last entries are for variables that are in no group.
     least, best = filled(len(room) + 1, np.inf), np.zeros(len(room) + 1)
     total, least_of_all, best_of_all = 0.0, np.inf, 0.0
@@ -122,7 +122,7 @@ def exchanges(
     last, following = np.zeros(n), np.zeros(n)
     for j in range(n):
         g = groups.label[j]
-        if count >= slots:
+        if count >= remaining:
             last[j], following[j] = least_of_all, best_of_all
         if g >= 0 and room[g] <= 0:
             last[j], following[j] = least[g], max(following[j], best[g])

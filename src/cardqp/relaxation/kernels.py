@@ -30,9 +30,9 @@ from cardqp.relaxation.array_loops import (
     spread,
 )
 from cardqp.relaxation.group_selection import total_gain
-from cardqp.relaxation.prox import guess_r, make_step, prox_tilted
+from cardqp.relaxation.prox import guess_r, make_step, prox_rank_one
 from cardqp.relaxation.row_prox import centre, couple, prox_rows
-from cardqp.relaxation.scaled_data import Data, GroupData, RowData, Tilt
+from cardqp.relaxation.scaled_data import Data, GroupData, RankOneMetric, RowData
 
 CHECK_EVERY = 5
 ROWS_MET = 1e-6
@@ -124,16 +124,16 @@ def overshoot(
 
     Where the step from y goes against the last move, in the metric, it starts again.
     """
-    turn = 0.0
+    alignment = 0.0
     for j in range(len(x)):
-        turn += (y[j] - x_new[j]) * (x_new[j] - x[j])
+        alignment += (y[j] - x_new[j]) * (x_new[j] - x[j])
     for i in range(len(weights)):
         before, after = 0.0, 0.0
         for j in range(len(x)):
             before += directions[i, j] * (y[j] - x_new[j])
             after += directions[i, j] * (x_new[j] - x[j])
-        turn += weights[i] * before * after
-    if turn > 0:
+        alignment += weights[i] * before * after
+    if alignment > 0:
         return 1.0, 0.0
     following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum))
     return following, (momentum - 1.0) / following
@@ -171,7 +171,7 @@ def survey(
     data: Data,
     rows: RowData | None,
     status: IntArray,
-    slots: int,
+    remaining: int,
     x: FloatArray,
     beta: FloatArray,
     live: IntArray,
@@ -181,16 +181,16 @@ def survey(
     These are switched on, nonzero, or gain not much less than the last variable that
     gets a slot; all that are live, if they are not fewer or there are groups.
     """
-    Qx, row_slope, paid = multiply(data, x), np.zeros(len(x)), 0.0
+    Qx, row_slope, row_offset = multiply(data, x), np.zeros(len(x)), 0.0
     if rows is not None:
-        row_slope, paid = combine_rows(rows.A, beta), dot(rows.b, beta)
+        row_slope, row_offset = combine_rows(rows.A, beta), dot(rows.b, beta)
     total, gains = price_all(data, status, Qx, x, row_slope)
     ranked = gains.copy()
-    bound = total - total_gain(data.groups, status, ranked, slots) - paid
+    bound = total - total_gain(data.groups, status, ranked, remaining) - row_offset
     if data.groups is not None:
         return bound, live
     least = np.inf
-    for i in range(min(slots, len(ranked))):
+    for i in range(min(remaining, len(ranked))):
         least = min(least, ranked[i])
     enough = NEAR_SHARE * (least + data.theta) - data.theta
     kept, count = np.empty(len(live), dtype=np.intp), 0
@@ -266,12 +266,12 @@ def advance(
     Qy: FloatArray,
     x_new: FloatArray,
     Qx_new: FloatArray,
-    push: float,
+    extrapolation: float,
 ) -> None:
     """Move x to its new place, and y beyond it by a share of the way."""
     for j in range(len(x)):
-        y[j] = x_new[j] + push * (x_new[j] - x[j])
-        Qy[j] = Qx_new[j] + push * (Qx_new[j] - Qx[j])
+        y[j] = x_new[j] + extrapolation * (x_new[j] - x[j])
+        Qy[j] = Qx_new[j] + extrapolation * (Qx_new[j] - Qx[j])
         x[j] = x_new[j]
         Qx[j] = Qx_new[j]
 
@@ -280,9 +280,9 @@ def advance(
 def relax(
     data: Data,
     rows: RowData | None,
-    tilt: Tilt | None,
+    metric: RankOneMetric | None,
     status: IntArray,
-    slots: int,
+    remaining: int,
     cutoff: float,
     tolerance: float,
     slack: float,
@@ -302,7 +302,7 @@ def relax(
 
     Returns
     -------
-    bound, anchor, beta : the best dual bound, and where it was found
+    bound, tangent_point, beta : the best dual bound, and where it was found
     z : the switches of the last x
     worst : departure of the rows from complementarity
     is_done : whether it stopped before the iteration limit
@@ -310,32 +310,32 @@ def relax(
     is_warm = switch_off(start, status)
     best, best_anchor = -np.inf, start.copy()
     beta, best_beta, here = data.lipschitz * nu, data.lipschitz * nu, nu.copy()
-    m, switches, worst, value, lean = len(nu), np.zeros(len(start)), 0.0, 0.0, 0.0
+    m, switches, worst, value, multiplier = len(nu), np.zeros(len(start)), 0.0, 0.0, 0.0
     if rows is not None:
         coupled = np.zeros(m + len(rows.sigma))
         copy_into(coupled, nu)
     live, n_iter, is_done = live_variables(status), 0, False
     kept, is_fresh = live, True
     if is_warm:
-        _, kept = survey(data, rows, status, slots, start, beta, live)
+        _, kept = survey(data, rows, status, remaining, start, beta, live)
     for n_round in range(1, ROUNDS + 1):
         if is_fresh:
             n, x = len(kept), pick(start, kept)
             part = gather(data, kept) if n < len(start) else data
-            inside = np.empty(n, dtype=np.int8)
+            fixed_in = np.empty(n, dtype=np.int8)
             for j in range(n):
-                inside[j] = status[kept[j]]
-            step, Qx = make_step(part, inside, slots), multiply(part, x)
+                fixed_in[j] = status[kept[j]]
+            step, Qx = make_step(part, fixed_in, remaining), multiply(part, x)
             if rows is not None:
                 coupling = couple(rows, step, kept)
                 directions, weights = coupling.A[m:], scaled(rows.sigma, step.size)
-            if tilt is not None:
-                directions = pick_columns(tilt.direction, kept)
-                weights = scaled(tilt.sigma, step.size)
-                leaning = Tilt(directions, tilt.sigma)
-            y, Qy, row_slope, paid = x.copy(), Qx.copy(), np.zeros(n), 0.0
+            if metric is not None:
+                directions = pick_columns(metric.direction, kept)
+                weights = scaled(metric.sigma, step.size)
+                metric_part = RankOneMetric(directions, metric.sigma)
+            y, Qy, row_slope, row_offset = x.copy(), Qx.copy(), np.zeros(n), 0.0
             x_new, z, v, slope = np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
-            bound, anchor, r, momentum = -np.inf, x.copy(), guess_r(step, x), 1.0
+            bound, tangent_point, r, momentum = -np.inf, x.copy(), guess_r(step, x), 1.0
         last = max_iter
         if len(kept) < len(live):
             last = min(max_iter, n_iter + ROUND_ITER * n_round)
@@ -347,35 +347,49 @@ def relax(
             if rows is not None:
                 centre(coupling, m, y)
                 r, worst = prox_rows(
-                    part, coupling, step, inside, v, r, coupled, x_new, z
+                    part, coupling, step, fixed_in, v, r, coupled, x_new, z
                 )
                 for i in range(m):
                     nu[i] = coupled[i]
-            if tilt is not None:
-                r, lean = prox_tilted(
-                    part, leaning, step, inside, y, slope, lean, r, v, x_new, z
+            if metric is not None:
+                r, multiplier = prox_rank_one(
+                    part,
+                    metric_part,
+                    step,
+                    fixed_in,
+                    y,
+                    slope,
+                    multiplier,
+                    r,
+                    v,
+                    x_new,
+                    z,
                 )
-            momentum, push = overshoot(directions, weights, momentum, y, x, x_new)
-            advance(x, Qx, y, Qy, x_new, multiply(part, x_new), push)
+            momentum, extrapolation = overshoot(
+                directions, weights, momentum, y, x, x_new
+            )
+            advance(x, Qx, y, Qy, x_new, multiply(part, x_new), extrapolation)
             if n_iter % CHECK_EVERY == 0 or n_iter == last or n_iter == 1:
                 for i in range(len(nu)):
                     here[i] = nu[i] / step.size
                 if rows is not None:
                     row_slope = combine_rows(coupling.A, here)
-                    paid = dot(rows.b, here)
-                total, gains = price_all(part, inside, Qx, x, row_slope)
-                total -= total_gain(part.groups, inside, gains, slots) + paid
+                    row_offset = dot(rows.b, here)
+                total, gains = price_all(part, fixed_in, Qx, x, row_slope)
+                total -= (
+                    total_gain(part.groups, fixed_in, gains, remaining) + row_offset
+                )
                 if total > bound:
                     bound = total
-                    copy_into(anchor, x)
+                    copy_into(tangent_point, x)
                     copy_into(beta, here)
                 value = relaxed_value(part, Qx, x, z)
                 is_done = is_enough(bound, value, worst, cutoff, tolerance, slack)
         spread(x, kept, start)
         spread(z, kept, switches)
-        whole, wanted = spread(anchor, kept, np.empty(len(start))), live
+        whole, wanted = spread(tangent_point, kept, np.empty(len(start))), live
         if len(kept) < len(live):
-            bound, wanted = survey(data, rows, status, slots, whole, beta, live)
+            bound, wanted = survey(data, rows, status, remaining, whole, beta, live)
             is_done = is_enough(bound, value, worst, cutoff, tolerance, slack)
         if bound > best:
             best, best_anchor = bound, whole

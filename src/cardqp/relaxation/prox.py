@@ -11,14 +11,14 @@ from cardqp._compiled import inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
 from cardqp.relaxation.array_loops import filled
 from cardqp.relaxation.group_selection import group_room
-from cardqp.relaxation.scaled_data import Data, GroupData, Step, Tilt
+from cardqp.relaxation.scaled_data import Data, GroupData, RankOneMetric, Step
 
 ROOT_STEPS = 100
-TILT_STEPS, TILT_ACCURACY = 30, 1e-3
+RANK_ONE_STEPS, RANK_ONE_ACCURACY = 30, 1e-3
 
 
 @inner
-def make_step(data: Data, status: IntArray, slots: int) -> Step:
+def make_step(data: Data, status: IntArray, remaining: int) -> Step:
     """What the prox needs to know about a branch."""
     n, free = len(status), np.empty(len(status), dtype=np.intp)
     count = 0
@@ -33,7 +33,7 @@ def make_step(data: Data, status: IntArray, slots: int) -> Step:
         root[j] = np.sqrt(rho[j])
     most = np.inf if data.theta == 0 else np.sqrt(0.5 / (size * data.theta))
     room, cap = group_room(data.groups, status), filled(n, np.inf)
-    return Step(size, rho, root, free[:count], float(slots), most, room, cap)
+    return Step(size, rho, root, free[:count], float(remaining), most, room, cap)
 
 
 @inner
@@ -105,7 +105,12 @@ def total_bounded(
 
 @inner_fast
 def find_r(
-    data: Data, step: Step, free: IntArray, slots: float, v: FloatArray, guess: float
+    data: Data,
+    step: Step,
+    free: IntArray,
+    remaining: float,
+    v: FloatArray,
+    guess: float,
 ) -> float:
     """The largest r up to ``r_most`` at which the switches fit into the slots.
 
@@ -119,7 +124,7 @@ def find_r(
         gauge[i] = abs(v[j]) * step.root[j]
         rho[i] = step.rho[j]
         n_pulled += gauge[i] > 0
-    if n_pulled <= slots:
+    if n_pulled <= remaining:
         return step.r_most
     low, high = 0.0, step.r_most
     start = guess if 0.0 < guess < high else min(1.0, 0.5 * high)
@@ -130,8 +135,8 @@ def find_r(
             total, slope = total_open(gauge, rho, r)
         else:
             total, slope = total_bounded(data, step, free, v, r)
-        excess = total - slots
-        if abs(excess) <= 1e-13 * max(slots, 1.0):
+        excess = total - remaining
+        if abs(excess) <= 1e-13 * max(remaining, 1.0):
             return r
         if r == step.r_most:
             if excess < 0:
@@ -156,21 +161,21 @@ def cap_groups(groups: GroupData | None, data: Data, step: Step, v: FloatArray) 
     """Find the largest r of the variables in each group, alone."""
     if groups is None:
         return
-    members = np.empty(len(step.free), dtype=np.intp)
+    members = np.empty(len(step.undecided), dtype=np.intp)
     for g in range(len(step.group_slots)):
         count, guess = 0, 0.0
-        for j in step.free:
+        for j in step.undecided:
             if groups.label[j] == g:
                 members[count] = j
                 count += 1
                 guess = step.cap[j]
                 step.cap[j] = np.inf
-        slots = float(max(step.group_slots[g], 0))
+        remaining = float(max(step.group_slots[g], 0))
         if count == 0:
             continue
         r = 0.0
-        if slots > 0:
-            r = find_r(data, step, members[:count], slots, v, guess)
+        if remaining > 0:
+            r = find_r(data, step, members[:count], remaining, v, guess)
         for i in range(count):
             step.cap[members[i]] = r
 
@@ -179,9 +184,9 @@ def cap_groups(groups: GroupData | None, data: Data, step: Step, v: FloatArray) 
 def guess_r(step: Step, x: FloatArray) -> float:
     """About the r at which x is the result of a prox; 0 if x does not tell."""
     total = 0.0
-    for j in step.free:
+    for j in step.undecided:
         total += abs(x[j]) * step.root[j]
-    return step.slots / total if total > 0 else 0.0
+    return step.remaining / total if total > 0 else 0.0
 
 
 @inner_fast
@@ -210,7 +215,7 @@ def prox(
 ) -> float:
     """Proximal step without rows; fills x and z and returns r."""
     cap_groups(data.groups, data, step, v)
-    r = find_r(data, step, step.free, step.slots, v, guess)
+    r = find_r(data, step, step.undecided, step.remaining, v, guess)
     if data.is_open and not np.isinf(r):
         fill_open(step, status, v, r, x, z)
         return r
@@ -229,7 +234,7 @@ def prox(
 
 
 @inner_fast
-def bend(
+def generalised_derivative(
     data: Data,
     direction: FloatArray,
     step: Step,
@@ -251,24 +256,24 @@ def bend(
         total += direction[j] * direction[j] * share
         limit = active_limit(step.rho[j], least, most, r)
         is_curved = limit == 0.0
-        pull = step.root[j] * r if is_curved else 1.0 / limit
-        pull = pull if is_split else 0.0
-        across += direction[j] * (pull if v[j] > 0 else -pull)
-        tau += size * pull * r * r if is_curved else pull * pull
+        sensitivity = step.root[j] * r if is_curved else 1.0 / limit
+        sensitivity = sensitivity if is_split else 0.0
+        across += direction[j] * (sensitivity if v[j] > 0 else -sensitivity)
+        tau += size * sensitivity * r * r if is_curved else sensitivity * sensitivity
     if r < step.r_most and tau > 0:
         total -= across * across / tau
     return max(total, 0.0)
 
 
 @inner_fast
-def prox_tilted(
+def prox_rank_one(
     data: Data,
-    tilt: Tilt,
+    metric: RankOneMetric,
     step: Step,
     status: IntArray,
     y: FloatArray,
     slope: FloatArray,
-    lean: float,
+    multiplier: float,
     guess: float,
     v: FloatArray,
     x: FloatArray,
@@ -281,36 +286,39 @@ def prox_tilted(
     Newton steps inside a bracket.  Fills v, x and z; returns r and the lean.  If sigma
     is zero, it is the plain prox.
     """
-    n, direction, sigma = len(y), tilt.direction[0], tilt.sigma[0]
+    n, direction, sigma = len(y), metric.direction[0], metric.sigma[0]
     size = 0.0
     for j in range(n):
         size += abs(direction[j] * y[j])
     low, high, r = -np.inf, np.inf, guess
-    for _ in range(TILT_STEPS):
+    for _ in range(RANK_ONE_STEPS):
         for j in range(n):
-            v[j] = y[j] - step.size * (slope[j] + lean * direction[j])
+            v[j] = y[j] - step.size * (slope[j] + multiplier * direction[j])
         r = prox(data, step, status, v, r, x, z)
         if sigma == 0:
             break
-        moved = 0.0
+        movement = 0.0
         for j in range(n):
-            moved += direction[j] * (x[j] - y[j])
-        value = moved - lean / sigma
+            movement += direction[j] * (x[j] - y[j])
+        value = movement - multiplier / sigma
         if (
             abs(value)
-            <= TILT_ACCURACY * (abs(moved) + abs(lean) / sigma) + 1e-15 * size
+            <= RANK_ONE_ACCURACY * (abs(movement) + abs(multiplier) / sigma)
+            + 1e-15 * size
         ):
             break
         # The derivative is at most -1/sigma, which gives the other end.
         if value > 0:
-            low, high = lean, min(high, lean + value * sigma)
+            low, high = multiplier, min(high, multiplier + value * sigma)
         else:
-            low, high = max(low, lean + value * sigma), lean
-        steepness = 1.0 / sigma + step.size * bend(data, direction, step, v, r, z)
-        following = lean + value / steepness
+            low, high = max(low, multiplier + value * sigma), multiplier
+        steepness = 1.0 / sigma + step.size * generalised_derivative(
+            data, direction, step, v, r, z
+        )
+        following = multiplier + value / steepness
         if not low < following < high:
             following = 0.5 * (low + high)
-        if following == lean:
+        if following == multiplier:
             break
-        lean = following
-    return r, lean
+        multiplier = following
+    return r, multiplier

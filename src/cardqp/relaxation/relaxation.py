@@ -13,11 +13,11 @@ from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.rows import Rows, power_of_two
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation import kernels
 from cardqp.relaxation.assessment import Margins
 from cardqp.relaxation.conic import relax_by_cones
-from cardqp.relaxation.scaled_data import Data, GroupData, RowData, Tilt
+from cardqp.relaxation.scaled_data import Data, GroupData, RankOneMetric, RowData
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class Relaxed:
 
     Attributes
     ----------
-    anchor, beta : arrays
+    tangent_point, beta : arrays
         The tangent point and row multipliers at which Theorem 1 gives the best bound.
     switches : (n,) array
         The relaxed switches z, for rounding and branching.
@@ -93,7 +93,7 @@ class Relaxed:
         Whether an interior-point method did it, and not the kernel.
     """
 
-    anchor: FloatArray
+    tangent_point: FloatArray
     beta: FloatArray
     switches: FloatArray
     x: FloatArray
@@ -115,7 +115,7 @@ class Relaxation:
     row_scale: FloatArray
     data: Data
     rows: RowData | None
-    tilt: Tilt | None
+    metric: RankOneMetric | None
     margins: Margins
 
     @classmethod
@@ -163,13 +163,13 @@ class Relaxation:
             else GroupData(groups.labels.copy(), groups.limits.copy()),
         )
         margins = Margins(
-            np.sqrt(form.diagonal + form.defect) * unit,
-            form.defect * unit**2,
+            np.sqrt(form.diagonal + form.psd_violation) * unit,
+            form.psd_violation * unit**2,
             float(problem.constant),
         )
         if len(rows) == 0:
-            tilt = Tilt(directions, sigma)
-            return cls(problem, unit, row_scale, data, None, tilt, margins)
+            rank_one = RankOneMetric(directions, sigma)
+            return cls(problem, unit, row_scale, data, None, rank_one, margins)
         used = sigma > 0
         row_data = RowData(
             rows.matrix, rows.rhs, rows.is_equality, directions[used], sigma[used]
@@ -182,7 +182,7 @@ class Relaxation:
         return self.problem.blocks is not None or len(self.row_scale) > MANY_ROWS
 
     def solve(
-        self, choice: Choice, x: FloatArray, nu: FloatArray, effort: Effort
+        self, subproblem: Subproblem, x: FloatArray, nu: FloatArray, effort: Effort
     ) -> Relaxed:
         """Relax a branch from a warm start, which is in scaled units.
 
@@ -190,20 +190,20 @@ class Relaxation:
         """
         x, nu = x.copy(), nu.copy()
         if self.prefers_cones:
-            by_cones = self.solve_by_cones(choice, effort)
+            by_cones = self.solve_by_cones(subproblem, effort)
             if by_cones is not None:
                 return by_cones
         if self.problem.blocks is not None:
             nothing = np.zeros(self.problem.n), np.zeros(len(nu))
-            return Relaxed(*nothing, choice.inside.astype(float), x, nu, False)
+            return Relaxed(*nothing, subproblem.fixed_in.astype(float), x, nu, False)
         best = -np.inf
         for _ in range(effort.chunks):
-            bound, anchor, beta, z, worst, is_done = kernels.relax(
+            bound, tangent_point, beta, z, worst, is_done = kernels.relax(
                 self.data,
                 self.rows,
-                self.tilt,
-                choice.status,
-                choice.slots,
+                self.metric,
+                subproblem.status,
+                subproblem.remaining,
                 effort.cutoff - self.problem.constant,
                 effort.tolerance,
                 effort.slack,
@@ -212,14 +212,14 @@ class Relaxation:
                 nu,
             )
             if bound > best or best == -np.inf:
-                best, best_anchor, best_beta = bound, anchor, beta
+                best, best_anchor, best_beta = bound, tangent_point, beta
             if is_done or effort.is_over():
                 break
         is_finite = np.isfinite(best_anchor).all() and np.isfinite(best_beta).all()
         if not is_finite:
             best_anchor, best_beta = np.zeros(len(x)), np.zeros(len(nu))
         return Relaxed(
-            anchor=best_anchor * self.unit,
+            tangent_point=best_anchor * self.unit,
             beta=best_beta / self.row_scale,
             switches=z,
             x=x,
@@ -227,7 +227,7 @@ class Relaxation:
             has_worked=bool(is_finite and (is_done or worst <= kernels.ROWS_MET)),
         )
 
-    def solve_by_cones(self, choice: Choice, effort: Effort) -> Relaxed | None:
+    def solve_by_cones(self, subproblem: Subproblem, effort: Effort) -> Relaxed | None:
         """Relax a branch without the kernel, where that is slow or fails.
 
         None if the branch is empty or too large, or the solver gives up, which it does
@@ -238,7 +238,7 @@ class Relaxation:
         if effort.is_over():
             return None
         try:
-            point = relax_by_cones(self.problem, choice, effort.seconds_left())
+            point = relax_by_cones(self.problem, subproblem, effort.seconds_left())
         except BackendError as error:
             log.info("%s", error)
             return None

@@ -24,17 +24,17 @@ ACCURACY = 1e-9
 def couple(rows: RowData, step: Step, kept: IntArray) -> Coupling:
     """The rows, and the directions of the metric, of some variables."""
     m, k, n = len(rows.b), len(rows.sigma), len(kept)
-    A, b, give = np.empty((m + k, n)), np.zeros(m + k), np.zeros(m + k)
+    A, b, dual_regularisation = np.empty((m + k, n)), np.zeros(m + k), np.zeros(m + k)
     equal = np.ones(m + k, dtype=np.bool_)
     for i in range(m):
         b[i], equal[i] = rows.b[i], rows.equal[i]
         for j in range(n):
             A[i, j] = rows.A[i, kept[j]]
     for i in range(k):
-        give[m + i] = 1.0 / (step.size * rows.sigma[i])
+        dual_regularisation[m + i] = 1.0 / (step.size * rows.sigma[i])
         for j in range(n):
             A[m + i, j] = rows.directions[i, kept[j]]
-    return Coupling(A, b, equal, give)
+    return Coupling(A, b, equal, dual_regularisation)
 
 
 @inner
@@ -59,7 +59,7 @@ def row_value(
     v: FloatArray,
     nu: FloatArray,
     excess: FloatArray,
-    give: FloatArray,
+    dual_regularisation: FloatArray,
     x: FloatArray,
     z: FloatArray,
 ) -> float:
@@ -71,7 +71,7 @@ def row_value(
         if z[j] > 0:
             value += 0.5 * step.rho[j] * x[j] * x[j] / z[j] + price * z[j]
     for i in range(len(excess)):
-        value += nu[i] * (excess[i] + 0.5 * give[i] * nu[i])
+        value += nu[i] * (excess[i] + 0.5 * dual_regularisation[i] * nu[i])
     return value
 
 
@@ -83,7 +83,7 @@ def row_excess(
     excess = multiply_rows(rows.A, x)
     worst = 0.0
     for i in range(len(excess)):
-        excess[i] -= rows.b[i] + rows.give[i] * nu[i]
+        excess[i] -= rows.b[i] + rows.dual_regularisation[i] * nu[i]
         if rows.equal[i] or nu[i] > 0:
             worst = max(worst, abs(excess[i]))
         else:
@@ -163,7 +163,7 @@ def row_curvature(
             Ay[a, owner[j]] += A[active[a], j] * y[j]
     J = square(B)
     for a in range(p):
-        J[a, a] += rows.give[active[a]]
+        J[a, a] += rows.dual_regularisation[active[a]]
     for k in range(n_groups + 1):
         if tau[k] > 0 and (k > 0 or r < step.r_most):
             for a in range(p):
@@ -255,7 +255,13 @@ def prox_at(
     shifted = shift(v, rows.A, nu)
     r = prox(data, step, status, shifted, guess, x, z)
     excess, worst = row_excess(rows, nu, x)
-    return r, shifted, row_value(step, v, nu, excess, rows.give, x, z), excess, worst
+    return (
+        r,
+        shifted,
+        row_value(step, v, nu, excess, rows.dual_regularisation, x, z),
+        excess,
+        worst,
+    )
 
 
 @inner

@@ -32,8 +32,8 @@ class Data(NamedTuple):
     theta : float
         The price of a nonzero.
     lipschitz : float
-        ``lipschitz I``, and the terms of :class:`Tilt` or :class:`RowData`, are a
-        metric above ``2 Q``.
+        ``lipschitz I`` and the terms of :class:`RankOneMetric` or :class:`RowData`
+        are a metric above ``2 Q``.
     groups : GroupData, optional
         Limits of groups.
     """
@@ -50,7 +50,7 @@ class Data(NamedTuple):
     groups: GroupData | None
 
 
-class Tilt(NamedTuple):
+class RankOneMetric(NamedTuple):
     """The term ``sigma direction direction'`` of a metric, where there are no rows.
 
     The direction is a matrix with one row; sigma, with one entry, is zero if no
@@ -89,7 +89,7 @@ class Coupling(NamedTuple):
     A: FloatArray
     b: FloatArray
     equal: BoolArray
-    give: FloatArray
+    dual_regularisation: FloatArray
 
 
 class Step(NamedTuple):
@@ -116,8 +116,8 @@ class Step(NamedTuple):
     size: float
     rho: FloatArray
     root: FloatArray
-    free: IntArray
-    slots: float
+    undecided: IntArray
+    remaining: float
     r_most: float
     group_slots: IntArray
     cap: FloatArray

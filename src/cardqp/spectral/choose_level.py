@@ -23,5 +23,5 @@ def choose_level(
     check.instance("problem", problem, SparseQP)
     found = spectrum(problem, level) if known is None else known.of(problem)
     if level is None:
-        return found.level(found.enough())
+        return found.level(found.default_level())
     return found.level(level)

@@ -32,7 +32,7 @@ class Margin:
     """
 
     share: float
-    defects: FloatArray
+    psd_violations: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Level:
 
     problem: SparseQP
     factor: FloatArray
-    defect: FloatArray
+    psd_violation: FloatArray
 
     @property
     def k(self) -> int:
@@ -71,7 +71,9 @@ class Level:
 
     def bound(self, dual: DualPoint) -> SeparableBound:
         """Theorem 1 at this level: a proved bound on the original problem."""
-        minorant = plane(self.factor, dual.alpha, self.form.diagonal, self.defect)
+        minorant = plane(
+            self.factor, dual.alpha, self.form.diagonal, self.psd_violation
+        )
         return separable_bound(self.problem, minorant, dual.beta)
 
     def zero(self) -> DualPoint:

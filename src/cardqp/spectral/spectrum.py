@@ -64,7 +64,7 @@ class Spectrum:
         kept = np.sqrt(margin.share * self.eigenvalues[:k])
         factor = kept[:, None] * self.eigenvectors[:, :k].T
         return Level(
-            self.problem, factor, np.full(self.problem.n, margin.defects[k - 1])
+            self.problem, factor, np.full(self.problem.n, margin.psd_violations[k - 1])
         )
 
     def _highest(self) -> int:
@@ -92,7 +92,7 @@ class Spectrum:
         # Rounding of the residual itself, and what Q lacks to be semidefinite.
         terms = 2 * (form.n + len(self)) * UNIT_ROUNDOFF * np.sqrt(len(self))
         size = np.sqrt(form.squared_norm())
-        common = 4 * skewness * values[0] + terms * size + form.defect.max()
+        common = 4 * skewness * values[0] + terms * size + form.psd_violation.max()
         return Margin(1.0, 2 * np.sqrt(np.cumsum(column_norms)) + common)
 
     def of(self, problem: SparseQP) -> "Spectrum":
@@ -140,7 +140,7 @@ class Spectrum:
             )
         return len(self)
 
-    def enough(self) -> int:
+    def default_level(self) -> int:
         """The level beyond which bounds gain little: ``eta * lambda < 0.05``."""
         weakest = float(self.problem.ridge.min())
         large = np.flatnonzero(self.eigenvalues >= ENOUGH * weakest)

@@ -64,13 +64,13 @@ def components(form: Columns, count: int) -> Components:
     _check_size(form, count)
     basis = _basis(form, count)
     products = form.correlate(basis)
-    turn = np.linalg.eigh(products.T @ products)[1][:, ::-1][:, :count]
-    vectors = products @ turn
+    rotation = np.linalg.eigh(products.T @ products)[1][:, ::-1][:, :count]
+    vectors = products @ rotation
     lengths = np.sqrt(np.einsum("ij,ij->j", vectors, vectors))
     vectors /= np.where(lengths > 0, lengths, 1.0)
     values = lengths**2 / form.n_samples
     values[values < NOTHING] = 0.0
-    return Components(values, vectors, _margin(form, basis, turn))
+    return Components(values, vectors, _margin(form, basis, rotation))
 
 
 def _check_size(form: Columns, count: int) -> None:
@@ -100,7 +100,7 @@ def _is_exact(n_samples: int, width: int) -> bool:
     return n_samples <= few and 8.0 * n_samples**2 <= MOST_BYTES
 
 
-def _margin(form: Columns, basis: FloatArray, turn: FloatArray) -> Margin:
+def _margin(form: Columns, basis: FloatArray, rotation: FloatArray) -> Margin:
     """What pays for rounding in products, and for bases that are not orthonormal.
 
     With computed ``F = H + E``, where ``H'H`` is below ``(1 + skew) Q``, and any ``t``,
@@ -108,14 +108,14 @@ def _margin(form: Columns, basis: FloatArray, turn: FloatArray) -> Margin:
     ``j``, has length ``sqrt(m) (N + m + 16) u |X_j| / sqrt(N)`` at most.
     """
     N, width = basis.shape
-    skewed = (1.0 + _skewness(basis)) * (1.0 + _skewness(turn))
+    skewed = (1.0 + _skewness(basis)) * (1.0 + _skewness(rotation))
     unit = 1.01 * (N + width + 16) * UNIT_ROUNDOFF
     squared_error = width * unit**2 * float(form.diagonal.sum())
     # With t half of what is given up, (1 + 1/t) is less than 3 / SHRINK; the rest is
     # for products that are rounded to nothing and for this sum itself.
-    defect = 8.0 * squared_error / SHRINK
+    psd_violation = 8.0 * squared_error / SHRINK
     share = 1.0 / ((1.0 + SHRINK) * skewed)
-    return Margin(share, np.full(turn.shape[1], defect))
+    return Margin(share, np.full(rotation.shape[1], psd_violation))
 
 
 def _skewness(vectors: FloatArray) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.bounds.sparse_minorant import ridge_unit
 from cardqp.problem import SparseQP
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort
 from cardqp.splitting.sparse_split import (
     ACCURACY,
@@ -121,7 +121,7 @@ class Ascent:
 
 def optimise_split(
     problem: SparseQP,
-    choice: Choice,
+    subproblem: Subproblem,
     start: FloatArray,
     upper_bound: float,
     size: float,
@@ -138,7 +138,7 @@ def optimise_split(
     ----------
     problem : SparseQP
         The problem, with the variables that are switched off taken out.
-    choice : Choice
+    choice : Subproblem
         The branch.
     start : (n, n) array
         The matrix ``P`` to start from.
@@ -160,11 +160,11 @@ def optimise_split(
         A split whose bound is at least that of the start.  None for problems with a
         penalty, for large ones, for a start that leaves no ridge, and if time is up.
     """
-    if not is_splittable(problem, choice):
+    if not is_splittable(problem, subproblem):
         return None
     end = time.perf_counter() + seconds
     unit = ridge_unit(problem)
-    function = Bounded(in_units(problem, unit), choice, STEP_ACCURACY * size)
+    function = Bounded(in_units(problem, unit), subproblem, STEP_ACCURACY * size)
     nothing = np.zeros(problem.n), np.zeros(len(problem.rows))
     first = function.at(start * unit[:, None] * unit, *nothing)
     if first is None:
@@ -174,7 +174,7 @@ def optimise_split(
 
     def split_at(point: Point) -> Split | None:
         P, x = point.P / unit[:, None] / unit, point.x * unit
-        return Split.relax(problem, choice, P, x, effort)
+        return Split.relax(problem, subproblem, P, x, effort)
 
     for n_steps in range(MAX_STEPS):
         if is_over():
@@ -192,13 +192,15 @@ def optimise_split(
 
 
 def level_start(
-    problem: SparseQP, choice: Choice, is_over: Callable[[], bool] = lambda: False
+    problem: SparseQP,
+    subproblem: Subproblem,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> FloatArray | None:
     """Where to start an ascent: what is above a high level of the eigenvalues.
 
     None where splits are not looked for, or would not gain much, or time is up.
     """
-    if is_over() or not is_splittable(problem, choice):
+    if is_over() or not is_splittable(problem, subproblem):
         return None
     levels = Levels.of(problem)
     if np.count_nonzero(levels.values > FLAT * levels.values[0]) < 0.5 * problem.n:

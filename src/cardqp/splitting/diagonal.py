@@ -9,7 +9,7 @@ from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
 from cardqp.splitting.optimal_diagonal import Data, optimal_diagonal
 
@@ -26,7 +26,7 @@ START_ACCURACY = 1e-4
 """How well the relaxation is solved where the search for a diagonal starts."""
 
 
-def spare_diagonal(problem: SparseQP, kept: IntArray) -> FloatArray | None:
+def eigenvalue_shift(problem: SparseQP, kept: IntArray) -> FloatArray | None:
     """A diagonal that can be taken out of ``Q`` on some variables, leaving it convex.
 
     It is the least eigenvalue of the block scaled to unit diagonal, in the original
@@ -53,9 +53,9 @@ def _is_wide(problem: SparseQP) -> bool:
     return isinstance(problem.quadratic, Factor)
 
 
-def tightest_diagonal(
+def optimal_diagonal_shift(
     problem: SparseQP,
-    choice: Choice,
+    subproblem: Subproblem,
     size: float,
     is_over: Callable[[], bool] = lambda: False,
 ) -> FloatArray | None:
@@ -69,7 +69,7 @@ def tightest_diagonal(
     ----------
     problem : SparseQP
         The problem, with the variables that are switched off taken out.
-    choice : Choice
+    choice : Subproblem
         The branch.
     size : float
         The size of the objective.
@@ -77,18 +77,18 @@ def tightest_diagonal(
         Whether time is up: there is no diagonal then.
     """
     is_large = problem.n > NEWTON_LIMIT or problem.blocks is not None
-    if problem.rule.penalty != 0 or is_large or choice.slots < 1:
+    if problem.rule.penalty != 0 or is_large or subproblem.remaining < 1:
         return None
     start = -0.5 * problem.ridge
-    Q, free = problem.quadratic.dense(), choice.free.astype(np.float64)
-    for _ in range(1 if problem.is_free else ROUNDS):
+    Q, free = problem.quadratic.dense(), subproblem.undecided.astype(np.float64)
+    for _ in range(1 if problem.is_unconstrained else ROUNDS):
         view = problem.move_to_ridge(start)
         relaxation = Relaxation.prepare(view)
         effort = Effort(START_ACCURACY * size, is_over=is_over)
-        relaxed = relaxation.solve(choice, *relaxation.start(), effort)
+        relaxed = relaxation.solve(subproblem, *relaxation.start(), effort)
         slope = _slope_of_the_free(view, relaxed)
-        data = Data(Q, slope, problem.ridge, choice.slots, free)
-        best = optimal_diagonal(data, start, relaxed.anchor, size, is_over)
+        data = Data(Q, slope, problem.ridge, subproblem.remaining, free)
+        best = optimal_diagonal(data, start, relaxed.tangent_point, size, is_over)
         if is_over():
             return None
         start = 0.5 * (start + best)
@@ -101,9 +101,9 @@ def _slope_of_the_free(problem: SparseQP, relaxed: Relaxed) -> FloatArray:
     Multipliers of the rows are added to it, and those of the bounds: so that variables
     are drawn to where their bounds hold them.
     """
-    if problem.is_free:
+    if problem.is_unconstrained:
         return problem.c
-    quadratic = 2.0 * problem.quadratic.apply(relaxed.anchor)
+    quadratic = 2.0 * problem.quadratic.apply(relaxed.tangent_point)
     slope = problem.c + problem.rows.project(relaxed.beta) @ problem.rows.matrix
     place, cost = separable_minimum(
         slope + quadratic, problem.ridge, problem.lower, problem.upper

@@ -41,8 +41,8 @@ class Data:
     Q: FloatArray
     c: FloatArray
     ridge: FloatArray
-    slots: int
-    is_free: FloatArray
+    remaining: int
+    is_unconstrained: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +110,18 @@ def optimal_diagonal(
 def _start(data: Data, d: FloatArray, x: FloatArray, barrier: float) -> Point:
     slope = data.c + 2.0 * (data.Q @ x - d * x)
     gains = slope**2 / (data.ridge + d)
-    ranked = np.sort(gains[data.is_free > 0])[::-1]
-    last = ranked[min(data.slots, len(ranked)) - 1]
-    following = ranked[min(data.slots, len(ranked) - 1)]
+    ranked = np.sort(gains[data.is_unconstrained > 0])[::-1]
+    last = ranked[min(data.remaining, len(ranked)) - 1]
+    following = ranked[min(data.remaining, len(ranked) - 1)]
     t = max(0.5 * (last + following), 1e-3 * ranked[0], 1e-3 * barrier)
-    u = np.maximum(gains - data.is_free * t, 0.0) + 8.0 * barrier
+    u = np.maximum(gains - data.is_unconstrained * t, 0.0) + 8.0 * barrier
     return Point(slope, d, u, float(t))
 
 
 def _value(data: Data, point: Point, barrier: float) -> float:
     """The barrier function; infinite outside its domain."""
     w = data.ridge + point.d
-    room = (point.u + data.is_free * point.t) * w - point.slope**2
+    room = (point.u + data.is_unconstrained * point.t) * w - point.slope**2
     if min(point.t, point.u.min(), w.min(), room.min()) <= 0:
         return np.inf
     try:
@@ -139,7 +139,7 @@ def _value(data: Data, point: Point, barrier: float) -> float:
         + np.log(point.u).sum()
         + np.log(point.t)
     )
-    linear = data.slots * point.t + point.u.sum()
+    linear = data.remaining * point.t + point.u.sum()
     return float(0.25 * (half @ half + linear) - barrier * logs)
 
 
@@ -147,7 +147,7 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
     """The Newton step and its decrement; None when the system cannot be solved."""
     if not 1 / SQUARABLE < point.t < SQUARABLE:
         return None
-    n, r = len(data.c), data.is_free
+    n, r = len(data.c), data.is_unconstrained
     try:
         factor = scipy.linalg.cho_factor(data.Q - np.diag(point.d), check_finite=False)
     except scipy.linalg.LinAlgError:
@@ -162,7 +162,7 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
     grad_g = 0.5 * y + 2.0 * barrier * g / q
     grad_d = 0.25 * y**2 + barrier * (np.diag(inverse) - theta / q)
     grad_u = 0.25 - barrier * (w / q + 1.0 / u)
-    grad_t = 0.25 * data.slots - barrier * ((r * w / q).sum() + 1.0 / t)
+    grad_t = 0.25 * data.remaining - barrier * ((r * w / q).sum() + 1.0 / t)
     h_gg = barrier * (4.0 * g**2 / q**2 + 2.0 / q)
     h_gd = -2.0 * barrier * g * theta / q**2
     h_gu = -2.0 * barrier * g * w / q**2

@@ -12,7 +12,7 @@ from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
 
 MOST_VARIABLES = 2000
@@ -38,7 +38,7 @@ class Split:
         The part of ``Q`` that stays quadratic.
     minorant : SparseQP
         The problem with ``P`` in place of ``Q``.
-    anchor : (n,) array
+    tangent_point : (n,) array
         The point whose tangent gives the bound (Theorem 1 for the minorant).
     bound : float
         A lower bound on the problem's objective over the branch, constant included.
@@ -46,14 +46,14 @@ class Split:
 
     P: FloatArray
     minorant: SparseQP
-    anchor: FloatArray
+    tangent_point: FloatArray
     bound: float
 
     @classmethod
     def relax(
         cls,
         problem: SparseQP,
-        choice: Choice,
+        subproblem: Subproblem,
         P: FloatArray,
         x: FloatArray,
         effort: Effort,
@@ -65,15 +65,17 @@ class Split:
         except ProblemError:
             return None
         start = x / relaxation.unit
-        relaxed = relaxation.solve(choice, start, relaxation.start()[1], effort)
-        bound = tangent_bound(minorant, relaxed.anchor, relaxed.beta).value(choice)
-        return cls(P, minorant, relaxed.anchor, bound)
+        relaxed = relaxation.solve(subproblem, start, relaxation.start()[1], effort)
+        bound = tangent_bound(minorant, relaxed.tangent_point, relaxed.beta).value(
+            subproblem
+        )
+        return cls(P, minorant, relaxed.tangent_point, bound)
 
 
-def is_splittable(problem: SparseQP, choice: Choice) -> bool:
+def is_splittable(problem: SparseQP, subproblem: Subproblem) -> bool:
     """Whether splits are looked for: no penalty, and not too large."""
     is_plain = problem.rule.penalty == 0 and problem.blocks is None
-    return is_plain and choice.slots >= 1 and problem.n <= MOST_VARIABLES
+    return is_plain and subproblem.remaining >= 1 and problem.n <= MOST_VARIABLES
 
 
 @dataclass(frozen=True, slots=True, eq=False)

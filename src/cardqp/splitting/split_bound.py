@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.bounds.sparse_minorant import drag, sparse_reach
+from cardqp.bounds.sparse_minorant import offdiagonal_loss, top_row_sums
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
 
 LEAST_RIDGE = 0.01
@@ -43,7 +43,7 @@ class Point:
 
     P: FloatArray
     R: FloatArray
-    drag: FloatArray
+    offdiagonal_loss: FloatArray
     ridge: FloatArray
     cut: FloatArray
     x: FloatArray
@@ -60,7 +60,7 @@ class Bounded:
     """
 
     problem: SparseQP
-    choice: Choice
+    subproblem: Subproblem
     tolerance: float
 
     def at(self, P: FloatArray, x: FloatArray, nu: FloatArray) -> Point | None:
@@ -69,8 +69,8 @@ class Bounded:
         if not np.abs(P).max() <= LARGEST_GROWTH * np.abs(Q).max():
             return None
         R = Q - P
-        entries = drag(R, self.problem.signs)
-        reach, cut = sparse_reach(entries, self.problem.rule.limit)
+        entries = offdiagonal_loss(R, self.problem.signs)
+        reach, cut = top_row_sums(entries, self.problem.rule.limit)
         ridge = 1.0 + R.diagonal() - reach
         if not ridge.min() >= LEAST_RIDGE:
             return None
@@ -79,8 +79,8 @@ class Bounded:
         # One chunk of iterations is plenty from a warm start.
         effort = Effort(self.tolerance, is_over=lambda: True)
         start = x / relaxation.unit
-        relaxed = relaxation.solve(self.choice, start, nu, effort)
-        bound = tangent_bound(minorant, relaxed.anchor, relaxed.beta)
+        relaxed = relaxation.solve(self.subproblem, start, nu, effort)
+        bound = tangent_bound(minorant, relaxed.tangent_point, relaxed.beta)
         return Point(
             P,
             R,
@@ -90,7 +90,7 @@ class Bounded:
             relaxed.x * relaxation.unit,
             relaxed.switches,
             relaxed.nu,
-            bound.value(self.choice),
+            bound.value(self.subproblem),
         )
 
 
@@ -98,7 +98,7 @@ def in_units(problem: SparseQP, unit: FloatArray) -> SparseQP:
     """A problem in other units of the variables."""
     Q = unit[:, None] * problem.quadratic.dense() * unit
     return SparseQP(
-        Gram(Q, problem.quadratic.defect * unit**2),
+        Gram(Q, problem.quadratic.psd_violation * unit**2),
         problem.c * unit,
         eta=problem.eta / unit**2,
         sparsity=problem.sparsity,

@@ -105,7 +105,7 @@ def _row_weights(point: Point, rows: IntArray, count: int) -> FloatArray:
     """How much each entry counts: the largest fully, those near the cut in part."""
     if count <= 0:
         return np.zeros((len(rows), len(point.x)))
-    entries = point.drag[rows]
+    entries = point.offdiagonal_loss[rows]
     least = NEGLIGIBLE**2 * entries.max(initial=0.0) + 1e-300
     weights = entries / np.maximum(point.cut[rows], least)[:, None]
     weights -= 1.0 - SOFTNESS

@@ -15,7 +15,7 @@ from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP, lift
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.rows import Rows, power_of_two
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.problem.validation import LARGEST
 from cardqp.subproblems.interior_point import minimise
 from cardqp.subproblems.rational_qp import ExactQP
@@ -173,7 +173,7 @@ def fit_support(
     if len(problem.rows) == 0:
         part = _solve_free(block, problem.c[support])
         lower, upper = problem.lower[support], problem.upper[support]
-        if problem.is_free or bool(((part >= lower) & (part <= upper)).all()):
+        if problem.is_unconstrained or bool(((part >= lower) & (part <= upper)).all()):
             return _accept(problem, lift(part, support, problem.n), np.zeros(0))
     return _fit_constrained(problem, support, block, needs_proof)
 
@@ -182,7 +182,7 @@ def _accept(problem: SparseQP, x: FloatArray, beta: FloatArray) -> SupportFit:
     """The point with its objective, unless it is infeasible after all."""
     if not (np.abs(x) < LARGEST).all():
         return SupportFit.nothing(problem)
-    if not problem.is_free and not problem.violations(x).holds():
+    if not problem.is_unconstrained and not problem.violations(x).holds():
         return SupportFit.nothing(problem)
     return SupportFit(x, beta, problem.value(x))
 
@@ -213,9 +213,9 @@ def _fit_constrained(
 
 def _is_empty(problem: SparseQP, support: IntArray, ray: FloatArray) -> bool:
     """Whether a ray proves that there is no feasible point on a support."""
-    inside = np.zeros(problem.n, dtype=bool)
-    inside[support] = True
-    return proves_empty(problem, ray, Choice(inside, ~inside, problem.n))
+    fixed_in = np.zeros(problem.n, dtype=bool)
+    fixed_in[support] = True
+    return proves_empty(problem, ray, Subproblem(fixed_in, ~fixed_in, problem.n))
 
 
 def _answers(

@@ -15,7 +15,7 @@ from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.farkas import proves_empty, row_that_proves_empty
 from cardqp.problem import SparseQP
 from cardqp.problem.rows import Rows
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 
 Entries = tuple[IntArray, IntArray, FloatArray]
 """Rows, columns and values of entries of a sparse matrix."""
@@ -45,23 +45,27 @@ class Violation:
     switches: FloatArray
 
 
-def least_violation(problem: SparseQP, choice: Choice) -> Violation:
+def least_violation(problem: SparseQP, subproblem: Subproblem) -> Violation:
     """How far the rows are from being satisfiable in a branch.
 
     Parameters
     ----------
     problem : SparseQP
         The problem.
-    choice : Choice
+    choice : Subproblem
         The branch; its limit is relaxed to fractional switches.
     """
-    allowed = np.flatnonzero(~choice.outside if choice.slots > 0 else choice.inside)
+    allowed = np.flatnonzero(
+        ~subproblem.fixed_out if subproblem.remaining > 0 else subproblem.fixed_in
+    )
     rows, scale = problem.rows.restrict(allowed).scaled()
     size = float(np.abs(rows.rhs).max(initial=0.0)) or 1.0
     rows = Rows(rows.matrix, rows.rhs / size, rows.is_equality)
     lower, upper = problem.lower[allowed] / size, problem.upper[allowed] / size
-    is_switched = choice.free[allowed] & (np.isfinite(lower) | np.isfinite(upper))
-    owners = choice.narrow(allowed).switches_of(is_switched)
+    is_switched = subproblem.undecided[allowed] & (
+        np.isfinite(lower) | np.isfinite(upper)
+    )
+    owners = subproblem.restrict(allowed).switches_of(is_switched)
     n, p = len(allowed), int(owners.max(initial=-1)) + 1
     inequality = ~rows.is_equality
     m, e = int(inequality.sum()), int(rows.is_equality.sum())
@@ -82,7 +86,7 @@ def least_violation(problem: SparseQP, choice: Choice) -> Violation:
         (all_rows[:e], excess[m : m + e], -np.ones(e)),
         (all_rows[:e], excess[m + e :], np.ones(e)),
     )
-    no_more = [np.zeros(n_links), [max(choice.slots, 0)]]
+    no_more = [np.zeros(n_links), [max(subproblem.remaining, 0)]]
     low = [np.where(is_switched, -np.inf, lower), np.zeros(width - n)]
     high = [
         np.where(is_switched, np.inf, upper),
@@ -110,16 +114,16 @@ def least_violation(problem: SparseQP, choice: Choice) -> Violation:
     return Violation(float(result.fun), ray, switches)
 
 
-def find_ray(problem: SparseQP, choice: Choice) -> FloatArray | None:
+def find_ray(problem: SparseQP, subproblem: Subproblem) -> FloatArray | None:
     """Multipliers that prove a branch to be empty, if some are found.
 
     The linear program overlooks what is small beside the largest right-hand side, so
     that single rows are tried after it.
     """
-    ray = least_violation(problem, choice).ray
-    if proves_empty(problem, ray, choice):
+    ray = least_violation(problem, subproblem).ray
+    if proves_empty(problem, ray, subproblem):
         return ray
-    return row_that_proves_empty(problem, choice)
+    return row_that_proves_empty(problem, subproblem)
 
 
 def _polish(

@@ -52,7 +52,7 @@ def optimum(problem):
 
 def grown(problem, n_nodes):
     """A search stopped after some branches."""
-    method, tree = SweepSearch(node_limit=n_nodes), SweepTree.plant(problem)
+    method, tree = SweepSearch(node_limit=n_nodes), SweepTree.initial(problem)
     while method.done(tree) is None:
         method.step(tree, tree)
     assert tree.n_open > 2
@@ -78,7 +78,8 @@ def test_folded_branches_hold_all_that_is_open(problem, n_nodes, most):
         above = [
             node
             for node in found.values()
-            if {*node.inside} <= {*leaf.inside} and {*node.outside} <= {*leaf.outside}
+            if {*node.fixed_in} <= {*leaf.fixed_in}
+            and {*node.fixed_out} <= {*leaf.fixed_out}
         ]
         assert len(above) == 1
     if most == 512:
@@ -94,7 +95,7 @@ def test_settled_trees_prove_their_bound(problem, optimum, n_nodes, most, monkey
     monkeypatch.setattr(fold, "FEW", most)
     monkeypatch.setattr(fold, "UNTIMED", most)
     settle(SweepSearch(), tree)
-    assert tree.floor * 1.001 < tree.lower_bound <= optimum
+    assert tree.root_bound * 1.001 < tree.lower_bound <= optimum
     certificate = tree.certificate
     proved = certificate.lower_bound(problem)
     assert proved == pytest.approx(tree.lower_bound, rel=1e-9)
@@ -106,14 +107,14 @@ def test_settled_trees_prove_their_bound(problem, optimum, n_nodes, most, monkey
 @pytest.mark.parametrize("which", ["closed", "fixed"])
 def test_settled_bounds_are_no_better_than_what_was_closed(problem, which):
     tree = grown(problem, 40)
-    little = tree.floor * 1.0005
+    little = tree.root_bound * 1.0005
     if which == "closed":
-        tree.closed = little  # a leaf that was given up
+        tree.pruned_bound = little  # a leaf that was given up
     else:
         tree.alive[-1] = False
         tree.fixing_cutoff = little
     settle(SweepSearch(), tree)
-    assert tree.floor <= tree.lower_bound <= little
+    assert tree.root_bound <= tree.lower_bound <= little
 
 
 def test_more_branches_prove_more(problem, monkeypatch):
@@ -144,9 +145,9 @@ def test_without_time_the_root_is_what_is_left(problem):
     tree = grown(problem, 20)
     tree.slowest = 10.0
     settle(SweepSearch(), tree, 39.0)
-    assert tree.lower_bound == tree.floor
+    assert tree.lower_bound == tree.root_bound
     assert len(tree.certificate) == 1
-    assert tree.certificate.lower_bound(problem) == pytest.approx(tree.floor)
+    assert tree.certificate.lower_bound(problem) == pytest.approx(tree.root_bound)
 
 
 def test_what_takes_too_long_is_given_up(problem, monkeypatch):
@@ -158,7 +159,7 @@ def test_what_takes_too_long_is_given_up(problem, monkeypatch):
     n_sweeps = tree.n_sweeps
     settle(SweepSearch(), tree, 2.0)
     assert tree.n_sweeps == n_sweeps + 1
-    assert tree.lower_bound == tree.floor
+    assert tree.lower_bound == tree.root_bound
 
 
 def stop_after(count, action):

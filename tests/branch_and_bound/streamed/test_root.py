@@ -49,7 +49,7 @@ def test_it_is_positive_where_costs_are_squares(kind):
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((30, 9)), rng.standard_normal(30)
     settings = {"eta": 4.0, "sparsity": 3} | KINDS[kind]
-    tree = SweepTree.plant(SparseQP.from_data(X, y, **settings))
+    tree = SweepTree.initial(SparseQP.from_data(X, y, **settings))
     assert 0.1 * tree.objective < tree.lower_bound
     # The bound that the residual form of Theorem 1 has at r = y.
     if kind == "free":

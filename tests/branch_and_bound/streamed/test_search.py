@@ -43,7 +43,7 @@ def run(problem, **settings):
     load_for(problem)
     with Watch(20.0, None) as watch:
         method = SweepSearch(**settings)
-        return iterate(method, SweepTree.plant(problem), watch)
+        return iterate(method, SweepTree.initial(problem), watch)
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +81,7 @@ def test_optimum_is_found_and_proved(kind, seed):
 def test_bounds_are_valid_at_every_step(kind):
     problem = random_problem(kind, 7)
     optimum, _ = enumerate_optimum(problem)
-    method, tree = SweepSearch(), SweepTree.plant(problem)
+    method, tree = SweepSearch(), SweepTree.initial(problem)
     while method.done(tree) is None:
         method.step(tree, tree)
         assert tree.lower_bound <= optimum * (1 + 1e-12)

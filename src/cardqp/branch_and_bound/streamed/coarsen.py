@@ -99,6 +99,6 @@ def _settle(search: SweepSearch, tree: SweepTree, nodes: list[Node]) -> None:
         search.enlarge(tree, zip(nodes, swept, strict=True))
         nodes = [search.relaxed(tree, node) for node in short]
         promises |= {node.position: node.promise for node in nodes}
-    worst = min(*bounds.values(), tree.closed, tree.fixing_bound)
+    worst = min(*bounds.values(), tree.pruned_bound, tree.fixing_bound)
     if worst > tree.lower_bound:
         tree.settled = Settled(tree.log.closed_at(points), worst)

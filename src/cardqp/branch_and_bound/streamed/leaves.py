@@ -24,8 +24,8 @@ SCALES = (1.0, 0.98, 0.95, 0.9)
 class Branch:
     """A branch to be bounded: what is switched on and off, and a residual."""
 
-    inside: IntArray
-    outside: IntArray
+    fixed_in: IntArray
+    fixed_out: IntArray
     residual: FloatArray
 
 
@@ -71,7 +71,7 @@ def bound_branches(
     """
     scales = (1.0,) if is_homogeneous(problem) else SCALES
     residuals = [Residual.of(form, branch.residual) for branch in branches]
-    decided = [np.concatenate([b.inside, b.outside]) for b in branches]
+    decided = [np.concatenate([b.fixed_in, b.fixed_out]) for b in branches]
 
     def cheapest(start: int, products: FloatArray) -> list[list[_Cheapest]]:
         where = slice(start, start + len(products))
@@ -86,7 +86,7 @@ def bound_branches(
                         start,
                         alive[where],
                         own,
-                        branch.inside,
+                        branch.fixed_in,
                         max(KEPT, slots_of(problem, branch)),
                     )
                     for scale in scales
@@ -98,18 +98,18 @@ def bound_branches(
     blocks = form.sweep(R, cheapest)
     results = []
     for k, (residual, branch) in enumerate(zip(residuals, branches, strict=True)):
-        slots = slots_of(problem, branch)
+        remaining = slots_of(problem, branch)
         tried = [
-            _Cheapest.merge([block[k][i] for block in blocks], max(KEPT, slots))
+            _Cheapest.merge([block[k][i] for block in blocks], max(KEPT, remaining))
             for i in range(len(scales))
         ]
-        results.append(_best(residual, scales, tried, slots))
+        results.append(_best(residual, scales, tried, remaining))
     return results
 
 
 def slots_of(problem: SparseQP, branch: Branch) -> int:
     """How many more columns may be switched on."""
-    return problem.rule.limit - len(branch.inside)
+    return problem.rule.limit - len(branch.fixed_in)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +118,7 @@ class _Cheapest:
 
     columns: IntArray
     costs: FloatArray
-    inside: float
+    fixed_in: float
 
     @classmethod
     def of_block(
@@ -127,10 +127,10 @@ class _Cheapest:
         start: int,
         alive: BoolArray,
         decided: IntArray,
-        inside: IntArray,
+        fixed_in: IntArray,
         count: int,
     ) -> "_Cheapest":
-        own = inside - start
+        own = fixed_in - start
         own = own[(own >= 0) & (own < len(costs))]
         paid = float(costs[own].sum())
         free = np.where(alive, costs, 0.0)
@@ -141,8 +141,8 @@ class _Cheapest:
     def merge(cls, parts: Sequence["_Cheapest"], count: int) -> "_Cheapest":
         columns = np.concatenate([part.columns for part in parts])
         costs = np.concatenate([part.costs for part in parts])
-        inside = float(sum(part.inside for part in parts))
-        return cls(*_smallest(columns, costs, count), inside)
+        fixed_in = float(sum(part.fixed_in for part in parts))
+        return cls(*_smallest(columns, costs, count), fixed_in)
 
 
 def _smallest(
@@ -161,12 +161,12 @@ def _best(
     residual: Residual,
     scales: Sequence[float],
     tried: Sequence[_Cheapest],
-    slots: int,
+    remaining: int,
 ) -> Bounded:
     """The best scale of a branch."""
     found = []
     for scale, cheapest in zip(scales, tried, strict=True):
-        total = cheapest.inside + float(cheapest.costs[: max(slots, 0)].sum())
+        total = cheapest.fixed_in + float(cheapest.costs[: max(remaining, 0)].sum())
         if not np.isfinite(total):  # too large for a number: nothing is proved
             found.append(Bounded(-np.inf, 0.0, cheapest.columns, cheapest.costs))
             continue

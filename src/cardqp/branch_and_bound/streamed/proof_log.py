@@ -36,7 +36,7 @@ class TreeLog:
         self.branch[position], self.child[position] = branch, first
         return first
 
-    def settle(self, position: int, point: SweepPoint) -> None:
+    def prune(self, position: int, point: SweepPoint) -> None:
         """Give a leaf its dual point."""
         self.points.append(point)
         self.record[position] = len(self.points) - 1
@@ -73,9 +73,9 @@ class TreeLog:
             log.child.append(number[self.child[position]] if is_split else 0)
             log.record.append(-1)
             if position in points:
-                log.settle(k, points[position])
+                log.prune(k, points[position])
             elif self.record[position] >= 0:
-                log.settle(k, self.points[self.record[position]])
+                log.prune(k, self.points[self.record[position]])
         return log
 
     def _is_split(self, position: int, leaves: Collection[int]) -> bool:

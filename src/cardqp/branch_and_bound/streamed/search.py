@@ -10,7 +10,7 @@ from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.residual_bound import Residual
 from cardqp.branch_and_bound.node import NODE_SLACK
-from cardqp.branch_and_bound.search import CLOSING_SHARE, RELAXATION_SHARE
+from cardqp.branch_and_bound.search import PRUNING_SHARE, RELAXATION_SHARE
 from cardqp.branch_and_bound.streamed.incumbent import first_columns, look_around
 from cardqp.branch_and_bound.streamed.leaves import Bounded
 from cardqp.branch_and_bound.streamed.root import RootBound
@@ -19,7 +19,7 @@ from cardqp.branch_and_bound.streamed.tree import Node, Phase, SweepTree
 from cardqp.branch_and_bound.streamed.working_set import Sparse, WorkingSet
 from cardqp.certificate.dual_proof import DualProof
 from cardqp.heuristics.local_search import improve, round_switches
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxed
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
@@ -103,7 +103,7 @@ class SweepSearch:
         if tree.phase is Phase.TREE and tree.n_open == 0:
             closed = tree.lower_bound >= self.cutoff(tree)
             return Stop.GAP if closed else Stop.STALLED
-        if tree.floor >= self.cutoff(tree):
+        if tree.root_bound >= self.cutoff(tree):
             return Stop.GAP
         if self.node_limit is not None and tree.n_nodes >= self.node_limit:
             return Stop.NODE_LIMIT
@@ -122,14 +122,14 @@ class SweepSearch:
 
     def cutoff(self, tree: SweepTree) -> float:
         """A branch with this bound cannot hold a point that is better by the gap."""
-        return tree.objective - CLOSING_SHARE * self.gap * tree.gap_unit
+        return tree.objective - PRUNING_SHARE * self.gap * tree.gap_unit
 
     def _improve_support(self, tree: SweepTree) -> None:
         found = look_around(tree.problem, tree.working, tree.fit, self.is_over)
         tree.n_sweeps += 1
         if found is not None and found.improved:
             tree.working, tree.fit = found.working, found.fit
-            tree.offer(found.fit)
+            tree.update_incumbent(found.fit)
             return
         if found is not None:
             columns = first_columns(tree.problem, found)
@@ -143,31 +143,35 @@ class SweepSearch:
         return Effort(tolerance, aim, slack, self.is_over)
 
     def _relax(
-        self, tree: SweepTree, choice: Choice, point: Sparse, slack: float
+        self, tree: SweepTree, subproblem: Subproblem, point: Sparse, slack: float
     ) -> tuple[Relaxed, float]:
         """Relax a branch on the working set; also its bound there."""
         working, start = tree.working, tree.working.dense(point)
-        start[choice.outside] = 0.0
+        start[subproblem.fixed_out] = 0.0
         unit, nothing = working.relaxation.unit, np.zeros(0)
         effort = self._effort(tree, slack)
-        relaxed = working.relaxation.solve(choice, start / unit, nothing, effort)
-        proof = DualProof.at(relaxed.anchor, relaxed.beta)
-        return relaxed, proof.bound(working.reduced).value(choice)
+        relaxed = working.relaxation.solve(subproblem, start / unit, nothing, effort)
+        proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
+        return relaxed, proof.bound(working.reduced).value(subproblem)
 
-    def _offer_rounded(self, tree: SweepTree, choice: Choice, relaxed: Relaxed) -> None:
+    def _offer_rounded(
+        self, tree: SweepTree, subproblem: Subproblem, relaxed: Relaxed
+    ) -> None:
         reduced = tree.working.reduced
-        fit = fit_support(reduced, round_switches(reduced, choice, relaxed.switches))
+        fit = fit_support(
+            reduced, round_switches(reduced, subproblem, relaxed.switches)
+        )
         if fit.objective < tree.objective:
-            tree.offer(improve(reduced, fit, self.is_over))
+            tree.update_incumbent(improve(reduced, fit, self.is_over))
 
     def _bound_root(self, tree: SweepTree) -> None:
         """Relax the whole problem, bound it by a sweep, and enlarge the working set."""
         working, problem, form = tree.working, tree.problem, tree.form
         start = Node(-np.inf, 0, (), (), working.place(tree.x))
-        choice = tree.choice(start)
-        relaxed, reached = self._relax(tree, choice, start.point, ROOT_SLACK)
-        self._offer_rounded(tree, choice, relaxed)
-        point = Sparse.of(relaxed.anchor)
+        subproblem = tree.subproblem(start)
+        relaxed, reached = self._relax(tree, subproblem, start.point, ROOT_SLACK)
+        self._offer_rounded(tree, subproblem, relaxed)
+        point = Sparse.of(relaxed.tangent_point)
         residual = Residual.of(form, working.residuals([point])[:, 0])
         with tree.sweeping():
             products = form.correlate(residual.vector[:, None])[:, 0]
@@ -175,7 +179,7 @@ class SweepSearch:
         found = RootBound.of(problem, form, residual, products)
         tree.learn(working.ids[point.places], point.values, found)
         new = self._overlooked(tree, found.bound.costs)
-        overlooked = reached - tree.floor
+        overlooked = reached - tree.root_bound
         left = max(tree.objective - reached, 0.0)
         is_enough = overlooked <= ENOUGH * left + 0.2 * self.gap * tree.gap_unit
         if is_enough or len(new) == 0 or tree.n_rounds >= MOST_ROUNDS:
@@ -197,55 +201,59 @@ class SweepSearch:
         problem, working, root = tree.problem, tree.working, tree.problem.root
         cutoff = self.cutoff(tree)
         tree.fixing_cutoff = cutoff
-        tree.alive = ~root.outside & ~(root.free & (tree.on >= cutoff))
-        is_in = root.free & tree.alive & (tree.off >= cutoff)
-        tree.inside = np.union1d(np.flatnonzero(is_in), problem.forced_in)
-        slots = problem.rule.limit - len(tree.inside)
+        tree.alive = ~root.fixed_out & ~(root.undecided & (tree.on >= cutoff))
+        is_in = root.undecided & tree.alive & (tree.off >= cutoff)
+        tree.fixed_in = np.union1d(np.flatnonzero(is_in), problem.forced_in)
+        remaining = problem.rule.limit - len(tree.fixed_in)
         least = (
-            np.partition(costs, slots - 1)[slots - 1] if 0 < slots < len(costs) else 0.0
+            np.partition(costs, remaining - 1)[remaining - 1]
+            if 0 < remaining < len(costs)
+            else 0.0
         )
         kept = relaxed.switches > SMALL
         kept |= costs[working.ids] < KEPT_COST * least
-        kept |= np.isin(working.ids, np.append(tree.inside, np.flatnonzero(tree.x)))
+        kept |= np.isin(working.ids, np.append(tree.fixed_in, np.flatnonzero(tree.x)))
         kept &= tree.alive[working.ids]
         places = np.flatnonzero(kept)
         tree.working = working.only(places)
         tree.phase = Phase.TREE
-        missing = np.setdiff1d(tree.inside, tree.working.ids)
+        missing = np.setdiff1d(tree.fixed_in, tree.working.ids)
         tree.working = tree.working.with_more(missing)
-        tree.heap = [Node(tree.floor, 0, (), (), Sparse.of(relaxed.anchor[places]))]
+        tree.heap = [
+            Node(tree.root_bound, 0, (), (), Sparse.of(relaxed.tangent_point[places]))
+        ]
 
     def _look_into(self, tree: SweepTree, node: Node) -> None:
         """Relax a branch on the working set; split it or let it wait for a sweep."""
         tree.n_nodes += 1
-        choice, reduced = tree.choice(node), tree.working.reduced
-        if choice.slots <= 0:
-            fit = fit_support(reduced, np.flatnonzero(choice.inside))
-            if choice.slots == 0:
-                tree.offer(fit)
+        subproblem, reduced = tree.subproblem(node), tree.working.reduced
+        if subproblem.remaining <= 0:
+            fit = fit_support(reduced, np.flatnonzero(subproblem.fixed_in))
+            if subproblem.remaining == 0:
+                tree.update_incumbent(fit)
             x = np.zeros(len(tree.working.ids)) if fit.x is None else fit.x
             tree.waiting.append(node._replace(point=Sparse.of(x)))
             return
         slack = 0.0 if node.failures else NODE_SLACK
-        relaxed, reached = self._relax(tree, choice, node.point, slack)
-        self._offer_rounded(tree, choice, relaxed)
-        point = Sparse.of(relaxed.anchor)
+        relaxed, reached = self._relax(tree, subproblem, node.point, slack)
+        self._offer_rounded(tree, subproblem, relaxed)
+        point = Sparse.of(relaxed.tangent_point)
         node = node._replace(promise=max(reached, node.promise), point=point)
-        candidates = np.flatnonzero(choice.free & (relaxed.switches > SMALL))
+        candidates = np.flatnonzero(subproblem.undecided & (relaxed.switches > SMALL))
         is_closed = reached >= self.cutoff(tree) and node.failures == 0
         if is_closed or len(candidates) == 0:
             tree.waiting.append(node)
             return
-        size = np.abs(relaxed.anchor[candidates])
+        size = np.abs(relaxed.tangent_point[candidates])
         self._split(tree, node, int(candidates[size.argmax()]))
 
     def relaxed(self, tree: SweepTree, node: Node) -> Node:
         """A branch that was swept, relaxed on the working set as it is now."""
-        choice = tree.choice(node)
-        if choice.slots <= 0:
+        subproblem = tree.subproblem(node)
+        if subproblem.remaining <= 0:
             return node
-        relaxed, reached = self._relax(tree, choice, node.point, ROOT_SLACK)
-        return node._replace(promise=reached, point=Sparse.of(relaxed.anchor))
+        relaxed, reached = self._relax(tree, subproblem, node.point, ROOT_SLACK)
+        return node._replace(promise=reached, point=Sparse.of(relaxed.tangent_point))
 
     def _split(self, tree: SweepTree, node: Node, place: int) -> None:
         column = int(tree.working.ids[place])
@@ -253,8 +261,8 @@ class SweepSearch:
         tree.inner[node.position] = node
         # Children keep the point: until they are relaxed, it is the best dual point.
         node = node._replace(failures=0)
-        on = node._replace(position=first, inside=(*node.inside, column))
-        off = node._replace(position=first + 1, outside=(*node.outside, column))
+        on = node._replace(position=first, fixed_in=(*node.fixed_in, column))
+        off = node._replace(position=first + 1, fixed_out=(*node.fixed_out, column))
         heapq.heappush(tree.heap, on)
         heapq.heappush(tree.heap, off)
 
@@ -277,7 +285,7 @@ class SweepSearch:
         cutoff = self.cutoff(tree)
         short: list[tuple[Node, Bounded]] = []
         for node, found in zip(nodes, tree.sweep(nodes), strict=True):
-            if max(found.bound, tree.floor) >= cutoff:
+            if max(found.bound, tree.root_bound) >= cutoff:
                 tree.close(node, found)
                 continue
             is_useful = len(self._worth_adding(tree, node, found)) > 0
@@ -297,12 +305,12 @@ class SweepSearch:
 
     def _worth_adding(self, tree: SweepTree, node: Node, found: Bounded) -> IntArray:
         """Columns that a branch has overlooked."""
-        slots = tree.problem.rule.limit - len(node.inside) - len(tree.inside)
-        if slots <= 0:
+        remaining = tree.problem.rule.limit - len(node.fixed_in) - len(tree.fixed_in)
+        if remaining <= 0:
             return np.zeros(0, dtype=np.intp)
         least = 0.0
-        if tree.problem.rule.penalty == 0 and slots <= len(found.costs):
-            least = NEARLY * float(found.costs[slots - 1])
+        if tree.problem.rule.penalty == 0 and remaining <= len(found.costs):
+            least = NEARLY * float(found.costs[remaining - 1])
         columns = found.columns[found.costs < least]
         is_new = ~np.isin(columns, tree.working.ids)
         return np.asarray(columns[is_new][:PER_LEAF])

@@ -19,7 +19,7 @@ from cardqp.branch_and_bound.streamed.working_set import Sparse, WorkingSet
 from cardqp.certificate.streamed import SweepCertificate
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, lift
-from cardqp.problem.sparsity import Choice
+from cardqp.problem.sparsity import Subproblem
 from cardqp.problem.streamed_form import Columns
 from cardqp.subproblems.support_qp import SupportFit
 
@@ -51,8 +51,8 @@ class Node(NamedTuple):
 
     promise: float
     position: int
-    inside: tuple[int, ...]
-    outside: tuple[int, ...]
+    fixed_in: tuple[int, ...]
+    fixed_out: tuple[int, ...]
     point: Sparse
     failures: int = 0
 
@@ -98,26 +98,26 @@ class SweepTree:
     objective: float
     gap_unit: float
     phase: Phase = Phase.SUPPORT
-    floor: float = -np.inf
+    root_bound: float = -np.inf
     n_rounds: int = 0
     n_nodes: int = 0
     n_sweeps: int = 1
     on: FloatArray = field(default_factory=lambda: np.zeros(0))
     off: FloatArray = field(default_factory=lambda: np.zeros(0))
     alive: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    inside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    fixed_in: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     fixing_cutoff: float = np.inf
     root_points: list[SweepPoint] = field(default_factory=list)
     heap: list[Node] = field(default_factory=list)
     waiting: list[Node] = field(default_factory=list)
     inner: dict[int, Node] = field(default_factory=dict)
     log: TreeLog = field(default_factory=TreeLog)
-    closed: float = np.inf
+    pruned_bound: float = np.inf
     settled: Settled | None = None
     slowest: float = 0.0
 
     @classmethod
-    def plant(
+    def initial(
         cls,
         problem: SparseQP,
         start: FloatArray | None = None,
@@ -142,10 +142,10 @@ class SweepTree:
         x = lift(part, working.ids, problem.n)
         objective = problem.value(x)
         unit = gap_unit(problem, x, objective)
-        inside = problem.forced_in
-        tree = cls(problem, form, working, fit, x, objective, unit, inside=inside)
+        fixed_in = problem.forced_in
+        tree = cls(problem, form, working, fit, x, objective, unit, fixed_in=fixed_in)
         tree.on, tree.off = np.full((2, problem.n), -np.inf)
-        tree.learn(inside[:0], x[:0], RootBound.of_target(problem, form))
+        tree.learn(fixed_in[:0], x[:0], RootBound.of_target(problem, form))
         return tree
 
     def learn(self, columns: IntArray, values: FloatArray, found: RootBound) -> None:
@@ -154,9 +154,9 @@ class SweepTree:
         on, off = found.bound.fixing_bounds(self.problem.root)
         np.maximum(self.on, on, out=self.on)
         np.maximum(self.off, off, out=self.off)
-        self.floor = max(self.floor, found.value)
+        self.root_bound = max(self.root_bound, found.value)
 
-    def offer(self, fit: SupportFit) -> None:
+    def update_incumbent(self, fit: SupportFit) -> None:
         """Keep a point of the working set if it is the best."""
         if fit.x is None or not fit.objective < self.objective:
             return
@@ -166,26 +166,26 @@ class SweepTree:
             self.x, self.objective = x, objective
             self.gap_unit = gap_unit(self.problem, x, objective)
 
-    def choice(self, node: Node) -> Choice:
+    def subproblem(self, node: Node) -> Subproblem:
         """A branch on the working set."""
         places, n = self.working.places, len(self.working.ids)
         status = np.zeros(n, dtype=np.int8)
         for sign, columns in (
-            (-1, (*node.outside, *self.problem.forced_out)),
-            (1, (*node.inside, *self.inside)),
+            (-1, (*node.fixed_out, *self.problem.forced_out)),
+            (1, (*node.fixed_in, *self.fixed_in)),
         ):
             for column in columns:
                 if int(column) in places:
                     status[places[int(column)]] = sign
-        return Choice.of_status(status, self.working.reduced.rule)
+        return Subproblem.of_status(status, self.working.reduced.rule)
 
     def sweep(self, nodes: Sequence[Node]) -> list[Bounded]:
         """Bound branches over all columns."""
         residuals = self.working.residuals([node.point for node in nodes])
         branches = [
             Branch(
-                np.union1d(np.array(node.inside, dtype=np.intp), self.inside),
-                np.array(node.outside, dtype=np.intp),
+                np.union1d(np.array(node.fixed_in, dtype=np.intp), self.fixed_in),
+                np.array(node.fixed_out, dtype=np.intp),
                 residual,
             )
             for node, residual in zip(nodes, residuals.T, strict=True)
@@ -209,8 +209,8 @@ class SweepTree:
     def close(self, node: Node, found: Bounded) -> None:
         """Leave a branch with the bound that was found."""
         # In this order whatever happens in between.
-        self.closed = min(self.closed, max(found.bound, self.floor))
-        self.log.settle(node.position, self.dual_point(node, found))
+        self.pruned_bound = min(self.pruned_bound, max(found.bound, self.root_bound))
+        self.log.prune(node.position, self.dual_point(node, found))
 
     @property
     def account(self) -> str:
@@ -232,13 +232,13 @@ class SweepTree:
     def lower_bound(self) -> float:
         """The bound proved so far."""
         if self.is_complete:
-            return max(self.floor, min(self.closed, self.fixing_bound))
-        return self.floor if self.settled is None else self.settled.bound
+            return max(self.root_bound, min(self.pruned_bound, self.fixing_bound))
+        return self.root_bound if self.settled is None else self.settled.bound
 
     @property
     def fixing_bound(self) -> float:
         """The bound of what Theorem 2 has ruled out."""
-        is_decided = len(self.inside) > len(self.problem.forced_in)
+        is_decided = len(self.fixed_in) > len(self.problem.forced_in)
         excluded = np.count_nonzero(~self.alive) > len(self.problem.forced_out)
         return self.fixing_cutoff if is_decided or excluded else np.inf
 

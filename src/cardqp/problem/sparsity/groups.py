@@ -36,12 +36,12 @@ class Groups:
         """The groups with only some variables."""
         return Groups(self.labels[kept], self.limits)
 
-    def room(self, inside: BoolArray) -> IntArray:
+    def room(self, fixed_in: BoolArray) -> IntArray:
         """How many more variables fit into each group."""
-        used = np.bincount(self.labels[inside] + 1, minlength=len(self.limits) + 1)
+        used = np.bincount(self.labels[fixed_in] + 1, minlength=len(self.limits) + 1)
         return np.asarray(self.limits - used[1:])
 
-    def greedy(self, gains: FloatArray, room: IntArray, slots: int) -> IntArray:
+    def greedy(self, gains: FloatArray, room: IntArray, remaining: int) -> IntArray:
         """The variables with the largest total gain, all gains being positive.
 
         Among equal gains the smaller index wins.
@@ -49,7 +49,7 @@ class Groups:
         room, chosen = room.copy(), list[int]()
         for j in np.argsort(-gains, kind="stable"):
             group = self.labels[j]
-            if len(chosen) == slots or not gains[j] > 0:
+            if len(chosen) == remaining or not gains[j] > 0:
                 break
             if group < 0 or room[group] > 0:
                 chosen.append(int(j))

@@ -21,8 +21,8 @@ class SupportRule:
 
     limit: int
     penalty: float = 0.0
-    inside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
-    outside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    fixed_in: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    fixed_out: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     groups: Groups | None = None
     blocks: Blocks | None = None
 
@@ -51,9 +51,9 @@ class SupportRule:
         over = max(self.count(support) - self.limit, 0)
         if self.groups is None:
             return over
-        inside = np.zeros(len(self.groups.labels), dtype=bool)
-        inside[support] = True
-        return max(over, int(np.maximum(-self.groups.room(inside), 0).sum()))
+        fixed_in = np.zeros(len(self.groups.labels), dtype=bool)
+        fixed_in[support] = True
+        return max(over, int(np.maximum(-self.groups.room(fixed_in), 0).sum()))
 
     def select(self, costs: FloatArray) -> IntArray:
         """Indices, in increasing order, of the cheapest support.
@@ -68,9 +68,9 @@ class SupportRule:
         """
         if self.blocks is not None:
             return self._select_blocks(costs, self.blocks)
-        if len(self.inside) or len(self.outside):
+        if len(self.fixed_in) or len(self.fixed_out):
             costs = costs.copy()
-            costs[self.inside], costs[self.outside] = -np.inf, np.inf
+            costs[self.fixed_in], costs[self.fixed_out] = -np.inf, np.inf
         if self.groups is not None:
             return self.groups.greedy(-costs, self.groups.limits, self.limit)
         if np.count_nonzero(costs < 0) <= self.limit:
@@ -85,8 +85,8 @@ class SupportRule:
 
     def _select_blocks(self, costs: FloatArray, blocks: Blocks) -> IntArray:
         """The same for whole blocks: choose among their leaders."""
-        inside = self.inside[blocks.leads[self.inside]]
-        of_leaders = replace(self, blocks=None, inside=inside)
+        fixed_in = self.fixed_in[blocks.leads[self.fixed_in]]
+        of_leaders = replace(self, blocks=None, fixed_in=fixed_in)
         chosen = np.zeros(len(costs), dtype=bool)
         chosen[of_leaders.select(blocks.summed(costs))] = True
         return np.flatnonzero(blocks.closed(chosen))

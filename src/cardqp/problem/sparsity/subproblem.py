@@ -12,7 +12,7 @@ from cardqp.problem.sparsity.rule import SupportRule
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Subproblem:
     """A branch of the search: variables switched on, switched off, and free.
 
     Parameters
@@ -27,52 +27,54 @@ class Choice:
         Variables that share a switch: if one is decided, so are all.
     """
 
-    inside: BoolArray
-    outside: BoolArray
+    fixed_in: BoolArray
+    fixed_out: BoolArray
     limit: int
     groups: Groups | None = None
     blocks: Blocks | None = None
 
     def __post_init__(self) -> None:
         if self.blocks is not None:
-            object.__setattr__(self, "inside", self.blocks.closed(self.inside))
-            object.__setattr__(self, "outside", self.blocks.closed(self.outside))
+            object.__setattr__(self, "inside", self.blocks.closed(self.fixed_in))
+            object.__setattr__(self, "outside", self.blocks.closed(self.fixed_out))
 
     @classmethod
-    def root(cls, n: int, limit: int) -> "Choice":
+    def root(cls, n: int, limit: int) -> "Subproblem":
         """Nothing decided yet."""
         return cls(np.zeros(n, dtype=bool), np.zeros(n, dtype=bool), limit)
 
     @classmethod
-    def of_status(cls, status: IntArray, rule: SupportRule) -> "Choice":
+    def of_status(cls, status: IntArray, rule: SupportRule) -> "Subproblem":
         """The branch with 1 for switched on, -1 for switched off, 0 for free."""
         return cls(status > 0, status < 0, rule.limit, rule.groups, rule.blocks)
 
     @property
     def status(self) -> IntArray:
         """1 for variables switched on, -1 for those switched off, 0 for the free."""
-        return self.inside.astype(np.int8) - self.outside.astype(np.int8)
+        return self.fixed_in.astype(np.int8) - self.fixed_out.astype(np.int8)
 
     @property
-    def free(self) -> BoolArray:
+    def undecided(self) -> BoolArray:
         """Variables that are neither in nor out."""
-        return ~(self.inside | self.outside)
+        return ~(self.fixed_in | self.fixed_out)
 
     @property
-    def slots(self) -> int:
+    def remaining(self) -> int:
         """How many free variables, or blocks, may still be switched on."""
-        inside = self.inside if self.blocks is None else self.inside & self.blocks.leads
-        return self.limit - int(np.count_nonzero(inside))
+        fixed_in = (
+            self.fixed_in if self.blocks is None else self.fixed_in & self.blocks.leads
+        )
+        return self.limit - int(np.count_nonzero(fixed_in))
 
     @property
     def barred(self) -> BoolArray:
         """Free variables for which there is no room: no support here has them."""
-        if self.slots <= 0:
-            return self.free
+        if self.remaining <= 0:
+            return self.undecided
         if self.groups is None:
-            return np.zeros(len(self.inside), dtype=bool)
-        room = np.append(self.groups.room(self.inside), 1)  # label -1 is no group
-        return np.asarray(self.free & (room[self.groups.labels] <= 0))
+            return np.zeros(len(self.fixed_in), dtype=bool)
+        room = np.append(self.groups.room(self.fixed_in), 1)  # label -1 is no group
+        return np.asarray(self.undecided & (room[self.groups.labels] <= 0))
 
     def switches_of(self, mask: BoolArray) -> IntArray:
         """The number of the switch of each of some variables; blocks share theirs."""
@@ -83,30 +85,32 @@ class Choice:
 
     def together(self, variable: int) -> BoolArray:
         """The variable and all that share its switch."""
-        own = np.zeros(len(self.inside), dtype=bool)
+        own = np.zeros(len(self.fixed_in), dtype=bool)
         own[variable] = True
         return own if self.blocks is None else self.blocks.closed(own)
 
-    def decide(self, inside: IntArray, outside: IntArray) -> "Choice":
+    def decide(self, fixed_in: IntArray, fixed_out: IntArray) -> "Subproblem":
         """This branch with more variables decided."""
-        now_inside, now_outside = self.inside.copy(), self.outside.copy()
-        now_inside[inside] = True
-        now_outside[outside] = True
-        return replace(self, inside=now_inside, outside=now_outside)
+        now_inside, now_outside = self.fixed_in.copy(), self.fixed_out.copy()
+        now_inside[fixed_in] = True
+        now_outside[fixed_out] = True
+        return replace(self, fixed_in=now_inside, fixed_out=now_outside)
 
-    def narrow(self, kept: IntArray) -> "Choice":
+    def restrict(self, kept: IntArray) -> "Subproblem":
         """This branch with only some variables, the others being switched off."""
         groups = None if self.groups is None else self.groups.restrict(kept)
         blocks = None if self.blocks is None else self.blocks.restrict(kept)
-        return Choice(self.inside[kept], self.outside[kept], self.limit, groups, blocks)
+        return Subproblem(
+            self.fixed_in[kept], self.fixed_out[kept], self.limit, groups, blocks
+        )
 
     @property
     def is_empty(self) -> bool:
         """Whether more is switched on than is allowed, or something on and off."""
-        if self.slots < 0 or (self.inside & self.outside).any():
+        if self.remaining < 0 or (self.fixed_in & self.fixed_out).any():
             return True
         groups = self.groups
-        return groups is not None and bool((groups.room(self.inside) < 0).any())
+        return groups is not None and bool((groups.room(self.fixed_in) < 0).any())
 
     def total(self, costs: FloatArray) -> float:
         """The least sum of costs over supports in this branch, rounded down.
@@ -119,10 +123,10 @@ class Choice:
             leaders = self._leaders(self.blocks)
             return leaders.total(self.blocks.summed(costs))
         if self.groups is None:
-            gains = smallest(np.minimum(costs[self.free], 0.0), self.slots)
+            gains = smallest(np.minimum(costs[self.undecided], 0.0), self.remaining)
         else:
             gains = costs[self._best_of_groups(costs, self.groups)]
-        terms = np.concatenate([costs[self.inside], gains])
+        terms = np.concatenate([costs[self.fixed_in], gains])
         if not np.isfinite(terms).all():
             return -np.inf
         return math.fsum(terms) - 4 * UNIT_ROUNDOFF * float(np.abs(terms).sum())
@@ -141,26 +145,26 @@ class Choice:
             return self._block_penalties(costs, self.blocks)
         if self.groups is not None:
             return self._grouped_penalties(costs, self.groups)
-        free = np.flatnonzero(self.free)
+        free = np.flatnonzero(self.undecided)
         on, off = np.zeros(len(costs)), np.zeros(len(costs))
         values = costs[free]
         gains = np.maximum(-values, 0.0)
-        ranked = -smallest(-gains, self.slots + 1)
-        last = ranked[self.slots - 1] if 0 < self.slots <= len(ranked) else 0.0
-        following = ranked[self.slots] if self.slots < len(ranked) else 0.0
+        ranked = -smallest(-gains, self.remaining + 1)
+        last = ranked[self.remaining - 1] if 0 < self.remaining <= len(ranked) else 0.0
+        following = ranked[self.remaining] if self.remaining < len(ranked) else 0.0
         # Switched on, a variable outside the best K takes the place of the K-th; one
         # inside keeps its own.  Switched off, one inside is replaced by the next.
-        on[free] = np.maximum(values + last, 0.0) if self.slots > 0 else np.inf
+        on[free] = np.maximum(values + last, 0.0) if self.remaining > 0 else np.inf
         # Where gains are infinite, so may be the following one.
         is_better = gains > following
         off[free[is_better]] = gains[is_better] - following
         return on, off
 
-    def _leaders(self, blocks: Blocks) -> "Choice":
+    def _leaders(self, blocks: Blocks) -> "Subproblem":
         """The branch of the leaders of blocks, all other variables being out."""
         leads = blocks.leads
-        inside, outside = self.inside & leads, self.outside | ~leads
-        return Choice(inside, outside, self.limit, self.groups)
+        fixed_in, fixed_out = self.fixed_in & leads, self.fixed_out | ~leads
+        return Subproblem(fixed_in, fixed_out, self.limit, self.groups)
 
     def _block_penalties(
         self, costs: FloatArray, blocks: Blocks
@@ -172,8 +176,8 @@ class Choice:
 
     def _best_of_groups(self, costs: FloatArray, groups: Groups) -> IntArray:
         """The free variables of the cheapest support."""
-        gains = np.where(self.free, -costs, 0.0)
-        return groups.greedy(gains, groups.room(self.inside), self.slots)
+        gains = np.where(self.undecided, -costs, 0.0)
+        return groups.greedy(gains, groups.room(self.fixed_in), self.remaining)
 
     def _grouped_penalties(
         self, costs: FloatArray, groups: Groups
@@ -184,13 +188,13 @@ class Choice:
         full, or else of the last one of all.  Switched off, it is replaced by the next
         one in its group or, if all slots are taken, in a group that is not full.
         """
-        n, free = len(costs), self.free
+        n, free = len(costs), self.undecided
         gains = np.where(free, np.maximum(-costs, 0.0), 0.0)
         is_chosen = np.zeros(n, dtype=bool)
         is_chosen[self._best_of_groups(costs, groups)] = True
-        room = groups.room(self.inside | is_chosen)
+        room = groups.room(self.fixed_in | is_chosen)
         is_full = (groups.labels >= 0) & (room[groups.labels] <= 0)
-        no_slot = int(is_chosen.sum()) >= self.slots
+        no_slot = int(is_chosen.sum()) >= self.remaining
         waiting = free & ~is_chosen
         last = gains[is_chosen].min(initial=np.inf) if no_slot else 0.0
         following = gains[waiting & ~is_full].max(initial=0.0) if no_slot else 0.0
