@@ -8,10 +8,10 @@ import dask.array as da
 import joblib
 import numpy as np
 import pytest
+from experiments.reproduce.command import reproduce
 
 from cardqp import SparseQP, SparseRidgeCV, solve
 from cardqp.certificate import SweepCertificate
-from cardqp.reproduce.command import reproduce
 from cardqp.wide import size
 from tests.estimators.data import regression
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cardqp import _validation as check
-from cardqp.reproduce.config import IDS, load_exhibit, with_replications
-from cardqp.reproduce.report import Section, write_report
-from cardqp.reproduce.runner import Watcher, run_studies
-from cardqp.reproduce.store import Store, locked
+from experiments.reproduce.config import IDS, load_exhibit, with_replications
+from experiments.reproduce.report import Section, write_report
+from experiments.reproduce.runner import Watcher, run_studies
+from experiments.reproduce.store import Store, locked
 
 
 def reproduce(

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from cardqp.reproduce.config import Exhibit
-from cardqp.reproduce.summary import CERTIFIED, Cell, select, summarise
-from cardqp.reproduce.work import Row
+from experiments.reproduce.config import Exhibit
+from experiments.reproduce.summary import CERTIFIED, Cell, select, summarise
+from experiments.reproduce.work import Row
 
 MARKS = {"agrees": "=", "better": "<", "differs": "!"}
 """Signs that stand for verdicts."""

@@ -1,9 +1,14 @@
 import numpy as np
 import pytest
+from experiments.reproduce.config import (
+    IDS,
+    load_exhibit,
+    load_study,
+    with_replications,
+)
+from experiments.reproduce.work import _MAKERS, _method
 
 from cardqp import ParameterError
-from cardqp.reproduce.config import IDS, load_exhibit, load_study, with_replications
-from cardqp.reproduce.work import _MAKERS, _method
 
 
 @pytest.mark.parametrize("quick", [False, True])

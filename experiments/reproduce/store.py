@@ -14,8 +14,8 @@ import numpy as np
 from cardqp import __version__
 from cardqp.exceptions import ParameterError
 from cardqp.report.versions import versions
-from cardqp.reproduce.config import Study
-from cardqp.reproduce.work import Row, Task
+from experiments.reproduce.config import Study
+from experiments.reproduce.work import Row, Task
 
 FORMAT = 1
 """Raised whenever rows mean something else than before."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cardqp.reproduce.config import Exhibit, load_study
-from cardqp.reproduce.work import Row
+from experiments.reproduce.config import Exhibit, load_study
+from experiments.reproduce.work import Row
 
 CERTIFIED = 1e-4
 """The gap at which an optimum counts as proven."""

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -9,11 +10,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from cardqp.exceptions import BackendNotFoundError, DataError
-from cardqp.reproduce.config import Study
-from cardqp.reproduce.store import Store
-from cardqp.reproduce.work import Row, Task, run_task
+from experiments.reproduce.config import Study
+from experiments.reproduce.store import Store
+from experiments.reproduce.work import Row, Task, run_task
 
 THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -142,7 +144,11 @@ def _cluster(scheduler: str) -> Iterator[tuple[Submit, int]]:
         raise BackendNotFoundError(
             "Clusters need Dask: install it with `pip install 'cardqp[dask]'`."
         ) from err
-    with Client(scheduler) as client:
+    with Client(scheduler) as client, TemporaryDirectory() as folder:
+        # Workers have the package, but need not have the source.
+        root = Path(__file__).parents[2]
+        name = str(Path(folder) / "experiments")
+        client.upload_file(shutil.make_archive(name, "zip", root, "experiments"))
         pool = client.get_executor(pure=False)
         size = sum(client.nthreads().values())
         yield lambda task: pool.submit(attempt, task), max(size, 1)

@@ -14,9 +14,9 @@ from cardqp.plot.style import (
     STYLES,
     new_axes,
 )
-from cardqp.reproduce.config import Exhibit
-from cardqp.reproduce.summary import select
-from cardqp.reproduce.work import Row
+from experiments.reproduce.config import Exhibit
+from experiments.reproduce.summary import select
+from experiments.reproduce.work import Row
 
 
 def draw(exhibit: Exhibit, rows: Sequence[Row]) -> Any | None:

@@ -3,11 +3,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from experiments.reproduce.config import load_study
+from experiments.reproduce.store import Store, fingerprint, locked
+from experiments.reproduce.work import Task
 
 from cardqp import ParameterError
-from cardqp.reproduce.config import load_study
-from cardqp.reproduce.store import Store, fingerprint, locked
-from cardqp.reproduce.work import Task
 
 
 @pytest.fixture

@@ -2,11 +2,10 @@ import math
 from dataclasses import replace
 
 import pytest
-
-from cardqp.reproduce.config import load_exhibit
-from cardqp.reproduce.grids import grids_of
-from cardqp.reproduce.render import to_html, to_latex, to_markdown
-from cardqp.reproduce.summary import rounding, summarise
+from experiments.reproduce.config import load_exhibit
+from experiments.reproduce.grids import grids_of
+from experiments.reproduce.render import to_html, to_latex, to_markdown
+from experiments.reproduce.summary import rounding, summarise
 
 RHO = 0.7
 

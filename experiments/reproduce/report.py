@@ -10,13 +10,13 @@ from typing import Any
 
 from cardqp.report.page import made_with, page, picture, text
 from cardqp.report.versions import versions
-from cardqp.reproduce.config import Exhibit
-from cardqp.reproduce.figures import draw
-from cardqp.reproduce.grids import Grid, grids_of
-from cardqp.reproduce.render import to_html, to_latex, to_markdown
-from cardqp.reproduce.summary import summarise
-from cardqp.reproduce.work import Row
 from cardqp.storage import write_bytes
+from experiments.reproduce.config import Exhibit
+from experiments.reproduce.figures import draw
+from experiments.reproduce.grids import Grid, grids_of
+from experiments.reproduce.render import to_html, to_latex, to_markdown
+from experiments.reproduce.summary import summarise
+from experiments.reproduce.work import Row
 
 FORMATS = ("png", "svg", "pdf")
 

@@ -91,7 +91,7 @@ class Exhibit:
 
 @cache
 def _read(name: str) -> dict[str, Any]:
-    file = resources.files("cardqp.reproduce") / "configs" / f"{name}.toml"
+    file = resources.files("experiments.reproduce") / "configs" / f"{name}.toml"
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 

@@ -1,7 +1,7 @@
 """Tables in Markdown, LaTeX and HTML."""
 
 from cardqp.report.page import table, text
-from cardqp.reproduce.grids import Grid
+from experiments.reproduce.grids import Grid
 
 _LATEX = {
     "\\": r"\textbackslash{}",

@@ -17,12 +17,12 @@ from cardqp.exact.safe_screening import safe_screen
 from cardqp.methods import Method, uses_level
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
-from cardqp.reproduce.config import Study
 from cardqp.screening.best_response import BestResponse
 from cardqp.screening.dual_program import DualProgram
 from cardqp.screening.warm_start import WarmStart
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum, spectrum
+from experiments.reproduce.config import Study
 
 Row = dict[str, Any]
 
