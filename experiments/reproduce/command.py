@@ -40,7 +40,7 @@ def reproduce(
     quick : bool
         Small sizes and few replications, to see that all works.
     data_dir : str, optional
-        Where real data are; see :func:`cardqp.datasets.load_uci`.
+        Where real data are; see :func:`experiments.datasets.load_uci`.
     watcher : callable
         Called with a state after each task.
     command : str

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.datasets import Table, load_uci, make_regression
+from cardqp.datasets import make_regression
 from cardqp.direct.beck_hallak import BeckHallak
 from cardqp.direct.block_decomposition import BlockDecomposition
 from cardqp.exact.published_screening import screen_as_published
@@ -22,6 +22,7 @@ from cardqp.screening.dual_program import DualProgram
 from cardqp.screening.warm_start import WarmStart
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum, spectrum
+from experiments.datasets import Table, load_uci
 from experiments.reproduce.config import Study
 
 Row = dict[str, Any]

@@ -12,7 +12,7 @@ import numpy as np
 from cardqp import __version__
 from cardqp.cli.codes import REFUTED, SOLVED
 from cardqp.cli.outputs import print_json
-from cardqp.datasets.synthetic import make_regression
+from cardqp.datasets import make_regression
 from cardqp.gap import finite
 from cardqp.models.portfolio import Portfolio
 from cardqp.pipeline import solve

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cardqp import _validation as check
-from cardqp.datasets.frames import BROKEN_PARQUET, read_parquet, require_pandas
 from cardqp.exceptions import DataError
+from cardqp.tables.frames import BROKEN_PARQUET, read_parquet, require_pandas
 from cardqp.tables.header import check_names
 from cardqp.tables.text import MISSING, Layout, parse_text
 

@@ -4,12 +4,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from experiments.datasets.download import sha256
+from experiments.datasets.uci import _without_points
 
-from cardqp.datasets import UCI_NAMES, files, load_uci
-from cardqp.datasets.download import sha256
-from cardqp.datasets.uci import _without_points
 from cardqp.exceptions import BackendNotFoundError, DataError, ParameterError
-from tests.datasets.originals import (
+from experiments.datasets import UCI_NAMES, files, load_uci
+from tests.experiments.datasets.originals import (
     FEATURES,
     FILES,
     PREPARED,

@@ -6,9 +6,16 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from cardqp.datasets import download, load_uci
 from cardqp.exceptions import DataError
-from tests.datasets.originals import FEATURES, FILES, ROWS, SLUGS, original, packed
+from experiments.datasets import download, load_uci
+from tests.experiments.datasets.originals import (
+    FEATURES,
+    FILES,
+    ROWS,
+    SLUGS,
+    original,
+    packed,
+)
 
 NAME = "crime"
 ARCHIVE = "communities+and+crime.zip"

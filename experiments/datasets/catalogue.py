@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from cardqp.datasets import columns, download, files
-from cardqp.datasets.frames import Layout
+from experiments.datasets import columns, download, files
+from experiments.datasets.frames import Layout
 
 _ORIGINAL = "the archive's file"
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.datasets import download, files, frames
-from cardqp.datasets.catalogue import SPECS, Spec
-from cardqp.datasets.files import Located
-from cardqp.datasets.frames import Layout
-from cardqp.datasets.tables import Table
 from cardqp.exceptions import DataError, ParameterError
+from cardqp.tables.frames import require_pandas
+from experiments.datasets import download, files, frames
+from experiments.datasets.catalogue import SPECS, Spec
+from experiments.datasets.files import Located
+from experiments.datasets.frames import Layout
+from experiments.datasets.tables import Table
 
 UCI_NAMES: tuple[str, ...] = tuple(SPECS)
 """The names that ``load_uci`` knows."""
@@ -70,7 +71,7 @@ def load_uci(
     beside it and compared whenever it is read.
     """
     spec = _spec(name)
-    frames.require_pandas()
+    require_pandas()
     folder = _named_folder(data_dir)
     if folder is not None:
         found = _find(folder, spec)

@@ -5,8 +5,7 @@ import zipfile
 
 import numpy as np
 import pandas as pd
-
-from cardqp.datasets.columns import CRIME, FACEBOOK
+from experiments.datasets.columns import CRIME, FACEBOOK
 
 ROWS = 12
 FILES = {

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cardqp.datasets import Table
 from cardqp.exceptions import ParameterError
+from experiments.datasets import Table
 
 
 def table(rows=11):

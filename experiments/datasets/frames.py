@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.exceptions import BackendNotFoundError, DataError
-
-BROKEN_PARQUET = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
-"""What pyarrow raises for damaged files, by the place of the damage."""
+from cardqp.exceptions import DataError
+from cardqp.tables.frames import exact_decimals, read_parquet, require_pandas
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +46,6 @@ class Layout:
         Other data sets come in files of the same names, such as ``train.csv``.
         """
         return self.is_parquet or self.names is not None or target in _header(data)
-
-
-def require_pandas(user: str = "This data set") -> Any:
-    """The module pandas, or an error that says how to get it.
-
-    Parameters
-    ----------
-    user : str
-        Who needs it.
-    """
-    try:
-        import pandas
-    except ImportError as err:
-        raise _missing("pandas", user) from err
-    return pandas
-
-
-def _missing(package: str, user: str) -> BackendNotFoundError:
-    return BackendNotFoundError(
-        f"{user} needs {package}: install it with `pip install 'cardqp[data]'`."
-    )
 
 
 def parse(data: bytes, layout: Layout, label: str) -> Any:
@@ -168,34 +145,3 @@ def _read_text(data: bytes, skipped: int, label: str) -> Any:
         )
     except ValueError as err:
         raise DataError(f"{label} is not a table of numbers: {err}.") from err
-
-
-def exact_decimals(version: str) -> dict[str, str]:
-    """What makes pandas read decimal numbers to the last bit.
-
-    Newer releases do so by themselves, and warn of the option.
-    """
-    major, minor = version.split(".")[:2]
-    if (int(major), int(minor)) >= (3, 1):
-        return {}
-    return {"float_precision": "round_trip"}
-
-
-def read_parquet(data: bytes, label: str) -> Any:
-    """The frame in a Parquet file.
-
-    Parameters
-    ----------
-    data : bytes
-        Contents of the file.
-    label : str
-        How messages call it.
-    """
-    pandas = require_pandas()
-    try:
-        return pandas.read_parquet(io.BytesIO(data), engine="pyarrow")
-    except ImportError as err:
-        raise _missing("pyarrow", label) from err
-    except BROKEN_PARQUET as err:
-        reason = " ".join(str(err).split()).rstrip(".")
-        raise DataError(f"{label} is not a readable parquet file: {reason}.") from err

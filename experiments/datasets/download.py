@@ -11,9 +11,9 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from cardqp.datasets.files import read_bytes
 from cardqp.exceptions import DataError
 from cardqp.storage import write_bytes
+from experiments.datasets.files import read_bytes
 
 log = logging.getLogger(__name__)
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from experiments.datasets.catalogue import SPECS
 
-from cardqp.datasets import download
-from cardqp.datasets.catalogue import SPECS
-from tests.datasets.originals import ROWS
+from experiments.datasets import download
+from tests.experiments.datasets.originals import ROWS
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The synthetic regression data of the paper's experiments."""
+"""Synthetic regression data, as in the experiments of the paper."""
 
 from dataclasses import dataclass
 
