@@ -8,7 +8,6 @@ from cardqp._iterate import Watch, iterate
 from cardqp._typing import FloatArray
 from cardqp.direct.beck_hallak import BeckHallak
 from cardqp.direct.block_decomposition import BlockDecomposition
-from cardqp.exact.published_screening import PublishedScreening
 from cardqp.exact.safe_screening import PerspectiveScreening, SafeScreening
 from cardqp.exceptions import ParameterError
 from cardqp.run import Run, solve_reduced
@@ -135,7 +134,7 @@ def _screen_at_level(
 
 def _screen(
     run: Run, method: WarmStart | PerspectiveScreening
-) -> Screening | SafeScreening | PublishedScreening:
+) -> Screening | SafeScreening:
     """Screening of the problem as it is."""
     return run.stage(
         "screening",
@@ -145,9 +144,7 @@ def _screen(
     )
 
 
-def _reduce(
-    run: Run, screening: Screening | SafeScreening | PublishedScreening
-) -> bool:
+def _reduce(run: Run, screening: Screening | SafeScreening) -> bool:
     """Solve on the candidates, unless all are candidates or the others are proved zero.
 
     The last search proves zeros for itself, at its root, and goes on with the rest.

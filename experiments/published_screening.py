@@ -1,8 +1,5 @@
 """The published script of safe screening, faults included, to explain its numbers."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.linalg
 
@@ -16,25 +13,7 @@ ALTERNATIONS = 60
 """How often the script optimises the coefficients and the switches in turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedScreening:
-    """What the script leaves.  Nothing is proved, whatever it is called there.
-
-    Attributes
-    ----------
-    candidates : int array
-        Variables that it keeps.
-    x : (n,) array or None
-        The best point on the support that it rounds to.
-    """
-
-    candidates: IntArray
-    x: FloatArray | None
-
-
-def screen_as_published(
-    problem: SparseQP, n_samples: int, is_over: Callable[[], bool] = lambda: False
-) -> PublishedScreening:
+def screen_as_published(problem: SparseQP, n_samples: int) -> IntArray:
     """Screen a regression as the script behind the paper's tables does.
 
     It differs from :func:`cardqp.safe_screen` in what it gets wrong:
@@ -53,20 +32,16 @@ def screen_as_published(
         A regression without rows, bounds and penalty, and one ridge for all.
     n_samples : int
         The number of observations, which the problem itself does not know.
-    is_over : callable
-        Whether to stop alternating.
+
+    Returns
+    -------
+    int array
+        The variables that the script keeps.  Nothing is proved about the others.
     """
     check.count("n_samples", n_samples)
-    is_plain = problem.is_free and problem.penalty is None
-    if not is_plain or np.ptp(problem.ridge) > 0 or len(problem.forced_in):
-        raise ParameterError(
-            "`problem` must be a regression with a sparsity, one ridge and nothing "
-            "else: the published script knows no other."
-        )
-    if problem.rule.limit in (0, problem.n):
-        raise ParameterError("`sparsity` must be between 1 and the variables less one.")
+    _check_plain(problem)
     s, N, eta = problem.rule.limit, n_samples, float(problem.eta[0])
-    x, z = _alternate(problem, 1.0 / (N * eta), is_over)
+    x, z = _alternate(problem, 1.0 / (N * eta))
     used = z > 0
     loss = problem.objective(x) - problem.ridge @ (x * x)
     relaxed = loss + (x[used] ** 2 / z[used]).sum() / (N * eta)
@@ -78,19 +53,26 @@ def screen_as_published(
     rounded = fit.x if fit.x is not None else np.zeros(problem.n)
     upper = fit.objective - (1.0 - 1.0 / N) * (problem.ridge @ rounded**2)
     is_out = (gains <= following) & (upper <= relaxed - eta * (gains - last))
-    return PublishedScreening(np.flatnonzero(~is_out), fit.x)
+    return np.flatnonzero(~is_out)
 
 
-def _alternate(
-    problem: SparseQP, ridge: float, is_over: Callable[[], bool]
-) -> tuple[FloatArray, FloatArray]:
+def _check_plain(problem: SparseQP) -> None:
+    is_plain = problem.is_free and problem.penalty is None
+    if not is_plain or np.ptp(problem.ridge) > 0 or len(problem.forced_in):
+        raise ParameterError(
+            "`problem` must be a regression with a sparsity, one ridge and nothing "
+            "else: the published script knows no other."
+        )
+    if problem.rule.limit in (0, problem.n):
+        raise ParameterError("`sparsity` must be between 1 and the variables less one.")
+
+
+def _alternate(problem: SparseQP, ridge: float) -> tuple[FloatArray, FloatArray]:
     """Coefficients for given switches and switches for given coefficients, in turn."""
     Q, c, s = problem.Q, problem.c, problem.rule.limit
     z = np.ones(problem.n)
     x = _coefficients(Q, c, z, ridge)
     for _ in range(ALTERNATIONS):
-        if is_over():
-            break
         z = _switches(np.abs(x), s)
         x = _coefficients(Q, c, z, ridge)
     return x, z

@@ -1,13 +1,9 @@
 import numpy as np
 import pytest
+from experiments.published_screening import _switches, screen_as_published
 
-from cardqp import ParameterError, PerspectiveScreening, SparseQP, safe_screen, solve
+from cardqp import ParameterError, SparseQP, safe_screen
 from cardqp.datasets import make_regression
-from cardqp.exact.published_screening import (
-    ALTERNATIONS,
-    _switches,
-    screen_as_published,
-)
 
 
 def regression(eta, **settings):
@@ -18,7 +14,7 @@ def regression(eta, **settings):
 def test_faults_of_the_script_make_it_keep_more():
     sizes = [
         (
-            len(screen_as_published(regression(eta), 300).candidates),
+            len(screen_as_published(regression(eta), 300)),
             len(safe_screen(regression(eta)).candidates),
         )
         for eta in (10.0, 1.0, 0.1, 0.01, 0.001)
@@ -47,26 +43,6 @@ def test_switches_are_optimal(seed):
 
 def test_switches_of_fewer_entries_than_slots():
     assert np.array_equal(_switches(np.array([0.0, 2.0, 0.0, 1.0]), 3), [0, 1, 0, 1])
-
-
-def test_a_time_limit_ends_the_alternations():
-    asked = []
-    found = screen_as_published(regression(1.0), 300, lambda: bool(asked.append(1)))
-    assert len(asked) == ALTERNATIONS
-    early = screen_as_published(regression(1.0), 300, lambda: True)
-    assert found.x is not None
-    assert early.x is not None
-
-
-def test_candidates_are_solved_as_guesses():
-    problem = regression(0.1)
-    solution = solve(problem, method=PerspectiveScreening(legacy=300))
-    assert [stage.name for stage in solution.stages] == [
-        "screening",
-        "reduced",
-        "bound",
-    ]
-    assert solution.verify().ok
 
 
 @pytest.mark.parametrize(
