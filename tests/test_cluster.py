@@ -8,11 +8,11 @@ import dask.array as da
 import joblib
 import numpy as np
 import pytest
-from experiments.reproduce.command import reproduce
 
 from cardqp import SparseQP, SparseRidgeCV, solve
 from cardqp.certificate import SweepCertificate
 from cardqp.wide import size
+from experiments.reproduce.command import reproduce
 from tests.estimators.data import regression
 
 

@@ -127,13 +127,7 @@ def load_exhibit(name: str, *, quick: bool = False) -> Exhibit:
     data = _read(name)
     source = data.get("study", name)
     behind, study = _read(source), load_study(source, quick=quick)
-    kept = [
-        behind["values"].index(value)
-        for value in study.values
-        if value in behind["values"]
-    ]
     same_settings = not quick or study.kind in ("real", "levels", "spectrum")
-    paper = data.get("paper", {}) if same_settings else {}
     return Exhibit(
         id=name,
         title=data["title"] + (" (quick: small sizes)" if quick else ""),
@@ -141,13 +135,30 @@ def load_exhibit(name: str, *, quick: bool = False) -> Exhibit:
         study=study,
         metric=data["metric"],
         columns=data.get("columns", behind.get("columns", {})),
-        paper={key: tuple(row[i] for i in kept) for key, row in paper.items()},
+        paper=_printed(data, behind, study.values) if same_settings else {},
         reasons=behind.get("reasons", {}) | data.get("reasons", {}),
         picture=data.get("picture"),
         decimals=data.get("decimals", 3),
         scientific=data.get("scientific", False),
         only=data.get("only"),
     )
+
+
+def _printed(
+    data: Mapping[str, Any], behind: Mapping[str, Any], values: tuple[Any, ...]
+) -> dict[str, tuple[float, ...]]:
+    """What the paper prints, by method, one number for each value.
+
+    What is the same in the paper, such as both ways to screen, shares its numbers.
+    """
+    same = behind.get("same_in_paper", {}) | data.get("same_in_paper", {})
+    rows = [value for value in behind["values"] if value not in same]
+    places = [rows.index(same.get(value, value)) for value in values]
+    paper = {
+        method: tuple(printed[i] for i in places)
+        for method, printed in data.get("paper", {}).items()
+    }
+    return paper | {own: paper[name] for own, name in same.items() if name in paper}
 
 
 def with_replications(exhibit: Exhibit, replications: int | None) -> Exhibit:

@@ -139,11 +139,14 @@ def _datasets(exhibit: Exhibit, rows: Sequence[Row]) -> Grid:
 def _ratios(exhibit: Exhibit, rows: Sequence[Row]) -> Grid:
     own = select(rows, **{exhibit.study.vary: exhibit.only})
     values = np.array([row["eigenvalues"] for row in own])
-    lines = []
-    for other, printed in ((5, ""), (10, "97.2")):
-        ratio = values[:, 0] / values[:, other - 1] if len(values) else np.zeros(0)
+    place, lines = exhibit.study.values.index(exhibit.only), []
+    for other in (5, 10):
         name = f"lambda_1 / lambda_{other}"
-        lines.append((name, f"{ratio.mean():.1f}" if len(ratio) else "", printed))
+        ratio = values[:, 0] / values[:, other - 1] if len(values) else np.zeros(0)
+        ours = f"{ratio.mean():.1f}" if len(ratio) else ""
+        is_printed = name in exhibit.paper
+        paper = f"{exhibit.paper[name][place]:.1f}" if is_printed else ""
+        lines.append((name, ours, paper))
     note = "The ratio that the paper prints for lambda_10 is that for lambda_5."
     return Grid(
         exhibit.title,

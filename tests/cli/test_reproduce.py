@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from experiments.reproduce.config import IDS
 
 from cardqp.cli import reproduce
 from cardqp.cli.main import main
+from experiments.reproduce.config import IDS
 
 ROOT = Path(__file__).parents[2]
 

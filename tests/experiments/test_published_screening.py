@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from experiments.published_screening import _switches, screen_as_published
 
 from cardqp import ParameterError, SparseQP, safe_screen
 from cardqp.datasets import make_regression
+from experiments.published_screening import _switches, screen_as_published
 
 
 def regression(eta, **settings):

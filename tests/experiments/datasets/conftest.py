@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from experiments.datasets.catalogue import SPECS
 
 from experiments.datasets import download
+from experiments.datasets.catalogue import SPECS
 from tests.experiments.datasets.originals import ROWS
 
 

@@ -5,6 +5,7 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+
 from experiments.datasets.columns import CRIME, FACEBOOK
 
 ROWS = 12

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.datasets.catalogue import SPECS
 
 import cardqp
 from experiments.datasets import files, load_uci
+from experiments.datasets.catalogue import SPECS
 
 K_HAT = {
     "superconductivity": {21_263: (9,)},

@@ -4,11 +4,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from experiments.datasets.download import sha256
-from experiments.datasets.uci import _without_points
 
 from cardqp.exceptions import BackendNotFoundError, DataError, ParameterError
 from experiments.datasets import UCI_NAMES, files, load_uci
+from experiments.datasets.download import sha256
+from experiments.datasets.uci import _without_points
 from tests.experiments.datasets.originals import (
     FEATURES,
     FILES,

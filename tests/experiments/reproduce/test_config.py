@@ -1,14 +1,15 @@
 import numpy as np
 import pytest
+
+from cardqp import ParameterError
 from experiments.reproduce.config import (
     IDS,
+    _read,
     load_exhibit,
     load_study,
     with_replications,
 )
 from experiments.reproduce.work import _MAKERS, _method
-
-from cardqp import ParameterError
 
 
 @pytest.mark.parametrize("quick", [False, True])
@@ -59,6 +60,25 @@ def test_quick_values_keep_their_numbers():
             quick.paper[method][0], whole.paper[method][place], equal_nan=True
         )
     assert quick.study.settings["dual-program"]["window"] == 100
+
+
+def test_what_is_the_same_in_the_paper_shares_its_numbers():
+    sizes = load_exhibit("tab5")
+    assert sizes.paper["safe-screening"] == sizes.paper["published-screening"]
+    place = sizes.study.values.index("crime")
+    assert sizes.study.values[place + 1] == "crime-as-published"
+    for printed in sizes.paper.values():
+        assert len(printed) == len(sizes.study.values)
+        assert printed[place] == printed[place + 1]
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_paper_has_one_number_for_each_of_its_rows(name):
+    data = _read(name)
+    behind = _read(data.get("study", name))
+    rows = set(behind["values"]) - set(behind.get("same_in_paper", {}))
+    for printed in data.get("paper", {}).values():
+        assert len(printed) == len(rows)
 
 
 def test_real_data_are_split_twice_as_often():

@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
+
+from cardqp.cli.main import main
 from experiments.reproduce.cli import TaskLine, duration
 from experiments.reproduce.command import reproduce
 from experiments.reproduce.runner import State, run_studies, tasks_of
-
-from cardqp.cli.main import main
 
 SYNTHETIC = ("tab1", "tab2", "tab6", "tab7", "figA")
 PROCESSES = Path("/proc")

@@ -3,11 +3,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
+from cardqp import ParameterError
 from experiments.reproduce.config import load_study
 from experiments.reproduce.store import Store, fingerprint, locked
 from experiments.reproduce.work import Task
-
-from cardqp import ParameterError
 
 
 @pytest.fixture

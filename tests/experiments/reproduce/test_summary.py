@@ -2,12 +2,21 @@ import math
 from dataclasses import replace
 
 import pytest
+
 from experiments.reproduce.config import load_exhibit
 from experiments.reproduce.grids import grids_of
 from experiments.reproduce.render import to_html, to_latex, to_markdown
 from experiments.reproduce.summary import rounding, summarise
 
 RHO = 0.7
+PRINTED = 1.829
+"""As if the paper printed the same number everywhere."""
+
+
+def exhibit():
+    whole = load_exhibit("tab2")
+    printed = (PRINTED,) * len(whole.study.values)
+    return replace(whole, paper=dict.fromkeys(whole.paper, printed))
 
 
 def rows(numbers, method="dual-program", **more):
@@ -18,14 +27,14 @@ def rows(numbers, method="dual-program", **more):
 
 
 def cell(numbers, method="dual-program", **more):
-    return summarise(load_exhibit("tab2"), rows(numbers, method, **more))[RHO, method]
+    return summarise(exhibit(), rows(numbers, method, **more))[RHO, method]
 
 
 def test_mean_and_standard_error():
     found = cell([1.0, 2.0, 3.0, 6.0])
     assert found.mean == 3.0
     assert found.error == pytest.approx(math.sqrt(14 / 3) / 2)
-    assert (found.count, found.paper) == (4, 1.829)
+    assert (found.count, found.paper) == (4, PRINTED)
     assert math.isnan(cell([1.829]).error)
 
 
@@ -59,24 +68,24 @@ def test_largest_gap_of_certified_optima_is_kept():
 
 
 def _texts(some):
-    grid = grids_of(load_exhibit("tab2"), some)["tab2"]
+    grid = grids_of(exhibit(), some)["tab2"]
     return [text for row in grid.rows for text in row]
 
 
 def test_rounding_of_scientific_numbers():
     real = load_exhibit("tab4")
-    assert rounding(real, 1.262e-2) == pytest.approx(0.5e-5)
-    assert rounding(load_exhibit("tab1"), 69.0) == pytest.approx(0.5)
+    assert rounding(real, 1.25e-2) == pytest.approx(0.5e-5)
+    assert rounding(load_exhibit("tab1"), 70.0) == pytest.approx(0.5)
 
 
 def test_missing_replications_are_said():
-    grid = grids_of(load_exhibit("tab2"), rows([1.8, 1.9]))["tab2"]
+    grid = grids_of(exhibit(), rows([1.8, 1.9]))["tab2"]
     assert grid.notes[-1] == "Replications: 0 to 2; the run is not finished."
 
 
 def test_tables_escape_what_they_show():
-    exhibit = replace(load_exhibit("tab2"), heading="<script>{}|_%")
-    grid = grids_of(exhibit, rows([1.8, 1.9]))["tab2"]
+    hostile = replace(exhibit(), heading="<script>{}|_%")
+    grid = grids_of(hostile, rows([1.8, 1.9]))["tab2"]
     page, text, tex = to_html(grid), to_markdown(grid), to_latex(grid)
     assert "<script>" not in page
     assert "&lt;script&gt;0.7" in page
