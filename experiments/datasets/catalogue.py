@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
-from experiments.datasets import columns, download, files
+from experiments.datasets import columns, files
 from experiments.datasets.frames import Layout
+
+ARCHIVE_URL = "https://archive.ics.uci.edu/static/public"
 
 _ORIGINAL = "the archive's file"
 
@@ -35,7 +37,7 @@ class Spec:
     @property
     def url(self) -> str:
         """Where the archive offers it."""
-        return download.archive_url(self.number, self.slug)
+        return f"{ARCHIVE_URL}/{self.number}/{self.archive}"
 
     @property
     def archives(self) -> frozenset[str]:

@@ -1,148 +1,83 @@
-"""Downloads from the UCI archive into a folder of the user."""
+"""Downloads from the UCI archive into a folder of the user, by pooch."""
 
-import hashlib
-import logging
-import os
-import platform
-import time
+import sys
 from collections.abc import Callable
-from http.client import HTTPException
 from pathlib import Path
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
+from typing import Any
 
-from cardqp.exceptions import DataError
-from cardqp.storage import write_bytes
+from cardqp.exceptions import BackendNotFoundError, DataError
 from experiments.datasets.files import read_bytes
 
-log = logging.getLogger(__name__)
-
-_ARCHIVE_URL = "https://archive.ics.uci.edu/static/public"
 _TIMEOUT = 30.0
 _RETRIES = 3
-_PAUSE = 0.5
-"""Seconds before the first retry; each later pause is twice as long."""
-
-_LARGEST = 2**28
-"""Bytes that a download may have: the archives have at most 30 million."""
-
-_CHUNK = 2**20
-_TEMPORARY = (408, 425, 429)
-"""Answers of the kind "your fault" that may change by themselves."""
 
 
 def cache_folder() -> Path:
-    r"""Where this system keeps what programs can get again.
-
-    ``$XDG_CACHE_HOME/cardqp`` or ``~/.cache/cardqp``; ``~/Library/Caches/cardqp`` on
-    macOS; ``%LOCALAPPDATA%\cardqp`` on Windows.
-    """
-    system = platform.system()
-    if system == "Darwin":
-        base = Path.home() / "Library" / "Caches"
-    elif system == "Windows":
-        base = _folder_from("LOCALAPPDATA", Path.home() / "AppData" / "Local")
-    else:
-        base = _folder_from("XDG_CACHE_HOME", Path.home() / ".cache")
-    return base / "cardqp"
+    """Where this system keeps what programs can get again, such as ``~/.cache``."""
+    try:
+        from platformdirs import user_cache_path
+    except ImportError as err:
+        raise _missing("platformdirs") from err
+    return user_cache_path("cardqp", appauthor=False)
 
 
-def _folder_from(variable: str, default: Path) -> Path:
-    given = Path(os.environ.get(variable, ""))
-    return given if given.is_absolute() else default
-
-
-def archive_url(number: int, slug: str) -> str:
-    """Where the archive offers a data set as a zip file."""
-    return f"{_ARCHIVE_URL}/{number}/{slug}.zip"
-
-
-def download(url: str, check: Callable[[bytes], object]) -> bytes:
-    """What is at ``url``, tried again after errors that may pass.
+def download(
+    url: str, path: Path, check: Callable[[bytes], object], sha256: str = ""
+) -> None:
+    """Bring what is at ``url`` to a file, whole and checked, or not at all.
 
     Parameters
     ----------
     url : str
         Address of the file.
+    path : Path
+        Where it goes; nothing may be there.
     check : callable
         Raises ``DataError`` when contents are not what is expected.
+    sha256 : str, optional
+        Checksum that the file must have.
+
+    Raises
+    ------
+    DataError
+        When it cannot be had, or cannot be written, or is something else, again and
+        again.
     """
-    for retry in range(_RETRIES + 1):
-        try:
-            data = _fetch(url)
-            check(data)
-        # A DataError is an OSError: wrong contents are tried again, too.
-        except (OSError, HTTPException) as err:
-            if retry == _RETRIES or _is_final(err):
-                raise DataError(f"{url} could not be downloaded: {err}") from err
-            log.info("%s: %s; trying again", url, err)
-            time.sleep(_PAUSE * 2**retry)
-        else:
-            log.info("%s: %d bytes", url, len(data))
-            return data
-    raise AssertionError("the last retry returns or raises")
-
-
-def _is_final(err: Exception) -> bool:
-    if not isinstance(err, HTTPError):
-        return False
-    err.close()
-    return 400 <= err.code < 500 and err.code not in _TEMPORARY
-
-
-def _fetch(url: str) -> bytes:
-    request = Request(url, headers={"User-Agent": "cardqp"})
-    data = bytearray()
-    with urlopen(request, timeout=_TIMEOUT) as answer:
-        promised = answer.headers.get("Content-Length")
-        while chunk := answer.read(_CHUNK):
-            data += chunk
-            if len(data) > _LARGEST:
-                raise DataError(f"more than {_LARGEST} bytes came")
-    if promised is not None and promised != str(len(data)):
-        raise DataError(f"{len(data)} bytes came instead of {promised}")
-    return bytes(data)
-
-
-def store(path: Path, data: bytes) -> None:
-    """Write a download and its SHA-256, both or neither, each in one step."""
-    record = _record_of(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # The checksum comes first: no archive is ever there without it.
-        write_bytes(record, f"{sha256(data)}  {path.name}\n".encode())
+        import pooch
+    except ImportError as err:
+        raise _missing("pooch") from err
+    manager = pooch.create(
+        path.parent,
+        base_url="",
+        registry={path.name: sha256 or None},
+        urls={path.name: url},
+        retry_if_failed=_RETRIES,
+    )
+    try:
+        http = pooch.HTTPDownloader(timeout=_TIMEOUT, progressbar=sys.stderr.isatty())
+        manager.fetch(path.name, downloader=_with_check(http, check))
+    except (OSError, ValueError) as err:
+        raise DataError(f"{url} could not be downloaded: {err}") from err
+
+
+def _with_check(
+    downloader: Callable[[str, str, Any], object], check: Callable[[bytes], object]
+) -> Callable[[str, str, Any], None]:
+    """A downloader of pooch that looks at what came, before it is kept."""
+
+    def fetch(url: str, file: str, manager: Any) -> None:
+        downloader(url, file, manager)
         try:
-            write_bytes(path, data)
-        except OSError:
-            record.unlink(missing_ok=True)
-            raise
-    except OSError as err:
-        raise DataError(f"`{path}` cannot be written: {err}.") from err
+            check(read_bytes(Path(file)))
+        except DataError as err:
+            # Pooch tries again after a ValueError, and keeps nothing.
+            raise ValueError(str(err)) from err
+
+    return fetch
 
 
-def verify(path: Path) -> None:
-    """Compare a stored download, if there is one, with the SHA-256 beside it."""
-    record = _record_of(path)
-    if not (path.exists() and record.exists()):
-        return
-    expected = read_bytes(record).decode(errors="replace").partition(" ")[0]
-    compare(f"`{path}`", read_bytes(path), expected)
-
-
-def compare(label: str, data: bytes, expected: str) -> None:
-    """Refuse contents whose SHA-256 is not the expected one."""
-    actual = sha256(data)
-    if actual != expected.strip().casefold():
-        raise DataError(
-            f"{label} must have the SHA-256 {expected}: it has {actual}; remove the "
-            "file and get it again, or correct the checksum."
-        )
-
-
-def sha256(data: bytes) -> str:
-    """The SHA-256 checksum in hexadecimal digits."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def _record_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}.sha256")
+def _missing(package: str) -> BackendNotFoundError:
+    return BackendNotFoundError(
+        f"Downloads need {package}: install it with `pip install '.[experiments]'`."
+    )

@@ -1,5 +1,6 @@
 """The five real data sets of the paper, from the UCI Machine Learning Repository."""
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -51,7 +52,8 @@ def load_uci(
     DataError
         When no file is found, or it is damaged or of the wrong shape.
     BackendNotFoundError
-        When pandas, or pyarrow for parquet files, is not installed.
+        When pandas, pyarrow for parquet files, or pooch and platformdirs for a download
+        are not installed.
 
     Notes
     -----
@@ -66,9 +68,9 @@ def load_uci(
     ``"crime-as-published"`` does the same to the archive's file, to explain those
     numbers.
 
-    The archive publishes no checksums that could be built in.  The first download is
-    trusted, as far as its transport and its shape can be, and its SHA-256 is written
-    beside it and compared whenever it is read.
+    The archive publishes no checksums that could be built in.  A download is kept if it
+    is a zip file with the data set in it; the checksums within the zip file, and the
+    shape of the table, are compared whenever it is read.
     """
     spec = _spec(name)
     require_pandas()
@@ -85,8 +87,7 @@ def load_uci(
         folder = download.cache_folder() / "uci" / name
         found = _find_or_download(folder, spec, sha256)
     if sha256:
-        actual = files.read_bytes(found.located.path)
-        download.compare(f"`{found.located.path}`", actual, sha256)
+        _compare(found.located.path, sha256)
     return _prepare(name, spec, found)
 
 
@@ -143,23 +144,19 @@ def _choose(
 
 
 def _find_or_download(folder: Path, spec: Spec, sha256: str) -> _Found:
-    archive = folder / spec.archive
-    download.verify(archive)
     found = _find(folder, spec) if folder.is_dir() else None
     if found is not None:
         return found
+    archive = folder / spec.archive
     remedy = (
         f"nothing is in `{folder}` yet; set CARDQP_DATA or pass `data_dir` to name a "
         f"folder with one of {spec.accepted}, or put {spec.url} by hand into `{folder}`"
     )
     try:
-        data = download.download(spec.url, lambda data: _check(data, spec))
-        if sha256:
-            download.compare(spec.url, data, sha256)
-        download.store(archive, data)
+        download.download(spec.url, archive, lambda data: _check(data, spec), sha256)
     except DataError as err:
         raise DataError(f"{str(err).removesuffix('.')}; {remedy}.") from err
-    return _check(data, spec, archive)
+    return _check(files.read_bytes(archive), spec, archive)
 
 
 def _check(data: bytes, spec: Spec, archive: Path | None = None) -> _Found:
@@ -170,6 +167,16 @@ def _check(data: bytes, spec: Spec, archive: Path | None = None) -> _Found:
     if found is None:
         raise DataError(f"{place.label} holds no file of the data set.")
     return found
+
+
+def _compare(path: Path, expected: str) -> None:
+    """Refuse a file whose SHA-256 is not the expected one."""
+    actual = hashlib.sha256(files.read_bytes(path)).hexdigest()
+    if actual != expected.strip().casefold():
+        raise DataError(
+            f"`{path}` must have the SHA-256 {expected}: it has {actual}; remove the "
+            "file and get it again, or correct the checksum."
+        )
 
 
 def _prepare(name: str, spec: Spec, found: _Found) -> Table:

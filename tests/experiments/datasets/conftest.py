@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+import pooch
 import pytest
 
-from experiments.datasets import download
+from experiments.datasets import catalogue, download
 from experiments.datasets.catalogue import SPECS
 from tests.experiments.datasets.originals import ROWS
 
@@ -13,14 +14,13 @@ from tests.experiments.datasets.originals import ROWS
 def cache(tmp_path, monkeypatch):
     """An empty cache, and no folder of data; an address where nobody answers."""
     monkeypatch.delenv("CARDQP_DATA", raising=False)
-    monkeypatch.setattr(download.platform, "system", lambda: "Linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(download, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.setattr(download, "_ARCHIVE_URL", "http://127.0.0.1:9")
-    monkeypatch.setattr(download, "_PAUSE", 0.0)
+    monkeypatch.setattr(catalogue, "ARCHIVE_URL", "http://127.0.0.1:9")
+    monkeypatch.setattr(pooch.core.time, "sleep", lambda _: None)
     monkeypatch.setattr(download, "_TIMEOUT", 5.0)
-    return tmp_path / "cache" / "cardqp" / "uci"
+    return tmp_path / "cache" / "uci"
 
 
 @pytest.fixture

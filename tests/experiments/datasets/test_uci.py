@@ -1,5 +1,6 @@
 import gzip
 import sys
+from hashlib import sha256
 
 import numpy as np
 import pandas as pd
@@ -7,7 +8,6 @@ import pytest
 
 from cardqp.exceptions import BackendNotFoundError, DataError, ParameterError
 from experiments.datasets import UCI_NAMES, files, load_uci
-from experiments.datasets.download import sha256
 from experiments.datasets.uci import _without_points
 from tests.experiments.datasets.originals import (
     FEATURES,
@@ -332,7 +332,8 @@ def test_files_too_large(tmp_path, monkeypatch, place):
 
 def test_expected_checksum_of_a_file(tmp_path):
     in_folder(tmp_path, "crime")
-    check("crime", load_uci("crime", tmp_path, sha256=sha256(original("crime"))))
+    expected = sha256(original("crime")).hexdigest()
+    check("crime", load_uci("crime", tmp_path, sha256=expected))
     with pytest.raises(DataError, match=r"communities.data.*must have the SHA-256 f00"):
         load_uci("crime", tmp_path, sha256="f00")
 
