@@ -6,6 +6,8 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 
+__all__ = ["SyntheticRegression", "make_regression"]
+
 
 @dataclass(frozen=True, slots=True)
 class SyntheticRegression:
@@ -44,6 +46,11 @@ def make_regression(
         Variance of the signal over variance of the noise.
     seed : int
         Seed of the generator.
+
+    Returns
+    -------
+    SyntheticRegression
+        The rows, the responses and the true coefficients.
     """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_samples, n_features))
