@@ -12,7 +12,7 @@ import pytest
 from cardqp import SparseQP, SparseRidgeCV, solve
 from cardqp.branch_and_bound.streamed import size
 from cardqp.certificate import SweepCertificate
-from cardqp.reproduce.command import reproduce
+from experiments.reproduce.command import reproduce
 from tests.estimators.data import regression
 
 

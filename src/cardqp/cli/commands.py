@@ -7,9 +7,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from cardqp.backends import Backend, find, installed
-from cardqp.cli.codes import BAD_INPUT, REFUTED, SOLVED
+from cardqp.cli.codes import REFUTED, SOLVED
 from cardqp.cli.outputs import check_folder, check_picture
-from cardqp.cli.progress import ProgressLine, TaskLine
+from cardqp.cli.progress import ProgressLine
 from cardqp.cli.report import backend_table, exit_code, solution_table
 from cardqp.cli.tables import read_regression
 from cardqp.exceptions import BackendNotFoundError, ParameterError, ProblemError
@@ -58,37 +58,6 @@ def list_backends(options: argparse.Namespace) -> int:
     else:
         print(backend_table(found))
     return SOLVED
-
-
-def reproduce_paper(options: argparse.Namespace) -> int:
-    """``cardqp reproduce``."""
-    from cardqp.reproduce.command import reproduce
-
-    words = ["cardqp reproduce", *options.ids]
-    for name in ("replications", "jobs"):
-        if getattr(options, name) is not None:
-            words.append(f"--{name} {getattr(options, name)}")
-    words += ["--quick"] if options.quick else []
-    with TaskLine(sys.stderr) as watcher:
-        sections = reproduce(
-            options.ids,
-            out=options.out,
-            replications=options.replications,
-            jobs=options.jobs,
-            quick=options.quick,
-            data_dir=options.data,
-            watcher=watcher,
-            command=" ".join(words),
-            scheduler=options.scheduler,
-        )
-    missing = [section for section in sections if section.missing]
-    for section in missing:
-        print(
-            f"cardqp: {section.exhibit.id} was not run: {section.missing}",
-            file=sys.stderr,
-        )
-    print(f"Report: {Path(options.out) / 'report.html'}")
-    return BAD_INPUT if missing else SOLVED
 
 
 def demo(options: argparse.Namespace) -> int:

@@ -13,11 +13,11 @@ from cardqp._iterate import Stop
 from cardqp._typing import IntArray
 from cardqp.cli.groups import feature_groups
 from cardqp.cli.progress import ProgressLine
-from cardqp.datasets.frames import require_pandas
 from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
 from cardqp.exceptions import DataError, ParameterError
 from cardqp.solution.trace import Trace
 from cardqp.tables import Encoded, Recipe
+from cardqp.tables.frames import require_pandas
 from cardqp.tables.words import count
 
 

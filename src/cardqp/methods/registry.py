@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias, get_args
 from cardqp._iterate import Watch, iterate
 from cardqp._typing import FloatArray
 from cardqp.branch_and_bound.streamed import can_copy
-from cardqp.exact.published_screening import PublishedScreening
 from cardqp.exceptions import ParameterError
 from cardqp.methods.beck_hallak import BeckHallak
 from cardqp.methods.best_response import BestResponse
@@ -138,7 +137,7 @@ def _screen_at_level(
 
 def _screen(
     context: SolveContext, method: WarmStart | PerspectiveScreening
-) -> Screening | SafeScreening | PublishedScreening:
+) -> Screening | SafeScreening:
     """Screening of the problem as it is."""
     return context.stage(
         "screening",
@@ -148,9 +147,7 @@ def _screen(
     )
 
 
-def _reduce(
-    context: SolveContext, screening: Screening | SafeScreening | PublishedScreening
-) -> bool:
+def _reduce(context: SolveContext, screening: Screening | SafeScreening) -> bool:
     """Solve on the candidates, unless all are candidates or the others are proved zero.
 
     The last search proves zeros for itself, at its root, and goes on with the rest.

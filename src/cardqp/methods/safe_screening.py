@@ -9,7 +9,6 @@ from cardqp._iterate import Watch
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import DualProof
-from cardqp.exact.published_screening import PublishedScreening, screen_as_published
 from cardqp.exceptions import ParameterError
 from cardqp.heuristics.local_search import grow_greedily, improve, round_switches
 from cardqp.methods.screening import attainable, best_fit
@@ -64,31 +63,14 @@ class SafeScreening:
 class PerspectiveScreening:
     """Prove variables zero at the perspective relaxation, then search the rest.
 
-    Parameters
-    ----------
-    legacy : int, optional
-        Screen as the published script does, given the number of observations; see
-        :func:`cardqp.exact.published_screening.screen_as_published`.  Its candidates
-        are guesses.
-
     References
     ----------
     Atamtürk and Gómez, "Safe screening rules for l0-regression from perspective
     relaxations", ICML 2020.
     """
 
-    legacy: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.legacy is not None:
-            check.count("legacy", self.legacy)
-
-    def run(
-        self, problem: SparseQP, watch: Watch
-    ) -> SafeScreening | PublishedScreening:
+    def run(self, problem: SparseQP, watch: Watch) -> SafeScreening:
         """Screen a problem."""
-        if self.legacy is not None:
-            return screen_as_published(problem, self.legacy, lambda: watch.is_over)
         relaxed, bound, dual = _relax(problem, lambda: watch.is_over)
         fit = _round(problem, relaxed, lambda: watch.is_late)
         return _conclude(problem, fit, bound, dual)

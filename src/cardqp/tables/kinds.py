@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.datasets.frames import require_pandas
 from cardqp.exceptions import DataError
+from cardqp.tables.frames import require_pandas
 from cardqp.tables.place import Place
 
 KINDS = ("number", "boolean", "date", "category")

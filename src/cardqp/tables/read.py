@@ -9,9 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from cardqp.datasets.frames import BROKEN_PARQUET, read_parquet, require_pandas
 from cardqp.exceptions import DataError
 from cardqp.problem import validation as check
+from cardqp.tables.frames import BROKEN_PARQUET, read_parquet, require_pandas
 from cardqp.tables.header import check_names
 from cardqp.tables.text import MISSING, Layout, parse_text
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import BoolArray
-from cardqp.datasets.frames import require_pandas
 from cardqp.exceptions import DataError
+from cardqp.tables.frames import require_pandas
 from cardqp.tables.kinds import (
     BOOLEAN,
     CATEGORY,

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cardqp.datasets.frames import exact_decimals, require_pandas
 from cardqp.exceptions import DataError, ParameterError
+from cardqp.tables.frames import exact_decimals, require_pandas
 from cardqp.tables.header import broken, checked_delimiter, guess, header, records
 
 MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", "#N/A")

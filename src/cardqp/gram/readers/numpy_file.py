@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from cardqp.datasets.frames import require_pandas
 from cardqp.exceptions import DataError
 from cardqp.gram.readers.base import Blocks, Frames, Piece, reading
 from cardqp.gram.sums import row_blocks
+from cardqp.tables.frames import require_pandas
 
 
 @dataclass(frozen=True, slots=True)

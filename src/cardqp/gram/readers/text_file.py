@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from cardqp.datasets.frames import require_pandas
 from cardqp.exceptions import DataError
 from cardqp.gram.readers.base import (
     Blocks,
@@ -21,6 +20,7 @@ from cardqp.gram.readers.base import (
 )
 from cardqp.gram.readers.lines import opened, quoted_cell, whole_lines
 from cardqp.gram.sums import block_rows
+from cardqp.tables.frames import require_pandas
 from cardqp.tables.header import DELIMITERS
 from cardqp.tables.text import Layout, TextFormat, decoded
 
