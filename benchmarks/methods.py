@@ -23,7 +23,8 @@ import numpy as np
 
 import cardqp
 from cardqp.datasets import make_regression
-from cardqp.methods.registry import Method, uses_level
+from cardqp.methods import Method
+from cardqp.methods.exact import Exact
 
 LEVEL = 400
 
@@ -41,7 +42,7 @@ def methods(step_size: float = 4e-3) -> dict[str, Method]:
         "Beck-Hallak 7": cardqp.BeckHallak(),
         "Beck-Hallak 6": cardqp.BeckHallak(full=False),
         "block decomposition": cardqp.BlockDecomposition(),
-        "exact": cardqp.methods.Exact(),
+        "exact": Exact(),
     }
 
 
@@ -63,7 +64,7 @@ def solve(
     problem: cardqp.SparseQP, method: Method, level: int, limit: float
 ) -> cardqp.Solution:
     """Solve by a method, at the level if it uses one."""
-    at_level = {"level": min(level, problem.n)} if uses_level(method) else {}
+    at_level = {"level": min(level, problem.n)} if method.uses_level else {}
     return cardqp.solve(problem, method=method, time_limit=limit, **at_level)
 
 

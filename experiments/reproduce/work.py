@@ -10,7 +10,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.datasets import make_regression
-from cardqp.methods.registry import Method, uses_level
+from cardqp.methods import Method
 from cardqp.methods.beck_hallak import BeckHallak
 from cardqp.methods.best_response import BestResponse
 from cardqp.methods.block_decomposition import BlockDecomposition
@@ -76,7 +76,7 @@ class Bench:
     ) -> Row:
         """Solve by a method; its own time, without that of the bound."""
         at_level: dict[str, Any] = {}
-        if uses_level(method):
+        if method.uses_level:
             at_level = {"level": level, "spectrum": known}
         # The bound is not shown, so that it need not be the best one.
         solution = solve(

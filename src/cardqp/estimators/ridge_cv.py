@@ -15,7 +15,7 @@ from cardqp.estimators.linear_model import Sample, SparseLinearModel
 from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.exceptions import ParameterError
 from cardqp.gram import merge, moments_of_parts
-from cardqp.methods.registry import Method, MethodName
+from cardqp.methods import Method
 from cardqp.pipeline.path import Path
 from cardqp.regression import CrossValidation, cross_validate
 from cardqp.regression.cross_validation import Fit, SelectionName
@@ -89,7 +89,7 @@ solution_
         coef_bounds: Any = None,
         always_include: Any = None,
         groups: Any = None,
-        method: MethodName | Method = "exact",
+        method: str | Method = "exact",
         gap: float = 1e-4,
         time_limit: float | None = 600.0,
         random_state: Any = None,

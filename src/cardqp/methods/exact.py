@@ -1,0 +1,18 @@
+"""The default method: branch and bound on the problem as it is."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cardqp.methods.context import SolveContext
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Search the whole problem until the gap is closed."""
+
+    uses_level: ClassVar[bool] = False
+    ends_in_search: ClassVar[bool] = True
+
+    def run_stages(self, context: SolveContext) -> bool:  # noqa: ARG002
+        """Nothing comes before the search."""
+        return False
