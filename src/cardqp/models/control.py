@@ -17,7 +17,7 @@ from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exact.split import spare_diagonal, tightest_diagonal
 from cardqp.exact.warm_up import load_kernels, load_tree_kernels
-from cardqp.exceptions import ProblemError
+from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.models import _system as rule
 from cardqp.pipeline import solve
 from cardqp.problem import SparseQP
@@ -347,8 +347,16 @@ def _limits(
     """How many inputs may be nonzero, as arguments of a problem."""
     if total is None and per_stage is None:
         raise ProblemError(
-            "`max_actuations` or `max_actuations_per_stage` is missing: give the "
-            "largest number of nonzero inputs in all, in each stage, or both."
+            None,
+            Phrase(
+                "{} or {} is missing",
+                Setting("max_actuations"),
+                Setting("max_actuations_per_stage"),
+            ),
+            remedy=(
+                "give the largest number of nonzero inputs in all, in each stage, or "
+                "both"
+            ),
         )
     if total is not None:
         rule.actuations("max_actuations", total, horizon * n_inputs)
