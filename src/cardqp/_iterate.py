@@ -13,7 +13,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from cardqp import _validation as check
-from cardqp.exceptions import ParameterError
 
 GRACE = 0.2
 """Seconds after the end for what rounds off an answer."""
@@ -112,10 +111,7 @@ class Watch:
     def __post_init__(self) -> None:
         if self.time_limit is not None:
             check.at_least("time_limit", self.time_limit, 0.0)
-        if self.callback is not None and not callable(self.callback):
-            raise ParameterError(
-                f"`callback` must be a function: it is {self.callback!r}."
-            )
+        check.function("callback", self.callback)
 
     @property
     def seconds(self) -> float:

@@ -128,11 +128,7 @@ def hierarchy(
     """
     check.instance("problem", problem, SparseQP)
     check.at_least("gap", gap, 0.0)
-    if method not in get_args(LevelName):
-        raise ParameterError(
-            f"`method` must be one of {', '.join(get_args(LevelName))}: "
-            f"it is {method!r}."
-        )
+    check.one_of("method", method, get_args(LevelName))
     screener = BestResponse() if method == "best-response" else DualProgram()
     wanted = _check_levels(levels, problem.n)
     with Watch(time_limit, callback) as watch:
@@ -152,11 +148,12 @@ def hierarchy(
 def _check_levels(levels: Iterable[int] | None, n: int) -> list[int] | None:
     if levels is None:
         return None
-    if not isinstance(levels, Iterable):
-        raise ParameterError(f"`levels` must be a list of integers: it is {levels!r}.")
+    check.integers("levels", levels)
     wanted = sorted({check.level(k, n) for k in levels})
     if not wanted:
-        raise ParameterError("`levels` must not be empty: name at least one level.")
+        raise ParameterError(
+            "levels", "must not be empty", remedy="name at least one level"
+        )
     return wanted
 
 

@@ -59,8 +59,9 @@ def resolve(method: MethodName | Method) -> Method:
     if not isinstance(method, str) and isinstance(method, get_args(Method)):
         return method
     raise ParameterError(
-        f"`method` must be one of {', '.join(METHODS)}, or such a method with its "
-        f"settings: it is {method!r}."
+        "method",
+        f"must be one of {', '.join(METHODS)}, or such a method with its settings",
+        given=f"it is {method!r}",
     )
 
 

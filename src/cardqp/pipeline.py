@@ -17,7 +17,7 @@ from cardqp.convex.support_qp import fit_support
 from cardqp.exact.branch_and_bound import PROOF_MEMORY, BranchAndBound
 from cardqp.exact.resume import replant
 from cardqp.exact.warm_up import load_for
-from cardqp.exceptions import ParameterError, ProblemError
+from cardqp.exceptions import ParameterError, Phrase, ProblemError, Setting
 from cardqp.feasibility import SOLVED_TOLERANCE
 from cardqp.methods import (
     DirectMethod,
@@ -252,15 +252,17 @@ def _check_backend(
     is_solver = callable(getattr(backend, "solve", None))
     if not is_solver or isinstance(backend, type):
         raise ParameterError(
-            '`backend` must be a name or a solver, such as "scip" or '
-            f"cardqp.backends.Scip(): it is {backend!r}."
+            "backend",
+            'must be a name or a solver, such as "scip" or cardqp.backends.Scip()',
+            given=f"it is {backend!r}",
         )
     if resume is not None:
-        raise ParameterError("`backend` must be None where a search is resumed.")
+        raise ParameterError("backend", "must be None where a search is resumed")
     if isinstance(method, get_args(DirectMethod)):
         raise ParameterError(
-            "`backend` is for methods that end in a search: beck-hallak and "
-            "block-decomposition do not."
+            "backend",
+            "is for methods that end in a search",
+            given="beck-hallak and block-decomposition do not",
         )
 
 
@@ -270,20 +272,23 @@ def _check_level(method: Method, level: int | None, known: Spectrum | None) -> N
     given = [n for n, v in (("level", level), ("spectrum", known)) if v is not None]
     if given and not uses_level(method):
         raise ParameterError(
-            f"`{given[0]}` is for best-response and dual-program: all other methods "
-            "work on the problem as it is."
+            given[0],
+            "is for best-response and dual-program",
+            given="all other methods work on the problem as it is",
         )
 
 
 def _check_resume(solution: Solution, method: Method) -> None:
     check.instance("resume", solution, Solution)
     if not isinstance(method, Exact):
-        raise ParameterError('`resume` is for method "exact".')
+        raise ParameterError("resume", 'is for method "exact"')
     if isinstance(solution.certificate, SweepCertificate):
-        raise ParameterError("`resume` is not for problems that were solved by sweeps.")
+        raise ParameterError("resume", "is not for problems that were solved by sweeps")
     if solution.certificate is None:
         raise ParameterError(
-            "`resume` must be a solution with a certificate: raise `proof_memory`."
+            "resume",
+            "must be a solution with a certificate",
+            remedy=Phrase("raise {}", Setting("proof_memory")),
         )
 
 
@@ -294,11 +299,13 @@ def _resume(run: Run, solution: Solution) -> Solution:
         certificate = Certificate()
     try:
         if x is not None and not problem.feasibility(x).holds():
-            raise ProblemError("its point is not feasible.")
+            raise ProblemError(None, "its point is not feasible")
         tree = replant(problem, certificate, solution.n_nodes, x)
     except ProblemError as err:
         raise ParameterError(
-            f"`resume` must be a solution of this problem: {err}"
+            "resume",
+            "must be a solution of this problem",
+            given=str(err).removesuffix("."),
         ) from err
     run.stages += solution.stages
     tree, stop = explore(run, run.search, "search", lambda: tree)

@@ -7,7 +7,6 @@ import numpy as np
 
 from cardqp import _validation as check
 from cardqp._iterate import Callback, Progress
-from cardqp.exceptions import ParameterError
 from cardqp.solution import Solution
 
 FINENESS = 1e-3
@@ -64,8 +63,7 @@ class Trace:
     end: TracePoint | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.then is not None and not callable(self.then):
-            raise ParameterError(f"`then` must be a function: it is {self.then!r}.")
+        check.function("then", self.then)
 
     @property
     def points(self) -> tuple[TracePoint, ...]:

@@ -11,7 +11,7 @@ from cardqp.convex.support_qp import SupportFit, fit_support
 from cardqp.direct.block_problem import load_block_kernels, solve_block
 from cardqp.direct.result import Descent
 from cardqp.direct.switches import Launch, SwitchView
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.feasibility import SOLVED_TOLERANCE
 from cardqp.problem import SparseQP
 
@@ -90,8 +90,14 @@ class BlockDecomposition:
         check.seed(self.seed)
         if self.n_random + self.n_greedy > MOST_AT_ONCE:
             raise ParameterError(
-                f"`n_random` + `n_greedy` must be at most {MOST_AT_ONCE}: all supports "
-                "within them are tried."
+                None,
+                Phrase(
+                    "{} + {} must be at most {}",
+                    Setting("n_random"),
+                    Setting("n_greedy"),
+                    MOST_AT_ONCE,
+                ),
+                given="all supports within them are tried",
             )
 
     def run(

@@ -150,8 +150,9 @@ def _conclude(
         upper = attainable(problem, fit)
     elif upper < lower:
         raise ParameterError(
-            f"`upper_bound` must be attained by some feasible point: it is {upper}, "
-            f"below the proved bound {lower}."
+            "upper_bound",
+            "must be attained by some feasible point",
+            given=f"it is {upper}, below the proved bound {lower}",
         )
     on, off = bound.fixing_bounds(root)
     is_zero, is_one = on > upper, (off > upper) | root.inside

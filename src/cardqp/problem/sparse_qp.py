@@ -8,7 +8,7 @@ from typing import Any
 from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.columns import Columns
-from cardqp.exceptions import ProblemError
+from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.problem import changes, files, regression
 from cardqp.problem.data import ProblemData
 from cardqp.quadratic import Factor, Gram, QuadraticForm
@@ -104,8 +104,12 @@ class SparseQP(ProblemData):
         n = form.n
         if sparsity is None and penalty is None and groups is None:
             raise ProblemError(
-                "`sparsity` or `penalty` is missing: give the largest number of "
-                "nonzeros, the price of each nonzero, or both."
+                None,
+                Phrase("{} or {} is missing", Setting("sparsity"), Setting("penalty")),
+                remedy=(
+                    "give the largest number of nonzeros, the price of each nonzero, "
+                    "or both"
+                ),
             )
         low, high = check.bounds(lower, upper, n)
         limit = check.sparsity(sparsity, n)
