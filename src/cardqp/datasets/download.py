@@ -117,7 +117,7 @@ def store(path: Path, data: bytes) -> None:
             record.unlink(missing_ok=True)
             raise
     except OSError as err:
-        raise DataError(f"`{path}` cannot be written: {err}.") from err
+        raise DataError(None, f"`{path}` cannot be written", given=str(err)) from err
 
 
 def verify(path: Path) -> None:
