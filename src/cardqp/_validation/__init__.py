@@ -51,6 +51,7 @@ from cardqp._validation.variables import (
     names,
     penalty,
     repeated,
+    some_limit,
     sparsity,
     whole_blocks,
 )
@@ -94,6 +95,7 @@ __all__ = [
     "rows",
     "scalar",
     "seed",
+    "some_limit",
     "sparsity",
     "specific_variance",
     "squarable",

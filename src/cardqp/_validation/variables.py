@@ -11,6 +11,19 @@ from cardqp._validation.settings import is_integer
 from cardqp.exceptions import Phrase, ProblemError, Setting
 
 
+def some_limit(sparsity: Any, penalty: Any, groups: Any) -> None:
+    """Refuse problems in which nothing keeps supports small."""
+    if sparsity is None and penalty is None and groups is None:
+        raise ProblemError(
+            None,
+            Phrase("{} or {} is missing", Setting("sparsity"), Setting("penalty")),
+            remedy=(
+                "give the largest number of nonzeros, the price of each nonzero, or "
+                "both"
+            ),
+        )
+
+
 def sparsity(value: Any, n: int) -> int | None:
     """An integer between 0 and ``n``, or None."""
     if value is None:

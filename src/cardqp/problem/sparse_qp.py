@@ -8,7 +8,6 @@ from typing import Any
 from cardqp import _validation as check
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.columns import Columns
-from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.problem import changes, files, regression
 from cardqp.problem.data import ProblemData
 from cardqp.quadratic import Factor, Gram, QuadraticForm
@@ -102,15 +101,7 @@ class SparseQP(ProblemData):
         else:
             form = check.quadratic_matrix(Q)
         n = form.n
-        if sparsity is None and penalty is None and groups is None:
-            raise ProblemError(
-                None,
-                Phrase("{} or {} is missing", Setting("sparsity"), Setting("penalty")),
-                remedy=(
-                    "give the largest number of nonzeros, the price of each nonzero, "
-                    "or both"
-                ),
-            )
+        check.some_limit(sparsity, penalty, groups)
         low, high = check.bounds(lower, upper, n)
         limit = check.sparsity(sparsity, n)
         shared = check.blocks(blocks, n, low, high, has_groups=groups is not None)
