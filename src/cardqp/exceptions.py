@@ -92,9 +92,9 @@ class InputError(CardQPError):
     rule : str
         What must hold, such as "must be symmetric".
     given : str, optional
-        What was found instead, such as "its shape is (2, 3)".
+        What was found instead, such as "its shape is (2, 3)", or why it will not do.
     remedy : str, optional
-        What to do.
+        What to do, or what one should know to decide.
 
     Attributes
     ----------
