@@ -60,11 +60,12 @@ def _check_plain(problem: SparseQP) -> None:
     is_plain = problem.is_unconstrained and problem.penalty is None
     if not is_plain or np.ptp(problem.ridge) > 0 or len(problem.forced_in):
         raise ParameterError(
-            "`problem` must be a regression with a sparsity, one ridge and nothing "
-            "else: the published script knows no other."
+            "problem",
+            "must be a regression with a sparsity, one ridge and nothing else",
+            given="the published script knows no other",
         )
     if problem.rule.limit in (0, problem.n):
-        raise ParameterError("`sparsity` must be between 1 and the variables less one.")
+        raise ParameterError("sparsity", "must be between 1 and the variables less one")
 
 
 def _alternate(problem: SparseQP, ridge: float) -> tuple[FloatArray, FloatArray]:

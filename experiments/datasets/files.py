@@ -78,7 +78,7 @@ def read_bytes(path: Path) -> bytes:
         if size <= _LARGEST:
             data = path.read_bytes()
     except OSError as err:
-        raise DataError(f"`{path}` cannot be read: {err}.") from err
+        raise DataError(None, f"`{path}` cannot be read", given=str(err)) from err
     _limit(size, f"`{path}`")
     return data
 
@@ -159,7 +159,10 @@ def _unpack(data: bytes, member: str, label: str) -> bytes:
             return opened.read(member)
         except _BROKEN as err:
             raise DataError(
-                f"`{member}` in {label} is damaged: {err}; get the archive again."
+                None,
+                f"`{member}` in {label} is damaged",
+                given=str(err),
+                remedy="get the archive again",
             ) from err
 
 

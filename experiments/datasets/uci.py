@@ -101,7 +101,7 @@ class _Found:
 def _spec(name: str) -> Spec:
     if name not in SPECS:
         raise ParameterError(
-            f"`name` must be one of {', '.join(UCI_NAMES)}: it is {name!r}."
+            "name", f"must be one of {', '.join(UCI_NAMES)}", given=f"it is {name!r}"
         )
     return SPECS[name]
 
@@ -114,7 +114,7 @@ def _named_folder(data_dir: str | os.PathLike[str] | None) -> Path | None:
         return None
     folder = Path(named).expanduser()
     if not folder.is_dir():
-        raise DataError(f"`{origin}` must be a folder: `{folder}` is none.")
+        raise DataError(origin, "must be a folder", given=f"`{folder}` is none")
     return folder
 
 

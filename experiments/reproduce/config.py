@@ -122,7 +122,9 @@ def load_exhibit(name: str, *, quick: bool = False) -> Exhibit:
     """
     if name not in IDS:
         raise ParameterError(
-            f"`ids` must be all or some of {', '.join(IDS)}: {name!r} is none of them."
+            "ids",
+            f"must be all or some of {', '.join(IDS)}",
+            given=f"{name!r} is none of them",
         )
     data = _read(name)
     source = data.get("study", name)

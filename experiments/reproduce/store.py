@@ -113,7 +113,10 @@ def locked(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise ParameterError(
-            f"`out` must be a folder: a file is where {folder} would be; name another."
+            "out",
+            "must be a folder",
+            given=f"a file is where {folder} would be",
+            remedy="name another",
         ) from None
     with (folder / ".lock").open("a") as stream:  # never cuts what a link leads to
         try:
@@ -125,6 +128,8 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ParameterError(
-                f"`out` must be a folder of its own: another run writes to {folder}."
+                "out",
+                "must be a folder of its own",
+                given=f"another run writes to {folder}",
             ) from None
         yield

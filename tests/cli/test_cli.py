@@ -137,7 +137,7 @@ TABLES = [
     ("a,y\n1,2\n,4\n", "line 3 of .* has '' in column 'a'"),
     ("a,y\n1,2\nnan,4\n", "line 3 of .* has 'nan' in column 'a'"),
     ("a;y\n1;2\n", "separated by commas: .* starts with 'a;y'"),
-    ("a,a\n1,2\n", "distinct column names"),
+    ("a,a\n1,2\n", "distinct names of columns: 'a' is the name of columns 1 and 2"),
     ("y\n1\n", "two columns or more"),
     ("a,y\n", "rows below the header"),
     ("", "two columns or more"),

@@ -99,26 +99,34 @@ def _load(options: argparse.Namespace) -> SparseQP:
         for name in ("target", "eta", "standardize"):
             if getattr(options, name):
                 raise ProblemError(
-                    f"`--{name}` is for tables: a .npz problem has its own data."
+                    f"--{name}",
+                    "is for tables",
+                    given="a .npz problem has its own data",
                 )
         problem = SparseQP.load(options.file, data=options.data)
         return problem.with_limits(**given) if given else problem
     if options.data is not None:
-        raise ProblemError("`--data` is for .npz problems: a table has its own data.")
+        raise ProblemError(
+            "--data", "is for .npz problems", given="a table has its own data"
+        )
     if suffix == ".csv":
         data = read_regression(options.file, options.target, options.standardize)
         eta = DEFAULT_ETA if options.eta is None else options.eta
         return SparseQP.from_regression(
             data.X, data.y, eta=eta, names=data.names, **given
         )
-    raise ProblemError(f"`file` must end in .npz or .csv: it is {options.file}.")
+    raise ProblemError(
+        "file", "must end in .npz or .csv", given=f"it is {options.file}"
+    )
 
 
 def _backend(options: argparse.Namespace) -> Backend | None:
     """The other solver that was asked for, with its settings."""
     if options.backend is None:
         if options.formulation is not None:
-            raise ParameterError("`--formulation` is for another solver: `--backend`.")
+            raise ParameterError(
+                "--formulation", "is for another solver", remedy="`--backend`"
+            )
         return None
     backend = find(options.backend)
     if options.formulation is None:

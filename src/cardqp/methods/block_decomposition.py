@@ -7,7 +7,7 @@ import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.methods.block_problem import load_block_kernels, solve_block
 from cardqp.methods.context import SolveContext
 from cardqp.methods.descent import Descent
@@ -96,8 +96,14 @@ class BlockDecomposition:
         check.seed(self.seed)
         if self.n_random + self.n_greedy > MOST_AT_ONCE:
             raise ParameterError(
-                f"`n_random` + `n_greedy` must be at most {MOST_AT_ONCE}: all supports "
-                "within them are tried."
+                None,
+                Phrase(
+                    "{} + {} must be at most {}",
+                    Setting("n_random"),
+                    Setting("n_greedy"),
+                    MOST_AT_ONCE,
+                ),
+                given="all supports within them are tried",
             )
 
     def run_stages(self, context: SolveContext) -> bool:

@@ -69,6 +69,7 @@ def resolve(method: str | Method) -> Method:
     if isinstance(method, Method) and not isinstance(method, type):
         return method
     raise ParameterError(
-        f"`method` must be one of {', '.join(METHODS)}, or such a method with its "
-        f"settings: it is {method!r}."
+        "method",
+        f"must be one of {', '.join(METHODS)}, or such a method with its settings",
+        given=f"it is {method!r}",
     )

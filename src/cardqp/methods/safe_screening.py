@@ -106,8 +106,9 @@ def _build_screening(
         upper = attainable(problem, fit)
     elif upper < lower:
         raise ParameterError(
-            f"`upper_bound` must be attained by some feasible point: it is {upper}, "
-            f"below the proved bound {lower}."
+            "upper_bound",
+            "must be attained by some feasible point",
+            given=f"it is {upper}, below the proved bound {lower}",
         )
     on, off = bound.fixing_bounds(root)
     is_zero, is_one = on > upper, (off > upper) | root.fixed_in

@@ -198,8 +198,9 @@ class WarmStart:
     def __post_init__(self) -> None:
         if self.variant not in get_args(Variant):
             raise ParameterError(
-                f"`variant` must be {' or '.join(get_args(Variant))}: it is "
-                f"{self.variant!r}."
+                "variant",
+                f"must be {' or '.join(get_args(Variant))}",
+                given=f"it is {self.variant!r}",
             )
         check.count("max_iter", 1 if self.max_iter is None else self.max_iter)
         check.count("window", 1 if self.window is None else self.window)

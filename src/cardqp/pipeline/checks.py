@@ -2,7 +2,7 @@
 
 from cardqp.backends.catalogue import Backend, find
 from cardqp.certificate import SweepCertificate
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.methods import Method
 from cardqp.methods.exact import Exact
 from cardqp.problem import validation as check
@@ -36,8 +36,9 @@ def find_backend(backend: str | Backend | None) -> Backend | None:
     is_solver = callable(getattr(backend, "solve", None))
     if not is_solver or isinstance(backend, type):
         raise ParameterError(
-            '`backend` must be a name or a solver, such as "scip" or '
-            f"cardqp.backends.Scip(): it is {backend!r}."
+            "backend",
+            'must be a name or a solver, such as "scip" or cardqp.backends.Scip()',
+            given=f"it is {backend!r}",
         )
     return backend
 
@@ -52,11 +53,12 @@ def check_method(
     """Refuse arguments that the method has no use for."""
     _check_level(method, level, spectrum)
     if backend is not None and resume is not None:
-        raise ParameterError("`backend` must be None where a search is resumed.")
+        raise ParameterError("backend", "must be None where a search is resumed")
     if backend is not None and not method.ends_in_search:
         raise ParameterError(
-            "`backend` is for methods that end in a search: beck-hallak and "
-            "block-decomposition do not."
+            "backend",
+            "is for methods that end in a search",
+            given="beck-hallak and block-decomposition do not",
         )
     if resume is not None:
         _check_resume(method, resume)
@@ -68,18 +70,21 @@ def _check_level(method: Method, level: int | None, known: Spectrum | None) -> N
     given = [n for n, v in (("level", level), ("spectrum", known)) if v is not None]
     if given and not method.uses_level:
         raise ParameterError(
-            f"`{given[0]}` is for best-response and dual-program: all other methods "
-            "work on the problem as it is."
+            given[0],
+            "is for best-response and dual-program",
+            given="all other methods work on the problem as it is",
         )
 
 
 def _check_resume(method: Method, solution: Solution) -> None:
     check.instance("resume", solution, Solution)
     if not isinstance(method, Exact):
-        raise ParameterError('`resume` is for method "exact".')
+        raise ParameterError("resume", 'is for method "exact"')
     if isinstance(solution.certificate, SweepCertificate):
-        raise ParameterError("`resume` is not for problems that were solved by sweeps.")
+        raise ParameterError("resume", "is not for problems that were solved by sweeps")
     if solution.certificate is None:
         raise ParameterError(
-            "`resume` must be a solution with a certificate: raise `proof_memory`."
+            "resume",
+            "must be a solution with a certificate",
+            remedy=Phrase("raise {}", Setting("proof_memory")),
         )

@@ -136,10 +136,7 @@ def hierarchy(
     """
     check.instance("problem", problem, SparseQP)
     check.at_least("gap", gap, 0.0)
-    if method not in _METHODS:
-        raise ParameterError(
-            f"`method` must be one of {', '.join(_METHODS)}: it is {method!r}."
-        )
+    check.one_of("method", method, _METHODS)
     wanted = _check_levels(levels, problem.n)
     with Watch(time_limit, callback) as watch:
         if spectrum is None:
@@ -159,11 +156,12 @@ def hierarchy(
 def _check_levels(levels: Iterable[int] | None, n: int) -> list[int] | None:
     if levels is None:
         return None
-    if not isinstance(levels, Iterable):
-        raise ParameterError(f"`levels` must be a list of integers: it is {levels!r}.")
+    check.integers("levels", levels)
     wanted = sorted({check.level(k, n) for k in levels})
     if not wanted:
-        raise ParameterError("`levels` must not be empty: name at least one level.")
+        raise ParameterError(
+            "levels", "must not be empty", remedy="name at least one level"
+        )
     return wanted
 
 

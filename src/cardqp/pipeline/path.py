@@ -111,16 +111,13 @@ def path(
 
 
 def _check_sparsities(sparsities: Iterable[int], n: int) -> list[int]:
-    if not isinstance(sparsities, Iterable):
-        raise ParameterError(
-            f"`sparsities` must be a list of integers: it is {sparsities!r}."
-        )
+    check.integers("sparsities", sparsities)
     given = list(sparsities)
     for value in given:
         check.whole("sparsities", value)
     wanted = sorted({int(value) for value in given if value <= n})
     if not wanted:
         raise ParameterError(
-            f"`sparsities` must name at least one number up to n = {n}."
+            "sparsities", f"must name at least one number up to n = {n}"
         )
     return wanted

@@ -108,11 +108,13 @@ def resume_search(context: SolveContext, solution: Solution) -> tuple[Searched, 
         certificate = Certificate()
     try:
         if x is not None and not problem.feasibility(x).holds():
-            raise ProblemError("its point is not feasible.")
+            raise ProblemError(None, "its point is not feasible")
         tree = restore(problem, certificate, solution.n_nodes, x)
     except ProblemError as err:
         raise ParameterError(
-            f"`resume` must be a solution of this problem: {err}"
+            "resume",
+            "must be a solution of this problem",
+            given=str(err).removesuffix("."),
         ) from err
     context.stages += solution.stages
     tree, stop = explore(context, context.search, "search", lambda: tree)

@@ -80,8 +80,10 @@ class Columns:
         wrong = np.flatnonzero(~np.isfinite(form.squares))
         if len(wrong):
             raise ProblemError(
-                "`X` must hold finite numbers, of moderate size: column "
-                f"{wrong[0]} does not; remove or fill in what is missing."
+                "X",
+                "must hold finite numbers, of moderate size",
+                given=f"column {wrong[0]} does not",
+                remedy="remove or fill in what is missing",
             )
         form.squares.setflags(write=False)
         form.products.setflags(write=False)

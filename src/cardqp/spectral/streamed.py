@@ -77,8 +77,10 @@ def _check_size(form: Columns, count: int) -> None:
     each = 8.0 * (form.n + form.n_samples)
     if each * count > MOST_BYTES:
         raise ParameterError(
-            f"`level` must be at most {int(MOST_BYTES / each)} for so many columns: "
-            f"{count} eigenvectors take {each * count / 1e9:.2g} GB; name a lower one."
+            "level",
+            f"must be at most {int(MOST_BYTES / each)} for so many columns",
+            given=f"{count} eigenvectors take {each * count / 1e9:.2g} GB",
+            remedy="name a lower one",
         )
 
 

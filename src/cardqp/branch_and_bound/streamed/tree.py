@@ -136,7 +136,7 @@ class SweepTree:
         """
         form = problem.quadratic
         if not isinstance(form, Columns):
-            raise ProblemError("`problem` must come from SparseQP.from_data.")
+            raise ProblemError("problem", "must come from SparseQP.from_data")
         working, fit = first_fit(problem, form, start, is_over)
         part = np.zeros(len(working.ids)) if fit.x is None else fit.x
         x = lift(part, working.ids, problem.n)

@@ -27,8 +27,9 @@ class NumPyFile:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         if array.ndim != 2 or array.dtype.kind not in "fiub":
             raise DataError(
-                f"`{path}` must hold a matrix of numbers: its shape is {array.shape}, "
-                f"its type {array.dtype}."
+                None,
+                f"`{path}` must hold a matrix of numbers",
+                given=f"its shape is {array.shape}, its type {array.dtype}",
             )
         return cls(path, tuple(str(j) for j in range(array.shape[1])), len(array))
 
