@@ -273,10 +273,13 @@ class Tree:
         return min(self.presolved.pruned_bound, self.pruned_bound, least)
 
     @property
-    def certificate(self) -> Certificate | None:
-        """The proof so far."""
-        if not self.keep_proof:
-            return None
+    def is_recorded(self) -> bool:
+        """Whether the certificate proves all of the bound, not only the root's part."""
+        return self.keep_proof or self.n_created == 0
+
+    @property
+    def certificate(self) -> Certificate:
+        """The proof so far; if branches are not recorded, the steps at the root."""
         if self.log is None:
             return Certificate(tuple(self.steps))
         return Certificate(tuple(self.steps), self.log.tree())
