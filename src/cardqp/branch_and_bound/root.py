@@ -8,10 +8,10 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.branch_and_bound.node import NODE_SLACK, NodeProcessor, ProcessedNode
+from cardqp.branch_and_bound.presolve import PresolveState, reduce_problem
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.certificate import DualProof, Kind, Reduction, RootStep
-from cardqp.certificate.certificate import PresolveState
 from cardqp.exceptions import ProblemError
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.heuristics.elastic import elastic_dive
@@ -87,8 +87,9 @@ class RootPhase:
         """What the best point, or zero, proves as a dual point: that costs little."""
         tree, presolved = self.tree, self.tree.presolved
         proof = DualProof.at(tree.x, tree.best.beta)
-        step = RootStep(proof, *self._fix(proof.bound(presolved.problem)))
-        decided = presolved.after(step)
+        bound = proof.bound(presolved.problem)
+        step = RootStep(proof, *self._fix(bound))
+        decided = presolved.bounded(bound, step.fixed_in, step.fixed_out)
         kept = np.flatnonzero(~decided.subproblem.fixed_out)
         if 0 < len(kept) <= REDUCTION_SHARE * presolved.problem.n:
             reduction = Reduction(kept)
@@ -139,11 +140,11 @@ class RootPhase:
         value = bound.value(presolved.subproblem)
         if value >= self.cutoff:
             step = RootStep(proof)
-            tree.step_root(step, presolved.after(step))
+            tree.step_root(step, presolved.bounded(bound, _NONE, _NONE))
             self._close()
             return
         step = RootStep(proof, *self._fix(bound))
-        decided = presolved.after(step)
+        decided = presolved.bounded(bound, step.fixed_in, step.fixed_out)
         found = self._reduction(decided, value)
         if is_over():
             tree.step_root(step, decided)
@@ -344,7 +345,8 @@ class RootPhase:
         if self.effort.is_over():
             return None
         since = time.perf_counter()
-        problem = base.apply(presolved.original, presolved.original)
+        unreduced = replace(presolved, problem=presolved.original)
+        problem = reduce_problem(unreduced, base)
         reserve = WRAP_UP * (time.perf_counter() - since)
         left = self.effort.seconds_left()
         seconds = SAFETY if left is None else min(SAFETY, left - reserve)
@@ -406,7 +408,7 @@ class RootPhase:
         if self.effort.is_over():
             return None
         try:
-            problem = reduction.apply(presolved.problem, presolved.original)
+            problem = reduce_problem(presolved, reduction)
         except ProblemError:
             return None
         loss = 2.0 * problem.quadratic.psd_violation

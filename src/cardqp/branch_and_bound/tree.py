@@ -9,8 +9,8 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
+from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
-from cardqp.certificate.certificate import PresolveState
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
@@ -64,7 +64,7 @@ class Tree:
     ----------
     problem : SparseQP
         The problem to be solved.
-    view : PresolveState
+    presolved : PresolveState
         The problem as the steps at the root have left it.
     best : SupportFit
         The best feasible point, with all variables of the problem.
