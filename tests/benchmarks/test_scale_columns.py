@@ -9,7 +9,7 @@ from benchmarks.scale_columns import Case, Record, count_refusals, damaged, flip
 from benchmarks import scale_columns
 from cardqp import SparseQP, Status, solve
 from cardqp.branch_and_bound.streamed import size
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from tests.problems import enumerate_optimum
 
 
@@ -50,7 +50,7 @@ def test_every_array_of_every_leaf_is_damaged(solution):
 
 
 def test_all_are_refused_without_a_sweep(solution, monkeypatch):
-    monkeypatch.setattr(Columns, "correlate", None)
+    monkeypatch.setattr(StreamedForm, "correlate", None)
     n_flips, n_refused = count_refusals(solution)
     assert n_flips == n_refused > 20
 

@@ -11,7 +11,7 @@ import pytest
 
 from cardqp import SparseQP, SparseRidgeCV, solve
 from cardqp.branch_and_bound.streamed import size
-from cardqp.certificate import SweepCertificate
+from cardqp.certificate import StreamedCertificate
 from cardqp.reproduce.command import reproduce
 from tests.estimators.data import regression
 
@@ -49,7 +49,7 @@ def test_columns_in_any_chunks(monkeypatch, chunks):
     with dask.config.set(scheduler="synchronous"):
         np.testing.assert_allclose(lazy.c, plain.c, rtol=1e-12, atol=1e-14)
         found = solve(lazy)
-        assert isinstance(found.certificate, SweepCertificate)
+        assert isinstance(found.certificate, StreamedCertificate)
         assert found.verify().ok
     assert found.support.tolist() == solve(plain).support.tolist() == [5, 90]
 

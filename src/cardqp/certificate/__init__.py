@@ -3,7 +3,7 @@
 from cardqp.certificate.certificate import Certificate, RootStep
 from cardqp.certificate.dual_proof import DualProof, Reduction
 from cardqp.certificate.proof_tree import Kind, ProofLog, ProofTree
-from cardqp.certificate.streamed import SweepCertificate
+from cardqp.certificate.streamed import StreamedCertificate
 
 __all__ = [
     "Certificate",
@@ -13,5 +13,5 @@ __all__ = [
     "ProofTree",
     "Reduction",
     "RootStep",
-    "SweepCertificate",
+    "StreamedCertificate",
 ]

@@ -7,10 +7,10 @@ import numpy as np
 
 from cardqp._iterate import Stop
 from cardqp.bounds.gap import relative_gap
-from cardqp.certificate import Certificate, SweepCertificate
+from cardqp.certificate import Certificate, StreamedCertificate
 from cardqp.methods.context import SolveContext
 from cardqp.problem import SparseQP
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from cardqp.solution import Solution, Status
 from cardqp.solution.verification import LARGEST_GAP, compare, is_out_of_reach
 
@@ -19,7 +19,7 @@ QUICK = 3000
 larger one only for a claim of optimality."""
 
 QUICK_PRODUCTS = 2e11
-"""The same for a certificate of sweeps: entries of the data times dual points."""
+"""The limit for streamed certificates: entries of the data times dual points."""
 
 
 class Searched(Protocol):
@@ -32,7 +32,7 @@ class Searched(Protocol):
         """The bound proved."""
 
     @property
-    def certificate(self) -> Certificate | SweepCertificate | None:
+    def certificate(self) -> Certificate | StreamedCertificate | None:
         """Its proof."""
 
 
@@ -104,10 +104,12 @@ def _judged(solution: Solution) -> Solution:
     return replace(solution, status=status, stop=Stop.GAP)
 
 
-def _is_quick(certificate: Certificate | SweepCertificate, problem: SparseQP) -> bool:
+def _is_quick(
+    certificate: Certificate | StreamedCertificate, problem: SparseQP
+) -> bool:
     """Whether a replay hardly takes time."""
     form = problem.quadratic
-    if isinstance(certificate, SweepCertificate) and isinstance(form, Columns):
+    if isinstance(certificate, StreamedCertificate) and isinstance(form, StreamedForm):
         n_points = len(certificate.root) + len(certificate.leaves)
         return n_points * float(form.n) * form.n_samples <= QUICK_PRODUCTS
     return len(certificate) <= QUICK

@@ -12,8 +12,8 @@ from cardqp.backends.catalogue import Backend, find
 from cardqp.branch_and_bound.precompile import load_for
 from cardqp.branch_and_bound.restore import restore
 from cardqp.branch_and_bound.search import PROOF_MEMORY, BranchAndBound
-from cardqp.branch_and_bound.streamed import has_swept_levels, is_for_sweeps
-from cardqp.certificate import Certificate, SweepCertificate
+from cardqp.branch_and_bound.streamed import has_streamed_levels, is_streamed
+from cardqp.certificate import Certificate, StreamedCertificate
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.methods.context import SolveContext, explore, search, solve_with_backend
 from cardqp.methods.registry import (
@@ -26,11 +26,11 @@ from cardqp.methods.registry import (
     uses_level,
 )
 from cardqp.pipeline.build_solution import build_solution
-from cardqp.pipeline.streamed import bound_by_sweeps, search_by_sweeps
+from cardqp.pipeline.streamed import bound_streamed, search_streamed
 from cardqp.problem import SparseQP, in_memory
 from cardqp.problem import validation as check
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.subproblems.support_qp import fit_support
@@ -82,7 +82,7 @@ def solve(
         operations, and a step that time runs out in is given up: what was proved before
         it stands.  An operation that has begun is not cut short: a decomposition or
         factorisation of ``Q`` or of a block of it (a few, of at most 600 variables, for
-        a Newton step), a quadratic program on one support, a linear program, a sweep
+        a Newton step), a quadratic program on one support, a linear program, a pass
         over the data.  So the answer comes about half a second after the limit, or when
         the operation that was under way is done and, if there is no point yet, one is
         fitted.  Then what was proved is replayed, which factorises once for each split
@@ -170,10 +170,10 @@ def solve(
 
 
 def _stays(problem: SparseQP, method: Method) -> bool:
-    """Whether very many columns are left where they are."""
+    """Whether the data are streamed, and not copied into memory."""
     if uses_level(method):
-        return has_swept_levels(problem)
-    return isinstance(method, Exact) and is_for_sweeps(problem)
+        return has_streamed_levels(problem)
+    return isinstance(method, Exact) and is_streamed(problem)
 
 
 def _search_or_bound(context: SolveContext, is_partial: bool) -> Solution:
@@ -181,8 +181,8 @@ def _search_or_bound(context: SolveContext, is_partial: bool) -> Solution:
 
     Without a feasible point there is nothing to bound: one is searched for everywhere.
     """
-    if isinstance(context.problem.quadratic, Columns):
-        return _search_or_bound_by_sweeps(context, is_partial)
+    if isinstance(context.problem.quadratic, StreamedForm):
+        return _search_or_bound_streamed(context, is_partial)
     is_heuristic = is_partial and context.x is not None
     name = "bound" if is_heuristic else "search"
     tree, stop = search(
@@ -193,11 +193,11 @@ def _search_or_bound(context: SolveContext, is_partial: bool) -> Solution:
     return build_solution(context, tree, stop)
 
 
-def _search_or_bound_by_sweeps(context: SolveContext, is_partial: bool) -> Solution:
-    """The same for very many columns, which stay where they are."""
+def _search_or_bound_streamed(context: SolveContext, is_partial: bool) -> Solution:
+    """The last search, or bound, of a problem whose columns are streamed."""
     if is_partial and context.x is not None:
-        return build_solution(context, *bound_by_sweeps(context, context.x))
-    tree, stop = search_by_sweeps(context)
+        return build_solution(context, *bound_streamed(context, context.x))
+    tree, stop = search_streamed(context)
     context.update_incumbent(tree.x)
     return build_solution(context, tree, stop)
 
@@ -287,8 +287,8 @@ def _check_resume(solution: Solution, method: Method) -> None:
     check.instance("resume", solution, Solution)
     if not isinstance(method, Exact):
         raise ParameterError('`resume` is for method "exact".')
-    if isinstance(solution.certificate, SweepCertificate):
-        raise ParameterError("`resume` is not for problems that were solved by sweeps.")
+    if isinstance(solution.certificate, StreamedCertificate):
+        raise ParameterError("`resume` is not for problems that were streamed.")
     if solution.certificate is None:
         raise ParameterError(
             "`resume` must be a solution with a certificate: raise `proof_memory`."

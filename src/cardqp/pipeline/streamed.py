@@ -4,7 +4,12 @@ import numpy as np
 
 from cardqp._iterate import Stop, Watch, iterate
 from cardqp._typing import FloatArray
-from cardqp.branch_and_bound.streamed import SweepBound, SweepSearch, SweepTree, settle
+from cardqp.branch_and_bound.streamed import (
+    StreamedBound,
+    StreamedSearch,
+    StreamedTree,
+    bound_open_nodes,
+)
 from cardqp.heuristics.local_search import IMPROVEMENT
 from cardqp.methods.context import SolveContext
 
@@ -16,40 +21,40 @@ PATIENCE = 1.0
 """At least so many seconds are for that after Ctrl-C."""
 
 
-def search_by_sweeps(context: SolveContext) -> tuple[SweepTree, Stop]:
+def search_streamed(context: SolveContext) -> tuple[StreamedTree, Stop]:
     """Search the whole problem as one stage."""
     method = _search(context)
 
-    def work() -> tuple[SweepTree, Stop]:
-        tree = SweepTree.initial(context.problem, context.x, method.is_over)
+    def work() -> tuple[StreamedTree, Stop]:
+        tree = StreamedTree.initial(context.problem, context.x, method.is_over)
         try:
             with context.watch.ending_early(GRACE):
                 _, stop = iterate(method, tree, context.watch)
-            settle(method, tree, _grace(context.watch))
+            bound_open_nodes(method, tree, _grace(context.watch))
         except KeyboardInterrupt:  # the second one: what there is, at once
             stop = Stop.INTERRUPTED
         return tree, stop
 
-    def summary(done: tuple[SweepTree, Stop]) -> tuple[int, str]:
-        return len(done[0].working.ids), done[0].account
+    def summary(done: tuple[StreamedTree, Stop]) -> tuple[int, str]:
+        return len(done[0].working.ids), done[0].summary
 
-    return context.stage("sweeps", work, context.problem.n, summary)
+    return context.stage("search", work, context.problem.n, summary)
 
 
-def bound_by_sweeps(context: SolveContext, x: FloatArray) -> tuple[SweepTree, Stop]:
+def bound_streamed(context: SolveContext, x: FloatArray) -> tuple[StreamedTree, Stop]:
     """Bound the problem for a method's own point as one stage."""
-    method, own = SweepBound(_search(context)), context.problem.value(x)
+    method, own = StreamedBound(_search(context)), context.problem.value(x)
 
-    def work() -> tuple[SweepTree, Stop]:
-        tree = SweepTree.initial(context.problem, x, method.search.is_over)
+    def work() -> tuple[StreamedTree, Stop]:
+        tree = StreamedTree.initial(context.problem, x, method.search.is_over)
         try:
             return iterate(method, tree, context.watch)
         except KeyboardInterrupt:  # the second one: the point, with what is proved
             return tree, Stop.INTERRUPTED
 
-    def summary(done: tuple[SweepTree, Stop]) -> tuple[int, str]:
+    def summary(done: tuple[StreamedTree, Stop]) -> tuple[int, str]:
         tree, _ = done
-        text = tree.account
+        text = tree.summary
         if tree.objective < own - IMPROVEMENT * abs(own):
             text += f", met a better point: {tree.objective:.6g}"
         return len(tree.working.ids), text
@@ -66,7 +71,7 @@ def _grace(watch: Watch) -> float:
     return np.inf
 
 
-def _search(context: SolveContext) -> SweepSearch:
-    return SweepSearch(
+def _search(context: SolveContext) -> StreamedSearch:
+    return StreamedSearch(
         context.gap, lambda: context.watch.is_over, context.search.node_limit
     )

@@ -41,7 +41,7 @@ class _Story:
         if not isinstance(solution.certificate, Certificate):
             raise ParameterError(
                 "`solution` must have a certificate with steps at the root: solve with "
-                "a larger `proof_memory`, and not by sweeps."
+                "a larger `proof_memory`; streamed problems have none."
             )
         labels, rows = list[str](), list[Any]()
         for step, status in enumerate(solution.certificate.decided(solution.problem)):

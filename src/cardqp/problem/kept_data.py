@@ -18,7 +18,13 @@ import scipy.sparse
 
 from cardqp.exceptions import ProblemError
 from cardqp.problem import validation as check
-from cardqp.problem.streamed_form import BLOCK, MOST_THREADS, NARROW, Columns, is_lazy
+from cardqp.problem.streamed_form import (
+    BLOCK,
+    MOST_THREADS,
+    NARROW,
+    StreamedForm,
+    is_lazy,
+)
 
 MOST_STORED = 250e6
 """Bytes of data that are stored, at most."""
@@ -29,7 +35,7 @@ KEYS = ("X", "y", *(f"X.{part}" for part in (*_SPARSE, *_REFERENCE)))
 """Names of arrays in a problem's file."""
 
 
-def to_arrays(form: Columns, folder: Path) -> dict[str, Any]:
+def to_arrays(form: StreamedForm, folder: Path) -> dict[str, Any]:
     """What a file in a folder is to hold of the data."""
     X = form.X
     file = _mapped_file(X)

@@ -44,7 +44,7 @@ AT_ONCE = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class StreamedForm:
     """``x'Qx = |Xx|^2 / N`` with the data ``X`` at hand, in memory or mapped from disk.
 
     Parameters
@@ -65,7 +65,7 @@ class Columns:
     products: FloatArray
 
     @classmethod
-    def read(cls, X: Any, target: FloatArray) -> "Columns":
+    def read(cls, X: Any, target: FloatArray) -> "StreamedForm":
         """The form, after one sweep that refuses what is not a finite number."""
         data = X.tocsc() if scipy.sparse.issparse(X) else X
         n = data.shape[1]
@@ -75,7 +75,7 @@ class Columns:
             stop = start + len(products)
             form.products[start:stop], form.squares[start:stop] = products.T
 
-        for _ in form._visit(target[:, None], measure, _products_and_squares):
+        for _ in form._map_blocks(target[:, None], measure, _products_and_squares):
             pass
         wrong = np.flatnonzero(~np.isfinite(form.squares))
         if len(wrong):
@@ -133,7 +133,7 @@ class Columns:
         dense = part.toarray() if scipy.sparse.issparse(part) else part
         return np.asarray(np.asfortranarray(dense, dtype=np.float64))
 
-    def sweep(
+    def map_products(
         self, R: FloatArray, reduce: Callable[[int, FloatArray], Result]
     ) -> list[Result]:
         """Read all columns once.
@@ -151,7 +151,7 @@ class Columns:
         list
             What it returned, in the order of the blocks.
         """
-        return list(self._visit(R, reduce, _products))
+        return list(self._map_blocks(R, reduce, _products))
 
     def correlate(self, R: FloatArray) -> FloatArray:
         """``X'R``, in one sweep."""
@@ -160,7 +160,7 @@ class Columns:
         def keep(start: int, products: FloatArray) -> None:
             result[start : start + len(products)] = products
 
-        self.sweep(R, keep)
+        self.map_products(R, keep)
         return result
 
     @cached_property
@@ -177,12 +177,12 @@ class Columns:
     ) -> FloatArray:
         """The sum of what blocks measure; their order does not depend on threads."""
         total = np.zeros(1)
-        blocks = self._visit(R, lambda _, part: part, measure, whole_columns=True)
+        blocks = self._map_blocks(R, lambda _, part: part, measure, whole_columns=True)
         for part in blocks:
             total = total + part
         return total
 
-    def _visit(
+    def _map_blocks(
         self,
         R: FloatArray,
         reduce: Callable[[int, FloatArray], Result],
@@ -196,7 +196,7 @@ class Columns:
         must stay whole.
         """
         if is_lazy(self.X):
-            yield from self._visit_cluster(R, reduce, measure)
+            yield from self._map_chunks(R, reduce, measure)
             return
         N = self.n_samples
         width, height = self._block_shape()
@@ -228,7 +228,7 @@ class Columns:
         width = min(NARROW, self.n)
         return width, max(BLOCK // width, 1)
 
-    def _visit_cluster(
+    def _map_chunks(
         self,
         R: FloatArray,
         reduce: Callable[[int, FloatArray], Result],

@@ -9,15 +9,15 @@ from scipy.sparse import csr_array
 from cardqp import ParameterError, ProblemError, Solution, SparseQP, Status, solve
 from cardqp.bounds.residual_bound import Residual
 from cardqp.branch_and_bound.streamed import size
-from cardqp.certificate import SweepCertificate
-from cardqp.certificate.streamed import Points
+from cardqp.certificate import StreamedCertificate
+from cardqp.certificate.streamed import ResidualPoints
 from cardqp.problem import memory_copy
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from tests.problems import enumerate_optimum
 
 
 @pytest.fixture(autouse=True)
-def by_sweeps(monkeypatch):
+def streamed(monkeypatch):
     monkeypatch.setattr(size, "FEWEST", 0)
 
 
@@ -124,8 +124,8 @@ def test_leaf_that_is_left_out(solution):
 def test_open_leaves_have_the_bound_of_the_root(solution):
     honest = solution.certificate
     opened = replace(honest, record=np.full_like(honest.record, -1)).sealed()
-    nothing = Points.stack([], [])
-    root = SweepCertificate(
+    nothing = ResidualPoints.stack([], [])
+    root = StreamedCertificate(
         honest.root, 1e300, *(np.array([v]) for v in (-1, 0, -1)), nothing
     ).sealed()
     bound = opened.lower_bound(solution.problem)
@@ -150,7 +150,7 @@ def test_any_residual_gives_a_bound(settings):
     problem = SparseQP.from_data(X, y, eta=3.0, sparsity=2, **settings)
     optimum, _ = enumerate_optimum(problem)
     form = problem.quadratic
-    assert isinstance(form, Columns)
+    assert isinstance(form, StreamedForm)
     for _ in range(50):
         residual = Residual.of(form, rng.standard_normal(8) * rng.uniform(0, 2))
         products = form.correlate(residual.vector[:, None])[:, 0]
@@ -183,7 +183,7 @@ def test_rounding_of_products_is_paid_for():
     residual = Residual.of(form, y)
     exact = np.array([sum(map(float, X[:, j] * y)) for j in range(3)])
     computed = form.correlate(y[:, None])[:, 0]
-    reach = residual.reach * np.linalg.norm(X, axis=0)
+    reach = residual.product_error * np.linalg.norm(X, axis=0)
     assert (np.abs(exact - computed) <= reach).all()
     shifted = residual.costs(problem, form, computed - np.sign(computed) * reach, 1.0)
     true = -((2.0 * exact / 50) ** 2) / 4.0
@@ -202,12 +202,14 @@ def test_tiny_numbers_prove_nothing_that_is_wrong():
 
 
 def test_a_forged_scale_at_tiny_numbers():
-    form = Columns.read(np.array([[1e-30]]), np.array([1e-147]))
+    form = StreamedForm.read(np.array([[1e-30]]), np.array([1e-147]))
     error = {"c": -2.0 * form.products, "constant": 1e-294}
     problem = SparseQP(form, **error, eta=1e-90, sparsity=1)
-    nothing = Points.stack([(np.zeros(0, dtype=int), np.zeros(0))], [1e154])
+    nothing = ResidualPoints.stack([(np.zeros(0, dtype=int), np.zeros(0))], [1e154])
     arrays = (np.array([value]) for value in (-1, 0, -1))
-    forged = SweepCertificate(nothing, 1e300, *arrays, Points.stack([], [])).sealed()
+    forged = StreamedCertificate(
+        nothing, 1e300, *arrays, ResidualPoints.stack([], [])
+    ).sealed()
     assert forged.lower_bound(problem) <= problem.objective([0.0])
 
 
@@ -247,7 +249,7 @@ def test_what_is_not_for_sweeps_is_solved_in_memory(settings, options):
     optimum, _ = enumerate_optimum(problem)
     assert found.objective == pytest.approx(optimum, rel=1e-4)
     assert found.verify().ok
-    assert not isinstance(found.certificate, SweepCertificate)
+    assert not isinstance(found.certificate, StreamedCertificate)
 
 
 def test_too_large_for_memory(monkeypatch):
@@ -296,9 +298,11 @@ def test_points_that_are_too_large_for_numbers(value, scale):
     problem = SparseQP.from_data(
         X, np.ones(3), eta=1.0, sparsity=1, lower=-2.0, upper=-1.0, forced_in=[0]
     )
-    points = Points.stack([(np.array([0]), np.array([value]))], [scale])
+    points = ResidualPoints.stack([(np.array([0]), np.array([value]))], [scale])
     arrays = (np.array([number]) for number in (-1, 0, -1))
-    forged = SweepCertificate(points, 1e300, *arrays, Points.stack([], [])).sealed()
+    forged = StreamedCertificate(
+        points, 1e300, *arrays, ResidualPoints.stack([], [])
+    ).sealed()
     assert forged.lower_bound(problem) <= problem.objective([-1.0, 0.0])
 
 
@@ -312,11 +316,11 @@ def test_another_cost_on_the_same_columns(change, monkeypatch):
     whole = solve(data)
     same = {"c": data.c, "constant": data.constant}
     other = SparseQP(data.quadratic, eta=1.0, sparsity=2, **same | change)
-    assert isinstance(whole.certificate, SweepCertificate)
+    assert isinstance(whole.certificate, StreamedCertificate)
     assert whole.certificate.lower_bound(data) > 0
     assert whole.certificate.lower_bound(other) == -np.inf
     found, (optimum, _) = solve(other), enumerate_optimum(other)
     assert found.status is Status.OPTIMAL
     assert found.objective == pytest.approx(optimum, rel=1e-4)
-    assert not isinstance(found.certificate, SweepCertificate)
+    assert not isinstance(found.certificate, StreamedCertificate)
     assert found.verify().ok

@@ -10,15 +10,15 @@ from cardqp import SparseQP, Status, solve
 from cardqp._iterate import Stop
 from cardqp.branch_and_bound.precompile import load_for
 from cardqp.branch_and_bound.streamed import (
-    SweepSearch,
-    SweepTree,
+    StreamedSearch,
+    StreamedTree,
+    bound_open_nodes,
     search,
-    settle,
     size,
 )
 from cardqp.branch_and_bound.streamed import coarsen as fold
-from cardqp.branch_and_bound.streamed.coarsen import folded
-from cardqp.certificate import SweepCertificate
+from cardqp.branch_and_bound.streamed.coarsen import coarsen
+from cardqp.certificate import StreamedCertificate
 from cardqp.pipeline import build_solution as conclusion
 from tests.problems import enumerate_optimum
 
@@ -52,7 +52,7 @@ def optimum(problem):
 
 def grown(problem, n_nodes):
     """A search stopped after some branches."""
-    method, tree = SweepSearch(node_limit=n_nodes), SweepTree.initial(problem)
+    method, tree = StreamedSearch(node_limit=n_nodes), StreamedTree.initial(problem)
     while method.done(tree) is None:
         method.step(tree, tree)
     assert tree.n_open > 2
@@ -60,7 +60,7 @@ def grown(problem, n_nodes):
 
 
 def assert_sound(solution, optimum):
-    assert isinstance(solution.certificate, SweepCertificate)
+    assert isinstance(solution.certificate, StreamedCertificate)
     assert solution.objective >= optimum * (1 - 1e-12)
     assert 0 < solution.lower_bound <= optimum * (1 + 1e-12)
     assert solution.verify().ok
@@ -72,9 +72,9 @@ def assert_sound(solution, optimum):
 @pytest.mark.parametrize("most", [1, 2, 3, 5, 512])
 def test_folded_branches_hold_all_that_is_open(problem, n_nodes, most):
     tree = grown(problem, n_nodes)
-    found = {node.position: node for node in folded(tree, most)}
+    found = {node.position: node for node in coarsen(tree, most)}
     assert len(found) <= most
-    for leaf in (*tree.waiting, *tree.heap):
+    for leaf in (*tree.pending, *tree.heap):
         above = [
             node
             for node in found.values()
@@ -83,7 +83,7 @@ def test_folded_branches_hold_all_that_is_open(problem, n_nodes, most):
         ]
         assert len(above) == 1
     if most == 512:
-        assert {*found} == {n.position for n in (*tree.waiting, *tree.heap)}
+        assert {*found} == {n.position for n in (*tree.pending, *tree.heap)}
     if most == 1:
         assert {*found} == {0}
 
@@ -94,7 +94,7 @@ def test_settled_trees_prove_their_bound(problem, optimum, n_nodes, most, monkey
     tree = grown(problem, n_nodes)
     monkeypatch.setattr(fold, "FEW", most)
     monkeypatch.setattr(fold, "UNTIMED", most)
-    settle(SweepSearch(), tree)
+    bound_open_nodes(StreamedSearch(), tree)
     assert tree.root_bound * 1.001 < tree.lower_bound <= optimum
     certificate = tree.certificate
     proved = certificate.lower_bound(problem)
@@ -111,9 +111,9 @@ def test_settled_bounds_are_no_better_than_what_was_closed(problem, which):
     if which == "closed":
         tree.pruned_bound = little  # a leaf that was given up
     else:
-        tree.alive[-1] = False
+        tree.unfixed[-1] = False
         tree.fixing_cutoff = little
-    settle(SweepSearch(), tree)
+    bound_open_nodes(StreamedSearch(), tree)
     assert tree.root_bound <= tree.lower_bound <= little
 
 
@@ -123,7 +123,7 @@ def test_more_branches_prove_more(problem, monkeypatch):
         tree = grown(problem, 40)
         monkeypatch.setattr(fold, "FEW", most)
         monkeypatch.setattr(fold, "UNTIMED", most)
-        settle(SweepSearch(), tree)
+        bound_open_nodes(StreamedSearch(), tree)
         bounds.append(tree.lower_bound)
     assert bounds == sorted(bounds)
     assert bounds[-1] > 1.05 * bounds[0]
@@ -134,17 +134,17 @@ def test_first_few_branches_then_more(problem, monkeypatch):
     monkeypatch.setattr(fold, "FEW", 2)
     monkeypatch.setattr(fold, "GROWTH", 2)
     monkeypatch.setattr(
-        fold, "folded", lambda tree, most: seen.append(most) or folded(tree, most)
+        fold, "coarsen", lambda tree, most: seen.append(most) or coarsen(tree, most)
     )
-    settle(SweepSearch(), tree)
+    bound_open_nodes(StreamedSearch(), tree)
     assert seen == [2, 4, 8, 16]
-    assert len(folded(tree, 16)) == tree.n_open
+    assert len(coarsen(tree, 16)) == tree.n_open
 
 
 def test_without_time_the_root_is_what_is_left(problem):
     tree = grown(problem, 20)
-    tree.slowest = 10.0
-    settle(SweepSearch(), tree, 39.0)
+    tree.slowest_pass = 10.0
+    bound_open_nodes(StreamedSearch(), tree, 39.0)
     assert tree.lower_bound == tree.root_bound
     assert len(tree.certificate) == 1
     assert tree.certificate.lower_bound(problem) == pytest.approx(tree.root_bound)
@@ -156,9 +156,9 @@ def test_what_takes_too_long_is_given_up(problem, monkeypatch):
     monkeypatch.setattr(fold, "FEW", 512)
     late = SimpleNamespace(seconds=0.0, is_over=True)
     monkeypatch.setattr(fold, "Watch", lambda _: late)
-    n_sweeps = tree.n_sweeps
-    settle(SweepSearch(), tree, 2.0)
-    assert tree.n_sweeps == n_sweeps + 1
+    n_passes = tree.n_passes
+    bound_open_nodes(StreamedSearch(), tree, 2.0)
+    assert tree.n_passes == n_passes + 1
     assert tree.lower_bound == tree.root_bound
 
 
@@ -209,21 +209,21 @@ def test_what_is_open_is_settled(problem, action):
 
 @pytest.mark.parametrize("last", [1, 2, 10])
 def test_a_second_interrupt_while_settling(problem, optimum, monkeypatch, last):
-    """What was bounded before it is kept: by the tenth sweep, two branches."""
-    sweep, calls, is_settling = SweepTree.sweep, [], []
+    """What was bounded before it is kept: by the tenth pass, two branches."""
+    bound_nodes, calls, is_bounding = StreamedTree.bound_nodes, [], []
 
     def interrupted(tree, nodes):
         calls.append(len(nodes))
-        if is_settling and len(calls) == last:
+        if is_bounding and len(calls) == last:
             interrupt()
-        return sweep(tree, nodes)
+        return bound_nodes(tree, nodes)
 
     def first_interrupt():
         interrupt()
-        is_settling.append(True)
+        is_bounding.append(True)
         calls.clear()
 
-    monkeypatch.setattr(SweepTree, "sweep", interrupted)
+    monkeypatch.setattr(StreamedTree, "bound_nodes", interrupted)
     monkeypatch.setattr(search, "BATCH", 1)
     monkeypatch.setattr(fold, "FEW", 2)
     solution = solve(problem, callback=stop_after(40, first_interrupt))
@@ -236,7 +236,7 @@ def test_a_second_interrupt_while_settling(problem, optimum, monkeypatch, last):
 @pytest.mark.parametrize("is_late", [False, True])
 def test_a_second_interrupt_while_checking(problem, optimum, monkeypatch, is_late):
     """The answer has its bound, though it was not recomputed."""
-    check, calls = SweepCertificate.lower_bound, []
+    check, calls = StreamedCertificate.lower_bound, []
 
     def interrupted(certificate, *args):
         calls.append(1)
@@ -245,7 +245,7 @@ def test_a_second_interrupt_while_checking(problem, optimum, monkeypatch, is_lat
         return check(certificate, *args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(SweepCertificate, "lower_bound", interrupted)
+        patch.setattr(StreamedCertificate, "lower_bound", interrupted)
         callback = stop_after(400 if is_late else 40, lambda: True)
         solution = solve(problem, callback=callback)
     assert calls == [1]
@@ -257,7 +257,7 @@ def test_a_second_interrupt_while_checking(problem, optimum, monkeypatch, is_lat
 def test_long_proofs_of_stopped_searches_are_not_replayed(problem, monkeypatch):
     monkeypatch.setattr(conclusion, "QUICK_PRODUCTS", 10.0)
     found = []
-    monkeypatch.setattr(SweepCertificate, "lower_bound", lambda *_: found.append(1))
+    monkeypatch.setattr(StreamedCertificate, "lower_bound", lambda *_: found.append(1))
     solution = solve(problem, callback=stop_after(40, lambda: True))
     assert not found
     monkeypatch.undo()
@@ -287,7 +287,7 @@ def test_a_second_interrupt_while_bounding_keeps_the_point(method):
     whole = solve(wide, method=method, level=3)
 
     def interrupt_the_bound(progress):
-        if progress.stage.startswith("sweep"):
+        if progress.stage.startswith("pass"):
             interrupt_twice()
 
     solution = solve(wide, method=method, level=3, callback=interrupt_the_bound)

@@ -5,7 +5,7 @@ import pytest
 
 from cardqp import SparseQP, Status, solve
 from cardqp._iterate import Stop
-from cardqp.branch_and_bound.streamed import SweepTree, size
+from cardqp.branch_and_bound.streamed import StreamedTree, size
 from cardqp.branch_and_bound.streamed.root import RootBound
 from tests.problems import enumerate_optimum
 
@@ -22,7 +22,7 @@ KINDS = {
 
 
 @pytest.fixture(autouse=True)
-def by_sweeps(monkeypatch):
+def streamed(monkeypatch):
     monkeypatch.setattr(size, "FEWEST", 0)
 
 
@@ -49,7 +49,7 @@ def test_it_is_positive_where_costs_are_squares(kind):
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((30, 9)), rng.standard_normal(30)
     settings = {"eta": 4.0, "sparsity": 3} | KINDS[kind]
-    tree = SweepTree.initial(SparseQP.from_data(X, y, **settings))
+    tree = StreamedTree.initial(SparseQP.from_data(X, y, **settings))
     assert 0.1 * tree.objective < tree.lower_bound
     # The bound that the residual form of Theorem 1 has at r = y.
     if kind == "free":

@@ -7,8 +7,8 @@ import scipy.sparse
 from cardqp import SparseQP, Status, solve
 from cardqp._iterate import Stop, Watch, iterate
 from cardqp.branch_and_bound.precompile import load_for
-from cardqp.branch_and_bound.streamed import SweepSearch, SweepTree, search, size
-from cardqp.certificate import SweepCertificate
+from cardqp.branch_and_bound.streamed import StreamedSearch, StreamedTree, search, size
+from cardqp.certificate import StreamedCertificate
 from tests.problems import enumerate_optimum
 
 KINDS = {
@@ -42,8 +42,8 @@ def random_problem(kind, seed):
 def run(problem, **settings):
     load_for(problem)
     with Watch(20.0, None) as watch:
-        method = SweepSearch(**settings)
-        return iterate(method, SweepTree.initial(problem), watch)
+        method = StreamedSearch(**settings)
+        return iterate(method, StreamedTree.initial(problem), watch)
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +81,7 @@ def test_optimum_is_found_and_proved(kind, seed):
 def test_bounds_are_valid_at_every_step(kind):
     problem = random_problem(kind, 7)
     optimum, _ = enumerate_optimum(problem)
-    method, tree = SweepSearch(), SweepTree.initial(problem)
+    method, tree = StreamedSearch(), StreamedTree.initial(problem)
     while method.done(tree) is None:
         method.step(tree, tree)
         assert tree.lower_bound <= optimum * (1 + 1e-12)
@@ -106,7 +106,7 @@ def test_types_and_layouts(make):
     plain = solve(SparseQP.from_regression(X, y, eta=5.0, sparsity=3))
     assert solution.support.tolist() == plain.support.tolist()
     assert solution.objective == pytest.approx(plain.objective, rel=1e-12)
-    assert isinstance(solution.certificate, SweepCertificate)
+    assert isinstance(solution.certificate, StreamedCertificate)
     assert solution.verify().ok
 
 
@@ -155,7 +155,7 @@ def test_stopped_search_keeps_its_bound():
     assert solution.status is Status.FEASIBLE
     assert 0 < solution.lower_bound < solution.objective
     assert solution.verify().ok
-    assert calls[0].startswith("sweep ")
+    assert calls[0].startswith("pass ")
 
 
 @pytest.mark.parametrize("gap", [0.0, 1e-15])
@@ -164,7 +164,7 @@ def test_what_rounding_leaves_open_ends_the_search(gap):
     X, y = rng.standard_normal((30, 9)), rng.standard_normal(30)
     tree, stop = run(SparseQP.from_data(X, y, eta=5.0, sparsity=3), gap=gap)
     assert stop in (Stop.STALLED, Stop.GAP)
-    assert tree.n_sweeps < 100
+    assert tree.n_passes < 100
     assert tree.lower_bound == pytest.approx(tree.objective, rel=1e-9)
 
 

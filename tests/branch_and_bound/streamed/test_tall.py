@@ -7,8 +7,8 @@ import scipy.sparse
 from cardqp import SparseQP, Status, solve
 from cardqp.branch_and_bound.precompile import load_for
 from cardqp.branch_and_bound.streamed import incumbent, size
-from cardqp.branch_and_bound.streamed.working_set import Sparse, WorkingSet
-from cardqp.problem.streamed_form import Columns
+from cardqp.branch_and_bound.streamed.working_set import SparsePoint, WorkingSet
+from cardqp.problem.streamed_form import StreamedForm
 from tests.problems import enumerate_optimum
 
 LAYOUTS = {
@@ -45,7 +45,7 @@ def whole_numbers(N, n, seed=0):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_products_do_not_depend_on_the_layout(layout):
     X, y = whole_numbers(41, 9)
-    form = Columns.read(LAYOUTS[layout](X), y)
+    form = StreamedForm.read(LAYOUTS[layout](X), y)
     R = np.random.default_rng(1).standard_normal((41, 3))
     left, right = np.array([5, 0, 3]), np.array([2, 8])
     close = {"rtol": 1e-12, "atol": 1e-12}
@@ -63,15 +63,15 @@ def test_products_do_not_depend_on_the_layout(layout):
 @pytest.mark.usefixtures("small_pieces")
 def test_rows_are_read_in_pieces():
     X, y = whole_numbers(41, 9)
-    assert Columns.read(np.asfortranarray(X), y)._block_shape() == (1, 41)
-    assert Columns.read(X, y)._block_shape() == (4, 15)
-    few = Columns.read(np.ascontiguousarray(X[:5]), y[:5])
+    assert StreamedForm.read(np.asfortranarray(X), y)._block_shape() == (1, 41)
+    assert StreamedForm.read(X, y)._block_shape() == (4, 15)
+    few = StreamedForm.read(np.ascontiguousarray(X[:5]), y[:5])
     assert few._block_shape() == (12, 5)
 
 
 def test_sparse_columns_are_read_many_at_a_time():
     X = scipy.sparse.random(10**5, 400, 1e-3, format="csc", random_state=0)
-    width, _ = Columns.read(X, np.zeros(10**5))._block_shape()
+    width, _ = StreamedForm.read(X, np.zeros(10**5))._block_shape()
     assert width == 50
 
 
@@ -118,7 +118,7 @@ def test_a_working_set_is_the_same_held_or_not(monkeypatch):
     others = [*grown(), grown()[1].only(np.array([0, 2, 4]))]
     assert [part.X is None for part in sets] == [False] * 3
     assert [part.X is None for part in others] == [False, True, False]
-    points = [Sparse(np.array([k]), np.array([0.5])) for k in (0, 2)]
+    points = [SparsePoint(np.array([k]), np.array([0.5])) for k in (0, 2)]
     for one, other in zip(sets, others, strict=True):
         np.testing.assert_array_equal(one.ids, other.ids)
         np.testing.assert_allclose(one.gram, other.gram, rtol=1e-13)
@@ -134,7 +134,7 @@ def test_a_working_set_is_the_same_held_or_not(monkeypatch):
 def test_how_many(rows, first, batch):
     """Dense copies stay below half a gigabyte."""
     X = np.broadcast_to(np.float32(0.0), (rows, 5000))
-    form = Columns(X, np.zeros(0), np.zeros(0), np.zeros(0))
+    form = StreamedForm(X, np.zeros(0), np.zeros(0), np.zeros(0))
     assert size.fewer(form, 1000) == first
     assert size.batch_size(form, 32) == batch
     assert size.holds(form, int(250e6 / 8 / rows))
@@ -143,9 +143,9 @@ def test_how_many(rows, first, batch):
 
 def test_some_columns_for_each_nonzero():
     X = np.broadcast_to(np.float32(0.0), (5_000_000, 5000))
-    form = Columns(X, np.zeros(0), np.zeros(5000), np.zeros(5000))
+    form = StreamedForm(X, np.zeros(0), np.zeros(5000), np.zeros(5000))
     for sparsity, count in ((5, 100), (40, 160), (400, 1000)):
         problem = SparseQP(form, np.zeros(5000), eta=1.0, sparsity=sparsity)
-        assert incumbent._first_count(problem, form) == count
+        assert incumbent._initial_count(problem, form) == count
     problem = SparseQP(form, np.zeros(5000), eta=1.0, penalty=1.0)
-    assert incumbent._first_count(problem, form) == 100
+    assert incumbent._initial_count(problem, form) == 100

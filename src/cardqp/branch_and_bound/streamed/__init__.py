@@ -1,23 +1,23 @@
 """Very many columns: a tree on a working set, whose leaves are certified by sweeps."""
 
-from cardqp.branch_and_bound.streamed.bound import SweepBound
-from cardqp.branch_and_bound.streamed.coarsen import settle
-from cardqp.branch_and_bound.streamed.search import SweepSearch
+from cardqp.branch_and_bound.streamed.bound import StreamedBound
+from cardqp.branch_and_bound.streamed.coarsen import bound_open_nodes
+from cardqp.branch_and_bound.streamed.search import StreamedSearch
 from cardqp.branch_and_bound.streamed.size import (
     can_copy,
-    has_swept_levels,
-    is_for_sweeps,
-    is_worth_sweeps,
+    has_streamed_levels,
+    is_streamed,
+    is_worth_streaming,
 )
-from cardqp.branch_and_bound.streamed.tree import SweepTree
+from cardqp.branch_and_bound.streamed.tree import StreamedTree
 
 __all__ = [
-    "SweepBound",
-    "SweepSearch",
-    "SweepTree",
+    "StreamedBound",
+    "StreamedSearch",
+    "StreamedTree",
+    "bound_open_nodes",
     "can_copy",
-    "has_swept_levels",
-    "is_for_sweeps",
-    "is_worth_sweeps",
-    "settle",
+    "has_streamed_levels",
+    "is_streamed",
+    "is_worth_streaming",
 ]

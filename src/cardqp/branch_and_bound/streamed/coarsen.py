@@ -12,9 +12,14 @@ from dataclasses import replace
 import numpy as np
 
 from cardqp._iterate import Watch
-from cardqp.branch_and_bound.streamed.proof_log import SweepPoint
-from cardqp.branch_and_bound.streamed.search import SweepSearch
-from cardqp.branch_and_bound.streamed.tree import Node, Phase, Settled, SweepTree
+from cardqp.branch_and_bound.streamed.proof_log import ResidualPoint
+from cardqp.branch_and_bound.streamed.search import StreamedSearch
+from cardqp.branch_and_bound.streamed.tree import (
+    CoarsenedTree,
+    Node,
+    Phase,
+    StreamedTree,
+)
 
 FEW, GROWTH, MOST = 8, 4, 512
 """Branches that are bounded at first, how many times more then, and at most."""
@@ -27,14 +32,16 @@ ROUNDS = 4
 between; more rounds hardly prove more."""
 
 
-def settle(search: SweepSearch, tree: SweepTree, seconds: float = np.inf) -> None:
+def bound_open_nodes(
+    search: StreamedSearch, tree: StreamedTree, seconds: float = np.inf
+) -> None:
     """Bound all that is open, folded up as far as time demands.
 
     Parameters
     ----------
-    search : SweepSearch
+    search : StreamedSearch
         The search that was stopped.
-    tree : SweepTree
+    tree : StreamedTree
         Its tree; its bound and its certificate may be better ones afterwards.
     seconds : float
         About how long that may take.
@@ -44,24 +51,24 @@ def settle(search: SweepSearch, tree: SweepTree, seconds: float = np.inf) -> Non
     watch = Watch(seconds)
     search = replace(search, is_over=lambda: watch.is_over)
     most, last = FEW, UNTIMED if np.isinf(seconds) else MOST
-    expected = ROUNDS * tree.slowest
+    expected = ROUNDS * tree.slowest_pass
     while most <= last and watch.seconds + expected <= seconds:
         start = watch.seconds
-        nodes = folded(tree, most)
-        _settle(search, tree, nodes)
+        nodes = coarsen(tree, most)
+        _bound_nodes(search, tree, nodes)
         if len(nodes) == tree.n_open:
             return
         expected = GROWTH * (watch.seconds - start)
         most *= GROWTH
 
 
-def folded(tree: SweepTree, most: int) -> list[Node]:
+def coarsen(tree: StreamedTree, most: int) -> list[Node]:
     """Branches that hold all that is open, at most so many.
 
-    From the root on, the branch that promises least is replaced by its children, those
-    left out in which all is closed.
+    From the root on, the branch with the least estimated bound is replaced by its
+    children, those left out in which all is pruned.
     """
-    leaves = {node.position: node for node in (*tree.waiting, *tree.heap)}
+    leaves = {node.position: node for node in (*tree.pending, *tree.heap)}
     is_open = tree.log.holds(leaves)
     chosen: list[Node] = []
     heap: list[Node] = []
@@ -71,20 +78,20 @@ def folded(tree: SweepTree, most: int) -> list[Node]:
             if position in leaves:
                 chosen.append(leaves[position])
             elif is_open[position]:
-                heapq.heappush(heap, tree.inner[position])
+                heapq.heappush(heap, tree.split_nodes[position])
         if not heap or len(chosen) + len(heap) >= most:
             return [*chosen, *heap]
         first = tree.log.child[heapq.heappop(heap).position]
         fresh = [first, first + 1]
 
 
-def _settle(search: SweepSearch, tree: SweepTree, nodes: list[Node]) -> None:
+def _bound_nodes(search: StreamedSearch, tree: StreamedTree, nodes: list[Node]) -> None:
     """Bound some branches, and keep it if that is the best so far."""
     bounds = {node.position: -np.inf for node in nodes}
-    points: dict[int, SweepPoint] = {}
-    promises = {node.position: node.promise for node in nodes}
+    points: dict[int, ResidualPoint] = {}
+    estimated_bounds = {node.position: node.estimated_bound for node in nodes}
     for n_rounds in range(1, ROUNDS + 1):
-        swept = search.sweep(tree, nodes)
+        swept = search.bound_nodes(tree, nodes)
         if len(swept) < len(nodes):
             return  # out of time
         for node, found in zip(nodes, swept, strict=True):
@@ -92,13 +99,13 @@ def _settle(search: SweepSearch, tree: SweepTree, nodes: list[Node]) -> None:
                 bounds[node.position] = found.bound
                 points[node.position] = tree.dual_point(node, found)
         # The worst branch keeps the bound down: more need not be proved of the others.
-        reach = min(promises.values())
+        reach = min(estimated_bounds.values())
         short = [node for node in nodes if bounds[node.position] < reach]
         if n_rounds == ROUNDS or not short:
             break
         search.enlarge(tree, zip(nodes, swept, strict=True))
         nodes = [search.relaxed(tree, node) for node in short]
-        promises |= {node.position: node.promise for node in nodes}
+        estimated_bounds |= {node.position: node.estimated_bound for node in nodes}
     worst = min(*bounds.values(), tree.pruned_bound, tree.fixing_bound)
     if worst > tree.lower_bound:
-        tree.settled = Settled(tree.log.closed_at(points), worst)
+        tree.coarsened = CoarsenedTree(tree.log.pruned_at(points), worst)

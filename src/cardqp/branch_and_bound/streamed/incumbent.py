@@ -16,7 +16,7 @@ from cardqp.heuristics.local_search import (
     improve,
 )
 from cardqp.problem import SparseQP
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 FIRST = 1000
@@ -36,7 +36,7 @@ ALONE, SLOPED = 200, 300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neighbours:
+class SwapResult:
     """What a sweep of all swaps found around a support.
 
     Attributes
@@ -58,15 +58,15 @@ class Neighbours:
     slope: FloatArray
 
 
-def first_fit(
+def initial_fit(
     problem: SparseQP,
-    form: Columns,
+    form: StreamedForm,
     start: FloatArray | None = None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> tuple[WorkingSet, SupportFit]:
     """A good point on the columns that gain most alone, and those of a start."""
     known = np.zeros(0, dtype=np.intp) if start is None else np.flatnonzero(start)
-    best = best_alone(problem, _first_count(problem, form))
+    best = best_single_columns(problem, _initial_count(problem, form))
     ids = np.union1d(np.union1d(best, problem.forced_in), known)
     working = WorkingSet.of(problem, form, ids)
     reduced = working.reduced
@@ -78,13 +78,13 @@ def first_fit(
     return working, min(improved, key=lambda fit: fit.objective)
 
 
-def _first_count(problem: SparseQP, form: Columns) -> int:
+def _initial_count(problem: SparseQP, form: StreamedForm) -> int:
     """Columns for a first support: fewer with many rows, but some for each place."""
     least = 0 if problem.sparsity is None else PER_PLACE * problem.sparsity
     return min(FIRST, max(fewer(form, FIRST), least))
 
 
-def best_alone(problem: SparseQP, count: int) -> IntArray:
+def best_single_columns(problem: SparseQP, count: int) -> IntArray:
     """Columns that gain most on their own, those excluded left out."""
     gain = problem.c**2 / (problem.quadratic.diagonal + problem.ridge)
     return largest(problem, gain, count)
@@ -100,12 +100,12 @@ def largest(problem: SparseQP, score: FloatArray, count: int) -> IntArray:
     return np.sort(np.argpartition(-score, count - 1)[:count])
 
 
-def look_around(
+def try_swaps(
     problem: SparseQP,
     working: WorkingSet,
     fit: SupportFit,
     is_over: Callable[[], bool] = lambda: False,
-) -> Neighbours | None:
+) -> SwapResult | None:
     """All swaps with all columns, in one sweep; None if there is nothing to swap."""
     if fit.x is None or not fit.x.any():
         return None
@@ -128,7 +128,7 @@ def look_around(
         found = improve(working.reduced, found, is_over)
         improved = found.objective < fit.objective - IMPROVEMENT * abs(fit.objective)
         fit = found if improved else _extended(fit, working)
-    return Neighbours(working, fit, improved, np.unique(near), view.slope)
+    return SwapResult(working, fit, improved, np.unique(near), view.slope)
 
 
 def _extended(fit: SupportFit, working: WorkingSet) -> SupportFit:
@@ -140,7 +140,7 @@ def _extended(fit: SupportFit, working: WorkingSet) -> SupportFit:
     return SupportFit(x, fit.beta, fit.objective)
 
 
-def first_columns(problem: SparseQP, found: Neighbours) -> IntArray:
+def initial_columns(problem: SparseQP, found: SwapResult) -> IntArray:
     """What the working set of the search starts with."""
     form = found.working.form
     x = np.zeros(0) if found.fit.x is None else found.fit.x
@@ -148,7 +148,7 @@ def first_columns(problem: SparseQP, found: Neighbours) -> IntArray:
     parts = (
         chosen,
         problem.forced_in,
-        best_alone(problem, fewer(form, ALONE)),
+        best_single_columns(problem, fewer(form, ALONE)),
         largest(problem, np.abs(found.slope), fewer(form, SLOPED)),
         np.setdiff1d(found.replacements, problem.forced_out),
     )

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.certificate.streamed import Points, SweepCertificate
+from cardqp.certificate.streamed import ResidualPoints, StreamedCertificate
 
 
-class SweepPoint(NamedTuple):
+class ResidualPoint(NamedTuple):
     """The nonzeros of a point whose residual is taken, and the scale of that."""
 
     columns: IntArray
@@ -20,12 +20,12 @@ class SweepPoint(NamedTuple):
 
 @dataclass(slots=True)
 class TreeLog:
-    """The tree in the making: see :class:`cardqp.certificate.SweepCertificate`."""
+    """The tree in the making: see :class:`cardqp.certificate.StreamedCertificate`."""
 
     branch: list[int] = field(default_factory=lambda: [-1])
     child: list[int] = field(default_factory=lambda: [0])
     record: list[int] = field(default_factory=lambda: [-1])
-    points: list[SweepPoint] = field(default_factory=list)
+    points: list[ResidualPoint] = field(default_factory=list)
 
     def split(self, position: int, branch: int) -> int:
         """Split a branch; the number of the first child."""
@@ -36,7 +36,7 @@ class TreeLog:
         self.branch[position], self.child[position] = branch, first
         return first
 
-    def prune(self, position: int, point: SweepPoint) -> None:
+    def prune(self, position: int, point: ResidualPoint) -> None:
         """Give a leaf its dual point."""
         self.points.append(point)
         self.record[position] = len(self.points) - 1
@@ -57,7 +57,7 @@ class TreeLog:
                 found[position] = found[first] or found[first + 1]
         return found
 
-    def closed_at(self, points: Mapping[int, SweepPoint]) -> "TreeLog":
+    def pruned_at(self, points: Mapping[int, ResidualPoint]) -> "TreeLog":
         """The tree with leaves where there are new points, and nothing below them."""
         kept, stack = [], [0]
         while stack:
@@ -81,17 +81,21 @@ class TreeLog:
     def _is_split(self, position: int, leaves: Collection[int]) -> bool:
         return self.branch[position] >= 0 and position not in leaves
 
-    def certificate(self, root: list[SweepPoint], cutoff: float) -> SweepCertificate:
+    def certificate(
+        self, root: list[ResidualPoint], cutoff: float
+    ) -> StreamedCertificate:
         """The proof, with the points at the root."""
         branch, child, record = (
             np.array(a, dtype=np.int64) for a in (self.branch, self.child, self.record)
         )
         at_root, leaves = _stacked(root), _stacked(self.points)
-        return SweepCertificate(at_root, cutoff, branch, child, record, leaves).sealed()
+        return StreamedCertificate(
+            at_root, cutoff, branch, child, record, leaves
+        ).sealed()
 
 
-def _stacked(points: list[SweepPoint]) -> Points:
-    return Points.stack(
+def _stacked(points: list[ResidualPoint]) -> ResidualPoints:
+    return ResidualPoints.stack(
         [(point.columns, point.values) for point in points],
         [point.scale for point in points],
     )

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from cardqp._typing import FloatArray
 from cardqp.bounds.residual_bound import Residual
 from cardqp.bounds.tangent_bound import SeparableBound
-from cardqp.branch_and_bound.streamed.leaves import SCALES, is_homogeneous
+from cardqp.branch_and_bound.streamed.node_bounds import SCALES, is_homogeneous
 from cardqp.problem import SparseQP
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 
 COARSE = (1.0, 0.5, 0.25, 0.1, 0.05, 0.0)
 """Scales for a residual that is far from the best.  Zero proves the least there is: no
@@ -27,7 +27,7 @@ class RootBound:
     def of(
         cls,
         problem: SparseQP,
-        form: Columns,
+        form: StreamedForm,
         residual: Residual,
         products: FloatArray,
         scales: Sequence[float] = SCALES,
@@ -44,7 +44,7 @@ class RootBound:
         return max(found, key=lambda each: each.value)
 
     @classmethod
-    def of_target(cls, problem: SparseQP, form: Columns) -> "RootBound":
+    def of_target(cls, problem: SparseQP, form: StreamedForm) -> "RootBound":
         """The bound at the target itself, whose products are known: without a sweep."""
         residual = Residual.of(form, form.target)
         return cls.of(problem, form, residual, form.products, COARSE)

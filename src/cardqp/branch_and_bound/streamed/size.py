@@ -3,7 +3,7 @@
 import math
 
 from cardqp.problem import SparseQP, memory_copy
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 
 FEWEST = 4000
 """With fewer columns a problem is solved in memory."""
@@ -13,7 +13,7 @@ LARGE = 10**8
 smaller ones sweeps prove what is easy sooner, but less of what is hard."""
 
 
-def is_worth_sweeps(n_samples: int, n: int) -> bool:
+def is_worth_streaming(n_samples: int, n: int) -> bool:
     """Whether a table in memory is solved by sweeps.
 
     All its components fit into memory, so that every method works.
@@ -36,40 +36,40 @@ MANY_ROWS = 50_000
 """With more rows, fewer columns are looked at closely."""
 
 
-def fewer(form: Columns, count: int) -> int:
+def fewer(form: StreamedForm, count: int) -> int:
     """As many of some columns that their Gram matrix costs no more with many rows."""
     return math.ceil(count * min(1.0, math.sqrt(MANY_ROWS / form.n_samples)))
 
 
-def holds(form: Columns, count: int) -> bool:
+def holds(form: StreamedForm, count: int) -> bool:
     """Whether so many columns are kept as a dense copy."""
     return 8.0 * form.n_samples * count <= MOST_HELD
 
 
-def batch_size(form: Columns, most: int) -> int:
+def batch_size(form: StreamedForm, most: int) -> int:
     """How many residuals are swept at a time."""
     return max(min(most, int(MOST_HELD / (8.0 * form.n_samples))), 1)
 
 
-def is_for_sweeps(problem: SparseQP) -> bool:
+def is_streamed(problem: SparseQP) -> bool:
     """Whether a problem is solved by sweeps over its columns."""
     is_plain = problem.groups is None and problem.blocks is None
     is_plain = is_plain and len(problem.rows) == 0
     is_plain = is_plain and len(problem.forced_out) < problem.n
     form = problem.quadratic
-    if not isinstance(form, Columns) or problem.n <= FEWEST or not is_plain:
+    if not isinstance(form, StreamedForm) or problem.n <= FEWEST or not is_plain:
         return False
     is_regression = form.is_regression(problem.c, problem.constant)
     return is_regression and not problem.is_semicontinuous.any()
 
 
-def has_swept_levels(problem: SparseQP) -> bool:
+def has_streamed_levels(problem: SparseQP) -> bool:
     """Whether levels of the hierarchy are computed by sweeps, too.
 
     With more rows than columns the matrix is worth having, if it fits into memory.
     """
     form = problem.quadratic
-    if not isinstance(form, Columns) or not is_for_sweeps(problem):
+    if not isinstance(form, StreamedForm) or not is_streamed(problem):
         return False
     return (
         form.n > form.n_samples or memory_copy.copy_size(form) > memory_copy.MOST_BYTES
@@ -79,6 +79,6 @@ def has_swept_levels(problem: SparseQP) -> bool:
 def can_copy(problem: SparseQP, n_columns: int) -> bool:
     """Whether so many columns of a problem fit into memory."""
     form = problem.quadratic
-    if not isinstance(form, Columns):
+    if not isinstance(form, StreamedForm):
         return True
     return 8.0 * n_columns * form.n_samples <= memory_copy.MOST_BYTES

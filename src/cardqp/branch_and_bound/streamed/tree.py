@@ -11,16 +11,20 @@ import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
-from cardqp.branch_and_bound.streamed.incumbent import first_fit
-from cardqp.branch_and_bound.streamed.leaves import Bounded, Branch, bound_branches
-from cardqp.branch_and_bound.streamed.proof_log import SweepPoint, TreeLog
+from cardqp.branch_and_bound.streamed.incumbent import initial_fit
+from cardqp.branch_and_bound.streamed.node_bounds import (
+    NodeBound,
+    NodeResidual,
+    bound_nodes,
+)
+from cardqp.branch_and_bound.streamed.proof_log import ResidualPoint, TreeLog
 from cardqp.branch_and_bound.streamed.root import RootBound
-from cardqp.branch_and_bound.streamed.working_set import Sparse, WorkingSet
-from cardqp.certificate.streamed import SweepCertificate
+from cardqp.branch_and_bound.streamed.working_set import SparsePoint, WorkingSet
+from cardqp.certificate.streamed import StreamedCertificate
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, lift
 from cardqp.problem.sparsity import Subproblem
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from cardqp.subproblems.support_qp import SupportFit
 
 
@@ -37,27 +41,27 @@ class Node(NamedTuple):
 
     Attributes
     ----------
-    promise : float
+    estimated_bound : float
         The bound on the working set of its parent: nothing is proved by it.
     position : int
         Its number in the tree.
     inside, outside : tuples of int
         Columns that splits have switched on and off.
-    point : Sparse
+    point : SparsePoint
         Its relaxed point; until it is relaxed, that of its parent.
     failures : int
         How often a sweep has reopened it without a column to add.
     """
 
-    promise: float
+    estimated_bound: float
     position: int
     fixed_in: tuple[int, ...]
     fixed_out: tuple[int, ...]
-    point: Sparse
+    point: SparsePoint
     failures: int = 0
 
 
-class Settled(NamedTuple):
+class CoarsenedTree(NamedTuple):
     """A tree without open leaves, and its bound, of a search that was stopped."""
 
     log: TreeLog
@@ -65,7 +69,7 @@ class Settled(NamedTuple):
 
 
 @dataclass(slots=True)
-class SweepTree:
+class StreamedTree:
     """The state of the search.
 
     Attributes
@@ -80,18 +84,18 @@ class SweepTree:
         The bound of the root.
     on, off : (n,) arrays
         The best bounds with each variable switched on, and off.
-    alive, inside : arrays
+    unfixed, inside : arrays
         Columns not proved zero, and columns proved nonzero or forced.
-    inner : dict
+    split_nodes : dict
         Branches that were split, by their numbers, with the points they had.
-    settled : Settled or None
+    coarsened : CoarsenedTree or None
         What is proved where branches are left open.
-    slowest : float
+    slowest_pass : float
         The seconds of a sweep for branches, or at the root, at most.
     """
 
     problem: SparseQP
-    form: Columns
+    form: StreamedForm
     working: WorkingSet
     fit: SupportFit
     x: FloatArray
@@ -101,20 +105,20 @@ class SweepTree:
     root_bound: float = -np.inf
     n_rounds: int = 0
     n_nodes: int = 0
-    n_sweeps: int = 1
+    n_passes: int = 1
     on: FloatArray = field(default_factory=lambda: np.zeros(0))
     off: FloatArray = field(default_factory=lambda: np.zeros(0))
-    alive: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    unfixed: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     fixed_in: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     fixing_cutoff: float = np.inf
-    root_points: list[SweepPoint] = field(default_factory=list)
+    root_points: list[ResidualPoint] = field(default_factory=list)
     heap: list[Node] = field(default_factory=list)
-    waiting: list[Node] = field(default_factory=list)
-    inner: dict[int, Node] = field(default_factory=dict)
+    pending: list[Node] = field(default_factory=list)
+    split_nodes: dict[int, Node] = field(default_factory=dict)
     log: TreeLog = field(default_factory=TreeLog)
     pruned_bound: float = np.inf
-    settled: Settled | None = None
-    slowest: float = 0.0
+    coarsened: CoarsenedTree | None = None
+    slowest_pass: float = 0.0
 
     @classmethod
     def initial(
@@ -122,22 +126,22 @@ class SweepTree:
         problem: SparseQP,
         start: FloatArray | None = None,
         is_over: Callable[[], bool] = lambda: False,
-    ) -> "SweepTree":
+    ) -> "StreamedTree":
         """The state before the first sweep but that of ``from_data``.
 
         Parameters
         ----------
         problem : SparseQP
-            A problem whose form is :class:`cardqp.problem.streamed_form.Columns`.
+            A problem whose form is :class:`cardqp.problem.streamed_form.StreamedForm`.
         start : (n,) array, optional
             A feasible point.
         is_over : callable
             Whether time is up: the first support is then not improved.
         """
         form = problem.quadratic
-        if not isinstance(form, Columns):
+        if not isinstance(form, StreamedForm):
             raise ProblemError("`problem` must come from SparseQP.from_data.")
-        working, fit = first_fit(problem, form, start, is_over)
+        working, fit = initial_fit(problem, form, start, is_over)
         part = np.zeros(len(working.ids)) if fit.x is None else fit.x
         x = lift(part, working.ids, problem.n)
         objective = problem.value(x)
@@ -145,12 +149,14 @@ class SweepTree:
         fixed_in = problem.forced_in
         tree = cls(problem, form, working, fit, x, objective, unit, fixed_in=fixed_in)
         tree.on, tree.off = np.full((2, problem.n), -np.inf)
-        tree.learn(fixed_in[:0], x[:0], RootBound.of_target(problem, form))
+        tree.record_root_bound(fixed_in[:0], x[:0], RootBound.of_target(problem, form))
         return tree
 
-    def learn(self, columns: IntArray, values: FloatArray, found: RootBound) -> None:
+    def record_root_bound(
+        self, columns: IntArray, values: FloatArray, found: RootBound
+    ) -> None:
         """Take in what the residual at a point proves about the whole problem."""
-        self.root_points.append(SweepPoint(columns, values, found.scale))
+        self.root_points.append(ResidualPoint(columns, values, found.scale))
         on, off = found.bound.fixing_bounds(self.problem.root)
         np.maximum(self.on, on, out=self.on)
         np.maximum(self.off, off, out=self.off)
@@ -179,48 +185,48 @@ class SweepTree:
                     status[places[int(column)]] = sign
         return Subproblem.of_status(status, self.working.reduced.rule)
 
-    def sweep(self, nodes: Sequence[Node]) -> list[Bounded]:
+    def bound_nodes(self, nodes: Sequence[Node]) -> list[NodeBound]:
         """Bound branches over all columns."""
         residuals = self.working.residuals([node.point for node in nodes])
         branches = [
-            Branch(
+            NodeResidual(
                 np.union1d(np.array(node.fixed_in, dtype=np.intp), self.fixed_in),
                 np.array(node.fixed_out, dtype=np.intp),
                 residual,
             )
             for node, residual in zip(nodes, residuals.T, strict=True)
         ]
-        with self.sweeping():
-            return bound_branches(self.problem, self.form, self.alive, branches)
+        with self.timed_pass():
+            return bound_nodes(self.problem, self.form, self.unfixed, branches)
 
     @contextmanager
-    def sweeping(self) -> Iterator[None]:
+    def timed_pass(self) -> Iterator[None]:
         """Count a sweep and take its time."""
         start = time.perf_counter()
         yield
-        self.n_sweeps += 1
-        self.slowest = max(self.slowest, time.perf_counter() - start)
+        self.n_passes += 1
+        self.slowest_pass = max(self.slowest_pass, time.perf_counter() - start)
 
-    def dual_point(self, node: Node, found: Bounded) -> SweepPoint:
+    def dual_point(self, node: Node, found: NodeBound) -> ResidualPoint:
         """What proves the bound of a branch."""
         ids = self.working.ids[node.point.places]
-        return SweepPoint(ids, node.point.values, found.scale)
+        return ResidualPoint(ids, node.point.values, found.scale)
 
-    def close(self, node: Node, found: Bounded) -> None:
+    def prune(self, node: Node, found: NodeBound) -> None:
         """Leave a branch with the bound that was found."""
         # In this order whatever happens in between.
         self.pruned_bound = min(self.pruned_bound, max(found.bound, self.root_bound))
         self.log.prune(node.position, self.dual_point(node, found))
 
     @property
-    def account(self) -> str:
+    def summary(self) -> str:
         """What was done, in words."""
-        return f"{self.n_sweeps} sweeps, {self.n_nodes} nodes"
+        return f"{self.n_passes} passes, {self.n_nodes} nodes"
 
     @property
     def n_open(self) -> int:
         """Branches that are not closed."""
-        return len(self.heap) + len(self.waiting)
+        return len(self.heap) + len(self.pending)
 
     @property
     def is_complete(self) -> bool:
@@ -233,22 +239,22 @@ class SweepTree:
         """The bound proved so far."""
         if self.is_complete:
             return max(self.root_bound, min(self.pruned_bound, self.fixing_bound))
-        return self.root_bound if self.settled is None else self.settled.bound
+        return self.root_bound if self.coarsened is None else self.coarsened.bound
 
     @property
     def fixing_bound(self) -> float:
         """The bound of what Theorem 2 has ruled out."""
         is_decided = len(self.fixed_in) > len(self.problem.forced_in)
-        excluded = np.count_nonzero(~self.alive) > len(self.problem.forced_out)
+        excluded = np.count_nonzero(~self.unfixed) > len(self.problem.forced_out)
         return self.fixing_cutoff if is_decided or excluded else np.inf
 
     @property
-    def certificate(self) -> SweepCertificate:
+    def certificate(self) -> StreamedCertificate:
         """The proof so far."""
         cutoff = self.fixing_cutoff if np.isfinite(self.fixing_cutoff) else 1e300
         log = TreeLog()  # leaves that are open prove no more than the root
         if self.is_complete:
             log = self.log
-        elif self.settled is not None:
-            log = self.settled.log
+        elif self.coarsened is not None:
+            log = self.coarsened.log
         return log.certificate(self.root_points, cutoff)

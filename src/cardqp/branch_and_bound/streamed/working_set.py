@@ -11,18 +11,18 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.streamed.size import holds
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from cardqp.relaxation.relaxation import Relaxation
 
 
-class Sparse(NamedTuple):
+class SparsePoint(NamedTuple):
     """The nonzeros of a point of a working set, by their places in it."""
 
     places: IntArray
     values: FloatArray
 
     @classmethod
-    def of(cls, x: FloatArray) -> "Sparse":
+    def of(cls, x: FloatArray) -> "SparsePoint":
         """The nonzeros of a dense point."""
         places = np.flatnonzero(x)
         return cls(places, x[places])
@@ -45,13 +45,13 @@ class WorkingSet:
     """
 
     problem: SparseQP
-    form: Columns
+    form: StreamedForm
     ids: IntArray
     X: FloatArray | None
     gram: FloatArray = field(repr=False)
 
     @classmethod
-    def of(cls, problem: SparseQP, form: Columns, ids: IntArray) -> "WorkingSet":
+    def of(cls, problem: SparseQP, form: StreamedForm, ids: IntArray) -> "WorkingSet":
         """The set of some columns."""
         if not holds(form, len(ids)):
             return cls(problem, form, ids, None, form.cross(ids, ids))
@@ -104,17 +104,17 @@ class WorkingSet:
         """Where each column is."""
         return {int(column): place for place, column in enumerate(self.ids)}
 
-    def place(self, x: FloatArray) -> Sparse:
+    def place(self, x: FloatArray) -> SparsePoint:
         """A point of the whole problem, as far as it is in the set."""
-        return Sparse.of(x[self.ids])
+        return SparsePoint.of(x[self.ids])
 
-    def dense(self, point: Sparse) -> FloatArray:
+    def dense(self, point: SparsePoint) -> FloatArray:
         """A point of this set, or of one that has grown to it."""
         x = np.zeros(len(self.ids))
         x[point.places] = point.values
         return x
 
-    def residuals(self, points: Sequence[Sparse]) -> FloatArray:
+    def residuals(self, points: Sequence[SparsePoint]) -> FloatArray:
         """``y - Xx`` for points of the set, one in each column."""
         support = np.unique(np.concatenate([point.places for point in points]))
         weights = np.zeros((len(support), len(points)))

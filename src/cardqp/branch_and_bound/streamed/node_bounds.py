@@ -8,7 +8,7 @@ import numpy as np
 from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray, IntArray
 from cardqp.bounds.residual_bound import Residual
 from cardqp.problem import SparseQP
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 
 KEPT = 64
 """The cheapest columns of a branch that are remembered."""
@@ -21,7 +21,7 @@ SCALES = (1.0, 0.98, 0.95, 0.9)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Branch:
+class NodeResidual:
     """A branch to be bounded: what is switched on and off, and a residual."""
 
     fixed_in: IntArray
@@ -30,7 +30,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bounded:
+class NodeBound:
     """What a sweep found out about a branch.
 
     Attributes
@@ -55,18 +55,21 @@ def is_homogeneous(problem: SparseQP) -> bool:
     return problem.rule.penalty == 0 and bool((np.isinf(ends) | (ends == 0)).all())
 
 
-def bound_branches(
-    problem: SparseQP, form: Columns, alive: BoolArray, branches: Sequence[Branch]
-) -> list[Bounded]:
-    """Bound branches over all columns that are alive.
+def bound_nodes(
+    problem: SparseQP,
+    form: StreamedForm,
+    unfixed: BoolArray,
+    branches: Sequence[NodeResidual],
+) -> list[NodeBound]:
+    """Bound branches over all columns that are unfixed.
 
     Parameters
     ----------
     problem, form
         The problem and its data.
-    alive : (n,) bool array
+    unfixed : (n,) bool array
         Columns that are not proved zero.
-    branches : sequence of Branch
+    branches : sequence of NodeResidual
         What to bound.
     """
     scales = (1.0,) if is_homogeneous(problem) else SCALES
@@ -84,10 +87,10 @@ def bound_branches(
                     _Cheapest.of_block(
                         residual.costs(problem, form, products[:, k], scale, where),
                         start,
-                        alive[where],
+                        unfixed[where],
                         own,
                         branch.fixed_in,
-                        max(KEPT, slots_of(problem, branch)),
+                        max(KEPT, n_remaining(problem, branch)),
                     )
                     for scale in scales
                 ]
@@ -95,10 +98,10 @@ def bound_branches(
         return found
 
     R = np.column_stack([branch.residual for branch in branches])
-    blocks = form.sweep(R, cheapest)
+    blocks = form.map_products(R, cheapest)
     results = []
     for k, (residual, branch) in enumerate(zip(residuals, branches, strict=True)):
-        remaining = slots_of(problem, branch)
+        remaining = n_remaining(problem, branch)
         tried = [
             _Cheapest.merge([block[k][i] for block in blocks], max(KEPT, remaining))
             for i in range(len(scales))
@@ -107,7 +110,7 @@ def bound_branches(
     return results
 
 
-def slots_of(problem: SparseQP, branch: Branch) -> int:
+def n_remaining(problem: SparseQP, branch: NodeResidual) -> int:
     """How many more columns may be switched on."""
     return problem.rule.limit - len(branch.fixed_in)
 
@@ -125,7 +128,7 @@ class _Cheapest:
         cls,
         costs: FloatArray,
         start: int,
-        alive: BoolArray,
+        unfixed: BoolArray,
         decided: IntArray,
         fixed_in: IntArray,
         count: int,
@@ -133,7 +136,7 @@ class _Cheapest:
         own = fixed_in - start
         own = own[(own >= 0) & (own < len(costs))]
         paid = float(costs[own].sum())
-        free = np.where(alive, costs, 0.0)
+        free = np.where(unfixed, costs, 0.0)
         free[decided] = 0.0
         return cls(*_smallest(np.arange(start, start + len(free)), free, count), paid)
 
@@ -162,13 +165,13 @@ def _best(
     scales: Sequence[float],
     tried: Sequence[_Cheapest],
     remaining: int,
-) -> Bounded:
+) -> NodeBound:
     """The best scale of a branch."""
     found = []
     for scale, cheapest in zip(scales, tried, strict=True):
         total = cheapest.fixed_in + float(cheapest.costs[: max(remaining, 0)].sum())
         if not np.isfinite(total):  # too large for a number: nothing is proved
-            found.append(Bounded(-np.inf, 0.0, cheapest.columns, cheapest.costs))
+            found.append(NodeBound(-np.inf, 0.0, cheapest.columns, cheapest.costs))
             continue
         factor = 1.0
         if len(scales) == 1:
@@ -177,5 +180,5 @@ def _best(
         base = residual.base(scale)
         bound = base + factor * total
         bound -= ROUNDING * (abs(base) + factor * abs(total))
-        found.append(Bounded(bound, scale, cheapest.columns, factor * cheapest.costs))
+        found.append(NodeBound(bound, scale, cheapest.columns, factor * cheapest.costs))
     return max(found, key=lambda each: each.bound)
