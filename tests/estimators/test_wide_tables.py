@@ -1,4 +1,4 @@
-"""Tables with very many columns: the same models, proved by sweeps."""
+"""Tables with very many columns: the same models from streamed data."""
 
 import pickle
 
@@ -8,15 +8,15 @@ import pytest
 import scipy.sparse
 
 from cardqp import SparseRidge, SparseRidgeCV, SparseRidgePath
-from cardqp.branch_and_bound.streamed import is_worth_streaming, size
+from cardqp.branch_and_bound.streamed.size import is_worth_streaming
 from cardqp.certificate import StreamedCertificate
+from tests.streamed import stream_everything
 
 
 @pytest.fixture
 def streamed(monkeypatch):
     """Small tables are large."""
-    monkeypatch.setattr(size, "FEWEST", 0)
-    monkeypatch.setattr(size, "LARGE", 0)
+    stream_everything(monkeypatch, min_entries=0)
 
 
 def table(n_samples=30, n=150, seed=0):
@@ -70,7 +70,7 @@ def test_models_are_those_of_the_factor(settings, weighted, request):
 def test_thousands_of_columns(seed, monkeypatch):
     X, y = table(60, 5000, seed)
     plain = SparseRidge(3, eta=5.0, standardize=True).fit(X, y)
-    monkeypatch.setattr(size, "LARGE", 60 * 5000)
+    stream_everything(monkeypatch, min_columns=4000, min_entries=60 * 5000)
     assert_same(SparseRidge(3, eta=5.0, standardize=True).fit(X, y), plain)
 
 
@@ -115,13 +115,13 @@ def test_paths_and_folds(request):
 @pytest.mark.parametrize(
     "settings", [{"groups": [0, 0, *range(1, 149)]}, {"coef_bounds": (0.1, None)}]
 )
-def test_what_sweeps_cannot_do_is_done_as_before(settings):
+def test_what_cannot_be_streamed_is_done_as_before(settings):
     X, y = table()
     model = SparseRidge(3, gap=1.0, **settings).fit(X, y)
     assert not isinstance(model.solution_.certificate, StreamedCertificate)
 
 
-def test_which_tables_are_read_in_sweeps():
+def test_which_tables_are_streamed():
     assert is_worth_streaming(200, 500_000)
     assert not is_worth_streaming(200, 499_999)  # too small to gain
     assert not is_worth_streaming(200, 2_500_000)  # too large for all components

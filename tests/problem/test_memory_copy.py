@@ -9,8 +9,9 @@ import scipy.sparse
 from cardqp import ProblemError, Solution, SparseQP, solve
 from cardqp._typing import UNIT_ROUNDOFF
 from cardqp.problem import in_memory
+from cardqp.problem.column_blocks import ROWS_PER_SUM
 from cardqp.problem.quadratic import Factor, Gram
-from cardqp.problem.streamed_form import SUMMED, StreamedForm
+from cardqp.problem.streamed_form import StreamedForm
 from tests.problems import enumerate_optimum
 
 FORMATS = {
@@ -79,7 +80,7 @@ def exact_gram(X):
 
 
 @pytest.mark.parametrize("make", [np.asarray, scipy.sparse.csc_array])
-@pytest.mark.parametrize("n_samples", [3, SUMMED + 7, 20 * SUMMED])
+@pytest.mark.parametrize("n_samples", [3, ROWS_PER_SUM + 7, 20 * ROWS_PER_SUM])
 def test_the_matrix_knows_how_far_it_is_off(make, n_samples):
     X = np.full((n_samples, 3), 0.1)
     X[:, 1] += np.arange(n_samples) % 7

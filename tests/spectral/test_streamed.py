@@ -16,15 +16,11 @@ from cardqp import (
     hierarchy,
     spectrum,
 )
-from cardqp.problem import streamed_form as columns
+from cardqp.problem.column_blocks import BlockSizes
 from cardqp.problem.streamed_form import StreamedForm
 from cardqp.spectral import streamed
 from tests.problems import enumerate_optimum
-
-
-@pytest.fixture(autouse=True)
-def narrow_blocks(monkeypatch):
-    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 50)
+from tests.streamed import in_blocks
 
 
 @pytest.fixture(params=["exact", "range"])
@@ -43,7 +39,7 @@ def data(N=12, n=7, seed=0):
 def both(X, y, **settings):
     settings = {"eta": 5.0, "sparsity": 2} | settings
     return (
-        SparseQP.from_data(X, y, **settings),
+        in_blocks(SparseQP.from_data(X, y, **settings), entries=50),
         SparseQP.from_regression(X, y, **settings),
     )
 
@@ -79,6 +75,7 @@ def test_types_and_layouts(make):
     y = X[:, 3] + rng.standard_normal(20)
     with dask.config.set(scheduler="synchronous"):
         problem = SparseQP.from_data(make(X), y, eta=1.0, sparsity=1)
+        problem = in_blocks(problem, entries=50)
         found = spectrum(problem, 2).level(2)
     expected = spectrum(both(X.astype(float), y)[1], 2).level(2)
     product = expected.factor @ found.factor.T
@@ -212,13 +209,12 @@ def test_a_level_that_does_not_fit_into_memory(monkeypatch):
             best_response(problem, level)
 
 
-def test_rows_of_tall_data_are_not_torn_apart(monkeypatch):
+def test_rows_of_tall_data_are_not_torn_apart():
     """Row by row data are read in pieces of rows; products with ``X`` need all."""
-    monkeypatch.setattr(columns, "BLOCK", 300)
-    monkeypatch.setattr(columns, "NARROW", 8)
     rng = np.random.default_rng(0)
     X, R = rng.standard_normal((90, 20)), rng.standard_normal((90, 3))
-    form = StreamedForm.read(X, rng.standard_normal(90))
+    sizes = BlockSizes(entries=300, min_width=8)
+    form = StreamedForm.read(X, rng.standard_normal(90), sizes)
     assert form._block_shape()[1] < 90
     np.testing.assert_allclose(form.outer, X @ X.T, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(form.apply_outer(R), X @ (X.T @ R), rtol=1e-11)

@@ -6,7 +6,8 @@ from typing import Literal, TypeAlias, get_args
 
 from cardqp._iterate import Watch, iterate
 from cardqp._typing import FloatArray
-from cardqp.branch_and_bound.streamed import can_copy
+from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS, StreamedSettings
+from cardqp.branch_and_bound.streamed.size import can_copy
 from cardqp.exact.published_screening import PublishedScreening
 from cardqp.exceptions import ParameterError
 from cardqp.methods.beck_hallak import BeckHallak
@@ -23,7 +24,15 @@ from cardqp.spectral.spectrum import Spectrum, spectrum
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Branch and bound on the problem as it is."""
+    """Branch and bound on the problem as it is.
+
+    Attributes
+    ----------
+    streamed : StreamedSettings
+        Settings of the search on streamed data.
+    """
+
+    streamed: StreamedSettings = DEFAULT_SETTINGS
 
 
 LevelMethod: TypeAlias = BestResponse | DualProgram

@@ -12,7 +12,8 @@ from cardqp.backends.catalogue import Backend, find
 from cardqp.branch_and_bound.precompile import load_for
 from cardqp.branch_and_bound.restore import restore
 from cardqp.branch_and_bound.search import PROOF_MEMORY, BranchAndBound
-from cardqp.branch_and_bound.streamed import has_streamed_levels, is_streamed
+from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS, StreamedSettings
+from cardqp.branch_and_bound.streamed.size import has_streamed_levels, is_streamed
 from cardqp.certificate import Certificate, StreamedCertificate
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.methods.context import SolveContext, explore, search, solve_with_backend
@@ -166,23 +167,32 @@ def solve(
         if solver is not None:
             return _delegate(context, solver, chosen, level, spectrum)
         is_partial = run_stages(context, chosen, guess, level, spectrum)
-        return _search_or_bound(context, is_partial)
+        return _search_or_bound(context, chosen, is_partial)
 
 
 def _stays(problem: SparseQP, method: Method) -> bool:
     """Whether the data are streamed, and not copied into memory."""
+    settings = _streamed_settings(method)
     if uses_level(method):
-        return has_streamed_levels(problem)
-    return isinstance(method, Exact) and is_streamed(problem)
+        return has_streamed_levels(problem, settings)
+    return isinstance(method, Exact) and is_streamed(problem, settings)
 
 
-def _search_or_bound(context: SolveContext, is_partial: bool) -> Solution:
+def _streamed_settings(method: Method) -> StreamedSettings:
+    """Settings of the search on streamed data: those of the method, if it has any."""
+    return method.streamed if isinstance(method, Exact) else DEFAULT_SETTINGS
+
+
+def _search_or_bound(
+    context: SolveContext, method: Method, is_partial: bool
+) -> Solution:
     """The last search; of the root alone, for a bound, if a method left variables out.
 
     Without a feasible point there is nothing to bound: one is searched for everywhere.
     """
     if isinstance(context.problem.quadratic, StreamedForm):
-        return _search_or_bound_streamed(context, is_partial)
+        settings = _streamed_settings(method)
+        return _search_or_bound_streamed(context, settings, is_partial)
     is_heuristic = is_partial and context.x is not None
     name = "bound" if is_heuristic else "search"
     tree, stop = search(
@@ -193,11 +203,14 @@ def _search_or_bound(context: SolveContext, is_partial: bool) -> Solution:
     return build_solution(context, tree, stop)
 
 
-def _search_or_bound_streamed(context: SolveContext, is_partial: bool) -> Solution:
+def _search_or_bound_streamed(
+    context: SolveContext, settings: StreamedSettings, is_partial: bool
+) -> Solution:
     """The last search, or bound, of a problem whose columns are streamed."""
     if is_partial and context.x is not None:
-        return build_solution(context, *bound_streamed(context, context.x))
-    tree, stop = search_streamed(context)
+        found = bound_streamed(context, context.x, settings)
+        return build_solution(context, *found)
+    tree, stop = search_streamed(context, settings)
     context.update_incumbent(tree.x)
     return build_solution(context, tree, stop)
 

@@ -18,16 +18,16 @@ import scipy.sparse
 
 from cardqp.exceptions import ProblemError
 from cardqp.problem import validation as check
-from cardqp.problem.streamed_form import (
-    BLOCK,
-    MOST_THREADS,
-    NARROW,
-    StreamedForm,
-    is_lazy,
-)
+from cardqp.problem.streamed_form import StreamedForm, is_lazy
 
 MOST_STORED = 250e6
 """Bytes of data that are stored, at most."""
+
+BLOCK, NARROW = 4_000_000, 1024
+"""Entries of a block whose digest is taken, and its least number of columns.  Digests
+in files depend on them: they are part of the format, not a matter of speed."""
+
+MOST_THREADS = 8
 
 _SPARSE = ("data", "indices", "indptr", "shape")
 _REFERENCE = ("kind", "digest", "file")

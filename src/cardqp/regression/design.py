@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.branch_and_bound.streamed import is_worth_streaming
+from cardqp.branch_and_bound.streamed.size import is_worth_streaming
 from cardqp.gram import (
     Moments,
     RowMoments,

@@ -1,4 +1,4 @@
-"""What certificates of sweeps prove, and what is refused."""
+"""What streamed certificates prove, and what is refused."""
 
 from dataclasses import replace
 
@@ -8,24 +8,22 @@ from scipy.sparse import csr_array
 
 from cardqp import ParameterError, ProblemError, Solution, SparseQP, Status, solve
 from cardqp.bounds.residual_bound import Residual
-from cardqp.branch_and_bound.streamed import size
 from cardqp.certificate import StreamedCertificate
 from cardqp.certificate.streamed import ResidualPoints
 from cardqp.problem import memory_copy
 from cardqp.problem.streamed_form import StreamedForm
 from tests.problems import enumerate_optimum
+from tests.streamed import exact
 
-
-@pytest.fixture(autouse=True)
-def streamed(monkeypatch):
-    monkeypatch.setattr(size, "FEWEST", 0)
+EXACT = exact()
 
 
 @pytest.fixture
 def solution():
     rng = np.random.default_rng(11)
     X, y = rng.standard_normal((15, 12)), rng.standard_normal(15)
-    found = solve(SparseQP.from_data(X, y, eta=10.0, sparsity=3))
+    problem = SparseQP.from_data(X, y, eta=10.0, sparsity=3)
+    found = solve(problem, method=EXACT)
     assert found.status is Status.OPTIMAL
     assert len(found.certificate.leaves) > 2
     return found
@@ -195,7 +193,7 @@ def test_tiny_numbers_prove_nothing_that_is_wrong():
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((20, 30))
     X, y = 1e-43 * Z, 1e-120 * Z[:, -1]
-    found = solve(SparseQP.from_data(X, y, eta=1e90, sparsity=1))
+    found = solve(SparseQP.from_data(X, y, eta=1e90, sparsity=1), method=EXACT)
     best = np.zeros(30)
     best[-1] = 1e-77
     assert found.lower_bound <= found.problem.objective(best)
@@ -241,11 +239,11 @@ def test_resume_is_refused(solution):
         ({}, {"method": "warm-start"}),
     ],
 )
-def test_what_is_not_for_sweeps_is_solved_in_memory(settings, options):
+def test_what_cannot_be_streamed_is_solved_in_memory(settings, options):
     rng = np.random.default_rng(11)
     X, y = rng.standard_normal((15, 12)), rng.standard_normal(15)
     problem = SparseQP.from_data(X, y, eta=10.0, sparsity=3, **settings)
-    found = solve(problem, **options)
+    found = solve(problem, **{"method": EXACT} | options)
     optimum, _ = enumerate_optimum(problem)
     assert found.objective == pytest.approx(optimum, rel=1e-4)
     assert found.verify().ok
@@ -257,7 +255,7 @@ def test_too_large_for_memory(monkeypatch):
     X, y = np.ones((5, 6)), np.ones(5)
     problem = SparseQP.from_data(X, y, eta=1.0, sparsity=1, lower=0.1)
     with pytest.raises(ProblemError, match="`X` must fit into memory for this"):
-        solve(problem)
+        solve(problem, method=EXACT)
 
 
 @pytest.mark.parametrize(
@@ -307,19 +305,18 @@ def test_points_that_are_too_large_for_numbers(value, scale):
 
 
 @pytest.mark.parametrize("change", [{"c": np.full(12, 3.0)}, {"constant": -1.0}])
-def test_another_cost_on_the_same_columns(change, monkeypatch):
+def test_another_cost_on_the_same_columns(change):
     """Residuals know the data alone: what is not their error is solved in memory."""
-    monkeypatch.setattr("cardqp.branch_and_bound.streamed.size.FEWEST", 0)
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((6, 12)), rng.standard_normal(6)
     data = SparseQP.from_data(X, y, eta=1.0, sparsity=2)
-    whole = solve(data)
+    whole = solve(data, method=EXACT)
     same = {"c": data.c, "constant": data.constant}
     other = SparseQP(data.quadratic, eta=1.0, sparsity=2, **same | change)
     assert isinstance(whole.certificate, StreamedCertificate)
     assert whole.certificate.lower_bound(data) > 0
     assert whole.certificate.lower_bound(other) == -np.inf
-    found, (optimum, _) = solve(other), enumerate_optimum(other)
+    found, (optimum, _) = solve(other, method=EXACT), enumerate_optimum(other)
     assert found.status is Status.OPTIMAL
     assert found.objective == pytest.approx(optimum, rel=1e-4)
     assert not isinstance(found.certificate, StreamedCertificate)

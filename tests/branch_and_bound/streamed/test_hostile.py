@@ -1,14 +1,14 @@
-"""Awkward data just beyond the size from which sweeps are used, against memory."""
+"""Awkward data just beyond the size from which they are streamed, against memory."""
 
 import numpy as np
 import pytest
 import scipy.sparse
 
 from cardqp import SparseQP, Status, solve
-from cardqp.branch_and_bound.streamed.size import FEWEST
+from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS
 from cardqp.certificate import StreamedCertificate
 
-N, COUNT = 40, FEWEST + 100
+N, COUNT = 40, DEFAULT_SETTINGS.min_columns + 100
 
 
 def draw():

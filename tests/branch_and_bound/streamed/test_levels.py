@@ -12,27 +12,26 @@ from cardqp import (
     solve,
     spectrum,
 )
-from cardqp.branch_and_bound.streamed import size
 from cardqp.certificate import StreamedCertificate
 from cardqp.problem import memory_copy
 from cardqp.problem.streamed_form import StreamedForm
 from tests.branch_and_bound.streamed.test_search import KINDS, random_problem
 from tests.problems import enumerate_optimum
+from tests.streamed import in_blocks, stream_everything
 
 METHODS = ["best-response", "dual-program"]
 
 
 @pytest.fixture(autouse=True)
 def streamed(monkeypatch):
-    """Few columns are for sweeps, and a copy of all of them is too large."""
-    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 50)
-    monkeypatch.setattr(size, "FEWEST", 0)
+    """Few columns are streamed, and a copy of all of them is too large."""
+    stream_everything(monkeypatch)
     monkeypatch.setattr(memory_copy, "copy_size", lambda _: np.inf)
 
 
 def in_memory(problem, monkeypatch, **options):
     with monkeypatch.context() as patch:
-        patch.setattr(size, "FEWEST", 10**9)
+        stream_everything(patch, min_columns=10**9)
         patch.setattr(memory_copy, "copy_size", lambda _: 0.0)
         return solve(problem, **options)
 
@@ -43,7 +42,8 @@ def wide_problem(seed=0, n=14, **settings):
     X = rng.standard_normal((10, 3)) @ rng.standard_normal((3, n))
     X += 0.5 * rng.standard_normal((10, n))
     y = X[:, 2] - X[:, 9] + 0.5 * rng.standard_normal(10)
-    return SparseQP.from_data(X, y, **{"eta": 2.0, "sparsity": 3} | settings)
+    problem = SparseQP.from_data(X, y, **{"eta": 2.0, "sparsity": 3} | settings)
+    return in_blocks(problem, entries=50)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -75,8 +75,8 @@ def test_no_copy_is_made(method, monkeypatch):
         return take(form, support)
 
     monkeypatch.setattr(StreamedForm, "take", counted)
-    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 10_000)
-    found = solve(wide_problem(n=4000), method=method, level=2)
+    problem = in_blocks(wide_problem(n=4000), entries=10_000)
+    found = solve(problem, method=method, level=2)
     assert isinstance(found.certificate, StreamedCertificate)
     assert isinstance(found.problem.quadratic, StreamedForm)
     assert max(most) < 2000

@@ -1,23 +1,5 @@
-"""Very many columns: a tree on a working set, whose leaves are certified by sweeps."""
+"""Branch and bound where the columns are too many for memory, and are streamed.
 
-from cardqp.branch_and_bound.streamed.bound import StreamedBound
-from cardqp.branch_and_bound.streamed.coarsen import bound_open_nodes
-from cardqp.branch_and_bound.streamed.search import StreamedSearch
-from cardqp.branch_and_bound.streamed.size import (
-    can_copy,
-    has_streamed_levels,
-    is_streamed,
-    is_worth_streaming,
-)
-from cardqp.branch_and_bound.streamed.tree import StreamedTree
-
-__all__ = [
-    "StreamedBound",
-    "StreamedSearch",
-    "StreamedTree",
-    "bound_open_nodes",
-    "can_copy",
-    "has_streamed_levels",
-    "is_streamed",
-    "is_worth_streaming",
-]
+The relaxation is solved on a working set of columns, and passes over the data bound
+its leaves over all columns: ``docs/theory.md#very-many-columns``.
+"""

@@ -1,4 +1,4 @@
-"""The bound alone: what the root of the search by sweeps proves."""
+"""The bound alone: the root of the streamed search, without branching."""
 
 from dataclasses import dataclass
 
@@ -9,29 +9,29 @@ from cardqp.branch_and_bound.streamed.tree import Phase, StreamedTree
 
 @dataclass(frozen=True, slots=True)
 class StreamedBound:
-    """Bound a problem with very many columns, and grow no tree.
+    """Bound a problem whose columns are streamed by the root of a search.
 
     Parameters
     ----------
     search : StreamedSearch
-        The search whose root is taken.
+        The search whose steps are taken until it would branch.
     """
 
     search: StreamedSearch
 
     def init(self, tree: StreamedTree) -> StreamedTree:
-        """A planted tree is its own initial state."""
+        """The tree, which is its own initial state."""
         return tree
 
     def step(self, problem: StreamedTree, tree: StreamedTree) -> StreamedTree:
-        """One sweep."""
+        """Make one pass over the data."""
         return self.search.step(problem, tree)
 
     def done(self, tree: StreamedTree) -> Stop | None:
-        """Branches would come next, or are not needed."""
+        """``COMPLETED`` once the root is bounded or the gap is closed."""
         is_rooted = tree.phase is Phase.TREE or self.search.done(tree) is not None
         return Stop.COMPLETED if is_rooted else None
 
     def progress(self, tree: StreamedTree, seconds: float) -> Progress:
-        """As of the search."""
+        """The progress of the search."""
         return self.search.progress(tree, seconds)

@@ -1,4 +1,9 @@
-"""Bounds of many branches over all columns, in one sweep."""
+"""Bounds of many nodes over all columns, in one pass over the data.
+
+The bound of a node needs the sum of its cheapest costs only.  Each block of columns
+yields a few of the cheapest for each node, and these are merged: no vector with an
+entry for every column and node is ever held.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,22 +12,18 @@ import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray, IntArray
 from cardqp.bounds.residual_bound import Residual
+from cardqp.branch_and_bound.streamed.settings import StreamedSettings
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import StreamedForm
 
-KEPT = 64
-"""The cheapest columns of a branch that are remembered."""
-
 ROUNDING = 64 * UNIT_ROUNDOFF
-"""What the order of sums may cost, relatively."""
-
-SCALES = (1.0, 0.98, 0.95, 0.9)
-"""Scales that are tried where costs do not grow with their square."""
+"""The relative margin for sums of costs that are added in another order in the
+replay."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeResidual:
-    """A branch to be bounded: what is switched on and off, and a residual."""
+    """A node to be bounded: columns that are fixed in and out, and a residual."""
 
     fixed_in: IntArray
     fixed_out: IntArray
@@ -31,16 +32,16 @@ class NodeResidual:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeBound:
-    """What a sweep found out about a branch.
+    """The bound of a node, and the columns that it is due to.
 
     Attributes
     ----------
     bound : float
-        The bound of Theorem 1.
+        The lower bound of Theorem 1 over all supports of the node.
     scale : float
-        With which scale of the residual.
+        The scale of the residual that it holds at.
     columns, costs : arrays
-        The cheapest columns that are free, and their costs, the cheapest first.
+        The cheapest undecided columns, and their costs, in increasing order.
     """
 
     bound: float
@@ -50,7 +51,11 @@ class NodeBound:
 
 
 def is_homogeneous(problem: SparseQP) -> bool:
-    """Whether costs grow with the square of the scale: no price, no finite bound."""
+    """Whether costs grow with the square of the scale of the residual.
+
+    They do without a penalty and without finite bounds other than zero; the best scale
+    then has a closed form.
+    """
     ends = np.concatenate([problem.lower, problem.upper])
     return problem.rule.penalty == 0 and bool((np.isinf(ends) | (ends == 0)).all())
 
@@ -59,27 +64,33 @@ def bound_nodes(
     problem: SparseQP,
     form: StreamedForm,
     unfixed: BoolArray,
-    branches: Sequence[NodeResidual],
+    nodes: Sequence[NodeResidual],
+    settings: StreamedSettings,
 ) -> list[NodeBound]:
-    """Bound branches over all columns that are unfixed.
+    """Bound nodes over all columns, in one pass over the data.
 
     Parameters
     ----------
     problem, form
         The problem and its data.
     unfixed : (n,) bool array
-        Columns that are not proved zero.
-    branches : sequence of NodeResidual
-        What to bound.
+        Columns that are neither forced out nor proved zero.
+    nodes : sequence of NodeResidual
+        The nodes.
+    settings : StreamedSettings
+        How many columns are remembered, and which scales are tried.
     """
-    scales = (1.0,) if is_homogeneous(problem) else SCALES
-    residuals = [Residual.of(form, branch.residual) for branch in branches]
-    decided = [np.concatenate([b.fixed_in, b.fixed_out]) for b in branches]
+    scales = (1.0,) if is_homogeneous(problem) else settings.scales
+    residuals = [Residual.of(form, node.residual) for node in nodes]
+    decided = [np.concatenate([node.fixed_in, node.fixed_out]) for node in nodes]
+    counts = [
+        max(settings.cheapest_columns, n_remaining(problem, node)) for node in nodes
+    ]
 
     def cheapest(start: int, products: FloatArray) -> list[list[_Cheapest]]:
         where = slice(start, start + len(products))
         found = []
-        for k, (residual, branch) in enumerate(zip(residuals, branches, strict=True)):
+        for k, (residual, node) in enumerate(zip(residuals, nodes, strict=True)):
             own = decided[k] - start
             own = own[(own >= 0) & (own < len(products))]
             found.append(
@@ -89,39 +100,38 @@ def bound_nodes(
                         start,
                         unfixed[where],
                         own,
-                        branch.fixed_in,
-                        max(KEPT, n_remaining(problem, branch)),
+                        node.fixed_in,
+                        counts[k],
                     )
                     for scale in scales
                 ]
             )
         return found
 
-    R = np.column_stack([branch.residual for branch in branches])
+    R = np.column_stack([node.residual for node in nodes])
     blocks = form.map_products(R, cheapest)
     results = []
-    for k, (residual, branch) in enumerate(zip(residuals, branches, strict=True)):
-        remaining = n_remaining(problem, branch)
+    for k, (residual, node) in enumerate(zip(residuals, nodes, strict=True)):
         tried = [
-            _Cheapest.merge([block[k][i] for block in blocks], max(KEPT, remaining))
+            _Cheapest.merge([block[k][i] for block in blocks], counts[k])
             for i in range(len(scales))
         ]
-        results.append(_best(residual, scales, tried, remaining))
+        results.append(_best(residual, scales, tried, n_remaining(problem, node)))
     return results
 
 
-def n_remaining(problem: SparseQP, branch: NodeResidual) -> int:
-    """How many more columns may be switched on."""
-    return problem.rule.limit - len(branch.fixed_in)
+def n_remaining(problem: SparseQP, node: NodeResidual) -> int:
+    """How many more columns may be switched on in a node."""
+    return problem.rule.limit - len(node.fixed_in)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cheapest:
-    """The cheapest free columns of some block, and the costs of those switched on."""
+    """The cheapest undecided columns of some blocks, and the cost of those fixed in."""
 
     columns: IntArray
     costs: FloatArray
-    fixed_in: float
+    fixed_cost: float
 
     @classmethod
     def of_block(
@@ -135,23 +145,24 @@ class _Cheapest:
     ) -> "_Cheapest":
         own = fixed_in - start
         own = own[(own >= 0) & (own < len(costs))]
-        paid = float(costs[own].sum())
+        fixed_cost = float(costs[own].sum())
         free = np.where(unfixed, costs, 0.0)
         free[decided] = 0.0
-        return cls(*_smallest(np.arange(start, start + len(free)), free, count), paid)
+        columns = np.arange(start, start + len(free))
+        return cls(*_smallest(columns, free, count), fixed_cost)
 
     @classmethod
     def merge(cls, parts: Sequence["_Cheapest"], count: int) -> "_Cheapest":
         columns = np.concatenate([part.columns for part in parts])
         costs = np.concatenate([part.costs for part in parts])
-        fixed_in = float(sum(part.fixed_in for part in parts))
-        return cls(*_smallest(columns, costs, count), fixed_in)
+        fixed_cost = float(sum(part.fixed_cost for part in parts))
+        return cls(*_smallest(columns, costs, count), fixed_cost)
 
 
 def _smallest(
     columns: IntArray, costs: FloatArray, count: int
 ) -> tuple[IntArray, FloatArray]:
-    """The smallest of negative costs, in increasing order."""
+    """The smallest of the negative costs, in increasing order, and their columns."""
     if len(costs) > count:
         some = np.argpartition(costs, count - 1)[:count]
         columns, costs = columns[some], costs[some]
@@ -166,11 +177,11 @@ def _best(
     tried: Sequence[_Cheapest],
     remaining: int,
 ) -> NodeBound:
-    """The best scale of a branch."""
+    """The best bound of a node over all scales that were tried."""
     found = []
     for scale, cheapest in zip(scales, tried, strict=True):
-        total = cheapest.fixed_in + float(cheapest.costs[: max(remaining, 0)].sum())
-        if not np.isfinite(total):  # too large for a number: nothing is proved
+        total = cheapest.fixed_cost + float(cheapest.costs[: max(remaining, 0)].sum())
+        if not np.isfinite(total):  # overflow: nothing is proved
             found.append(NodeBound(-np.inf, 0.0, cheapest.columns, cheapest.costs))
             continue
         factor = 1.0

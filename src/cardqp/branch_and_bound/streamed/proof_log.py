@@ -1,4 +1,4 @@
-"""The tree in the making, as its certificate will have it."""
+"""The tree in the making, in the flat layout of its certificate."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from cardqp.certificate.streamed import ResidualPoints, StreamedCertificate
 
 
 class ResidualPoint(NamedTuple):
-    """The nonzeros of a point whose residual is taken, and the scale of that."""
+    """A dual point: nonzeros of a sparse point, and the scale of its residual."""
 
     columns: IntArray
     values: FloatArray
@@ -20,7 +20,15 @@ class ResidualPoint(NamedTuple):
 
 @dataclass(slots=True)
 class TreeLog:
-    """The tree in the making: see :class:`cardqp.certificate.StreamedCertificate`."""
+    """The tree in the making.
+
+    Attributes
+    ----------
+    branch, child, record : lists of int
+        As in :class:`cardqp.certificate.StreamedCertificate`.
+    points : list of ResidualPoint
+        Dual points of pruned leaves.
+    """
 
     branch: list[int] = field(default_factory=lambda: [-1])
     child: list[int] = field(default_factory=lambda: [0])
@@ -28,7 +36,7 @@ class TreeLog:
     points: list[ResidualPoint] = field(default_factory=list)
 
     def split(self, position: int, branch: int) -> int:
-        """Split a branch; the number of the first child."""
+        """Split a leaf on a column, and return the number of its first child."""
         first = len(self.branch)
         self.branch += [-1, -1]
         self.child += [0, 0]
@@ -37,7 +45,7 @@ class TreeLog:
         return first
 
     def prune(self, position: int, point: ResidualPoint) -> None:
-        """Give a leaf its dual point."""
+        """Record the dual point of a leaf."""
         self.points.append(point)
         self.record[position] = len(self.points) - 1
 
@@ -49,8 +57,9 @@ class TreeLog:
         )
 
     def holds(self, some: Collection[int]) -> list[bool]:
-        """Whether each branch is one of some, or holds one of them."""
+        """For each node, whether its subtree holds one of some nodes."""
         found = [position in some for position in range(len(self.branch))]
+        # Children have larger numbers than their parents.
         for position in reversed(range(len(found))):
             if self.branch[position] >= 0:
                 first = self.child[position]
@@ -58,7 +67,7 @@ class TreeLog:
         return found
 
     def pruned_at(self, points: Mapping[int, ResidualPoint]) -> "TreeLog":
-        """The tree with leaves where there are new points, and nothing below them."""
+        """The tree cut off at some nodes, which become leaves with these points."""
         kept, stack = [], [0]
         while stack:
             kept.append(position := stack.pop())
@@ -84,7 +93,7 @@ class TreeLog:
     def certificate(
         self, root: list[ResidualPoint], cutoff: float
     ) -> StreamedCertificate:
-        """The proof, with the points at the root."""
+        """The certificate, with dual points of the root and the cutoff of Theorem 2."""
         branch, child, record = (
             np.array(a, dtype=np.int64) for a in (self.branch, self.child, self.record)
         )
