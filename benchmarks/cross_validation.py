@@ -22,7 +22,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 
 import cardqp
-from cardqp.datasets import load_uci
+from experiments.datasets import load_uci
 
 SIZES = range(1, 21)
 

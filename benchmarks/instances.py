@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from cardqp import SparseQP
-from cardqp.datasets import load_uci, make_regression
+from cardqp.datasets import make_regression
+from experiments.datasets import load_uci
 
 Maker = Callable[[int], SparseQP]
 

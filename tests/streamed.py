@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from cardqp.branch_and_bound.streamed.settings import StreamedSettings
 from cardqp.branch_and_bound.streamed.size import is_worth_streaming
-from cardqp.methods import Exact
+from cardqp.methods.exact import Exact
 from cardqp.problem.column_blocks import BlockSizes
 
 
@@ -27,7 +27,7 @@ def in_blocks(problem, **sizes):
 def stream_everything(monkeypatch, **fields):
     """For methods that carry no settings of the streamed search, and for estimators."""
     found = settings(**fields)
-    monkeypatch.setattr("cardqp.pipeline.solve._streamed_settings", lambda _: found)
+    monkeypatch.setattr("cardqp.pipeline.searches.streamed_settings", lambda _: found)
     monkeypatch.setattr(
         "cardqp.regression.design.is_worth_streaming",
         lambda n_samples, n: is_worth_streaming(n_samples, n, found),

@@ -19,7 +19,7 @@ from benchmarks.soundness.rational import Exact
 from benchmarks.soundness.records import Record
 from benchmarks.soundness.referee import FROM_START, Finding, Said, judge
 from benchmarks.soundness.truth import Truth, find_truth
-from cardqp.methods.registry import METHODS
+from cardqp.methods import METHODS
 
 TIME_LIMIT = 5.0
 """Seconds for each solve."""

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from cardqp.methods.safe_screening import (
         PerspectiveScreening as PerspectiveScreening,
     )
-    from cardqp.methods.safe_screening import SafeScreening as SafeScreening
     from cardqp.methods.safe_screening import safe_screen as safe_screen
+    from cardqp.methods.screening import SafeScreening as SafeScreening
     from cardqp.methods.screening import Screening as Screening
     from cardqp.methods.warm_start import WarmStart as WarmStart
     from cardqp.methods.warm_start import warm_start as warm_start
@@ -78,7 +78,7 @@ _HOME = {
     "PerspectiveScreening": "cardqp.methods.safe_screening",
     "ProblemError": "cardqp.exceptions",
     "Progress": "cardqp._iterate",
-    "SafeScreening": "cardqp.methods.safe_screening",
+    "SafeScreening": "cardqp.methods.screening",
     "Screening": "cardqp.methods.screening",
     "Solution": "cardqp.solution",
     "SparseQP": "cardqp.problem",

@@ -12,7 +12,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from cardqp.exceptions import ParameterError
 from cardqp.problem import validation as check
 
 GRACE = 0.2
@@ -112,10 +111,7 @@ class Watch:
     def __post_init__(self) -> None:
         if self.time_limit is not None:
             check.at_least("time_limit", self.time_limit, 0.0)
-        if self.callback is not None and not callable(self.callback):
-            raise ParameterError(
-                f"`callback` must be a function: it is {self.callback!r}."
-            )
+        check.function("callback", self.callback)
 
     @property
     def seconds(self) -> float:

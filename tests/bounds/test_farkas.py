@@ -128,3 +128,33 @@ def test_rows_that_cancel_on_a_variable_without_bounds_contradict_nothing_by_tha
     assert not proves_empty(between, np.ones(2), fixed_in)
     apart = between.with_linear(b=[0.0, -0.5])
     assert proves_empty(apart, np.ones(2), fixed_in)
+
+
+def test_products_that_underflow_are_not_taken_for_zero():
+    """x = (-2e224, 0) is feasible, although 1e-224 is next to nothing in its row."""
+    rows = {"A": [[1e-224, 1e100]], "b": [-1.0]}
+    bounds = {"lower": [-np.inf, 0.0], "upper": [np.inf, 1.0]}
+    far = SparseQP(np.eye(2), np.zeros(2), eta=1.0, sparsity=2, **rows, **bounds)
+    assert (far.rows.violation(np.array([-2e224, 0.0])) == 0).all()
+    assert not proves_empty(far, np.array([1.0]), far.root)
+    assert solve(far).status is not Status.INFEASIBLE
+
+
+def test_multipliers_keep_their_sign_before_they_are_rounded():
+    """x = (-2e150, 0) is feasible: rows cancel only with a multiplier of -1e-350."""
+    rows = {"A": [[1e100, 0.0], [1e-150, 1e100]], "b": [0.0, -1.0]}
+    bounds = {"lower": [-np.inf, 0.0], "upper": [np.inf, 1.0]}
+    far = SparseQP(np.eye(2), np.zeros(2), eta=1.0, sparsity=2, **rows, **bounds)
+    assert (far.rows.violation(np.array([-2e150, 0.0])) == 0).all()
+    assert not proves_empty(far, np.array([1e-280, 1e-100]), far.root)
+
+
+def test_slopes_made_of_denormals_have_no_sign():
+    """x = (2 / a, 0) is feasible: the rows add up to -0.14 a, which is rounded to a."""
+    a, ray = 2.0**-742, np.full(3, 2.0**-332)  # products of the two are the least float
+    A = np.column_stack([[0.53 * a, 0.53 * a, -1.2 * a], 1 / ray])
+    bounds = {"lower": 0.0, "upper": [np.inf, 1.0]}
+    rows = {"A": A, "b": [1.1, 1.1, -2.3]}
+    far = SparseQP(np.eye(2), np.zeros(2), eta=1.0, sparsity=2, **rows, **bounds)
+    assert (far.rows.violation(np.array([2 / a, 0.0])) == 0).all()
+    assert not proves_empty(far, ray, far.root)

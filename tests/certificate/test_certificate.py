@@ -298,7 +298,7 @@ def reduced():
     found = solve(problem)
     steps = found.certificate.root
     position = next(i for i, step in enumerate(steps) if step.reduction)
-    assert steps[position].reduction.moved.max() > 0
+    assert steps[position].reduction.diagonal_shift.max() > 0
     return found, position
 
 
@@ -309,29 +309,29 @@ def with_step(solution, position, **changes):
     return replace(solution, certificate=certificate)
 
 
-def test_a_narrowed_proof_replays(narrowed):
-    solution, _ = narrowed
+def test_a_narrowed_proof_replays(reduced):
+    solution, _ = reduced
     assert solution.verify().ok
 
 
-def test_a_wrong_narrowing_is_refused(narrowed):
-    solution, position = narrowed
+def test_a_wrong_reduction_is_refused(reduced):
+    solution, position = reduced
     reduction = solution.certificate.root[position].reduction
-    kept, moved = reduction.kept, reduction.moved
+    kept, shift = reduction.kept, reduction.diagonal_shift
     wrong = [
-        Reduction(kept[:-1], moved[:-1]),  # drops a variable that is not zero
-        Reduction(np.append(kept, kept[0]), np.append(moved, moved[0])),
-        Reduction(np.append(kept, 10**6), np.append(moved, 0.0)),
-        Reduction(kept, moved + 1.0),  # what is left of Q is not convex
-        Reduction(kept, moved[:-1]),
-        Reduction(kept, moved * np.nan),
+        Reduction(kept[:-1], shift[:-1]),  # drops a variable that is not zero
+        Reduction(np.append(kept, kept[0]), np.append(shift, shift[0])),
+        Reduction(np.append(kept, 10**6), np.append(shift, 0.0)),
+        Reduction(kept, shift + 1.0),  # what is left of Q is not convex
+        Reduction(kept, shift[:-1]),
+        Reduction(kept, shift * np.nan),
     ]
     for forged in wrong:
         assert not with_step(solution, position, reduction=forged).verify().ok
 
 
-def test_unproved_fixings_at_the_root_are_refused(narrowed):
-    solution, position = narrowed
+def test_unproved_fixings_at_the_root_are_refused(reduced):
+    solution, position = reduced
     step = solution.certificate.root[position]
     member = solution.support[:1]
     for outs in (np.append(step.fixed_out, member), np.append(step.fixed_out, 10**6)):

@@ -8,10 +8,9 @@ import pytest
 
 from cardqp import Progress, Solution, SparseQP
 from cardqp.backends.program import FORMULATIONS
-from cardqp.cli.arguments import METHOD_NAMES
 from cardqp.cli.main import main
 from cardqp.cli.progress import ProgressLine, describe
-from cardqp.methods.registry import METHODS
+from cardqp.methods import METHODS
 from tests.problems import random_problem
 
 
@@ -43,7 +42,6 @@ def test_solve_table(table, capsys, method):
 
 
 def test_all_methods_and_formulations_can_be_named(capsys):
-    assert set(METHOD_NAMES) == set(METHODS)
     with pytest.raises(SystemExit):
         run("solve", "--help")
     assert "{" + ",".join(FORMULATIONS) + "}" in capsys.readouterr().out
@@ -139,7 +137,7 @@ TABLES = [
     ("a,y\n1,2\n,4\n", "line 3 of .* has '' in column 'a'"),
     ("a,y\n1,2\nnan,4\n", "line 3 of .* has 'nan' in column 'a'"),
     ("a;y\n1;2\n", "separated by commas: .* starts with 'a;y'"),
-    ("a,a\n1,2\n", "distinct column names"),
+    ("a,a\n1,2\n", "distinct names of columns: 'a' is the name of columns 1 and 2"),
     ("y\n1\n", "two columns or more"),
     ("a,y\n", "rows below the header"),
     ("", "two columns or more"),

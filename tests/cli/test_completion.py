@@ -3,9 +3,9 @@ import subprocess
 
 import pytest
 
-from cardqp.cli.arguments import METHOD_NAMES
 from cardqp.cli.completion import SOLVED, list_commands
 from cardqp.cli.main import main
+from cardqp.methods import METHODS
 
 COMMANDS = {command.name: command for command in list_commands()}
 
@@ -66,7 +66,7 @@ def test_options(completions):
 
 @bash
 def test_values(completions):
-    assert completions("solve", "--method", "") == list(METHOD_NAMES)
+    assert completions("solve", "--method", "") == list(METHODS)
     assert completions("solve", "--method", "b") == [
         *("best-response", "beck-hallak", "block-decomposition"),
     ]

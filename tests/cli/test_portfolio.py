@@ -184,7 +184,7 @@ OPTIONS = [
     (["--frontier", 0], "`n_points`"),
     (["--save", "missing/folder.csv"], "`--save` must be in an existing folder"),
     (["--save", "."], "`--save` must be a file: . is a folder"),
-    (["--min-weight", 0.1, "--short"], "`minimum_position` is for long-only"),
+    (["--min-weight", 0.1, "--short"], "`--min-weight` is for long-only"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Messages of the library with options instead of settings."""
+"""Errors of the library with options instead of settings."""
 
 import csv
 import shlex
@@ -6,30 +6,81 @@ import shlex
 import pytest
 
 from cardqp.cli.main import main
-from cardqp.cli.words import with_options
+from cardqp.cli.words import as_option, error_text
+from cardqp.exceptions import DataError, ParameterError, Phrase, Setting
 
-OPTIONS = ("drop", "missing", "missing_values", "categorical", "max_levels", "eta")
+OPTIONS = ("drop", "missing", "max_levels", "decimal", "file", "returns", "min_weight")
 
 
 @pytest.mark.parametrize(
-    ("message", "spoken"),
+    ("setting", "option"),
     [
-        ("use `drop=['x`y']`.", "use `--drop 'x`y'`."),
-        ("use `drop=['-x']`.", "use `--drop=-x`."),
-        (r"use `drop=['a\'b\n']`.", "use `--drop 'a'\"'\"'b\n'`."),
-        ("use `standardize=True`.", "use `standardize=True`."),
-        ('column `missing="mean"` must vary.', 'column `missing="mean"` must vary.'),
-        ("column ``drop=['y']`` must vary.", "column ``drop=['y']`` must vary."),
-        ("column `or `eta`` must vary.", "column `or `eta`` must vary."),
-        ("use `drop=['or `eta`']`.", "use `--drop 'or `eta`'`."),
-        ("row 1 has \"`drop=['q']`\".", "row 1 has \"`drop=['q']`\"."),
+        (Setting("max_levels"), "--max-levels"),
+        (Setting("missing", "drop"), "--missing drop"),
+        (Setting("decimal", ","), "--decimal ,"),
+        (Setting("drop", ["my age"]), "--drop 'my age'"),
+        (Setting("drop", ["x`y"]), "--drop 'x`y'"),
+        (Setting("drop", ["it's"]), "--drop 'it'\"'\"'s'"),
+        (Setting("drop", ["-x"]), "--drop=-x"),
+        (Setting("drop", ["-"]), "--drop -"),
+        (Setting("drop", ["a,b", "c"]), "--drop '\"a,b\",c'"),
+        (Setting("are_returns", True), "--returns"),
+        (Setting("minimum_position"), "--min-weight"),
     ],
 )
-def test_settings_become_options(message, spoken):
-    assert with_options(message, OPTIONS) == spoken
+def test_settings_become_options(setting, option):
+    assert as_option(setting, OPTIONS) == option
 
 
-NAMES = ["drop", "eta", "target", "a=b", "x`y", 'missing="mean"', "--drop", "it's"]
+@pytest.mark.parametrize(
+    ("setting", "python"),
+    [
+        (Setting("standardize", True), "standardize=True"),
+        (Setting("proof_memory"), "proof_memory"),
+        (Setting("file"), "file"),
+        (Setting("--model"), "--model"),
+    ],
+)
+def test_what_is_no_option_stays(setting, python):
+    assert as_option(setting, OPTIONS) == python
+
+
+def test_errors_are_rendered_for_a_command():
+    error = ParameterError(
+        "max_levels",
+        Phrase("must differ from {}", Setting("decimal")),
+        given="both are 3",
+        remedy=Phrase("use {}", Setting("drop", ["max_levels"])),
+    )
+    assert error_text(error, OPTIONS) == (
+        "`--max-levels` must differ from `--decimal`: both are 3; "
+        "use `--drop max_levels`."
+    )
+    assert error_text(OSError("`drop` is full"), OPTIONS) == "`drop` is full"
+
+
+@pytest.mark.parametrize("name", ["drop", "--drop", "drop=['y']", "or `missing`", "{}"])
+def test_names_from_a_table_stay_as_they_are(name):
+    error = DataError(
+        None,
+        f"column `{name}` must vary",
+        given=f"row 1 has {name!r}",
+        remedy=f"correct `{name}`",
+    )
+    assert error_text(error, OPTIONS) == str(error)
+
+
+NAMES = [
+    "drop",
+    "eta",
+    "target",
+    "a=b",
+    "x`y",
+    'missing="mean"',
+    "--drop",
+    "it's",
+    "a,b",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -253,7 +253,7 @@ def test_bad_sets_of_files(tmp_path):
     refused([], "`paths` must name files")
     refused(3, "`paths` must be a list of files: it is 3")
     refused([first, None], "`paths` must be a list of files: .*None")
-    refused(tmp_path / "2.csv", "2.csv` is not a file; correct `paths`")
+    refused(tmp_path / "2.csv", "`paths` must name files: .*2.csv` is none")
     refused(tmp_path, r"`paths` must name files that end in .parquet, .npy, .csv.*: it")
     other = write(frame.rename(columns={"a": "q"}), tmp_path / "3.csv")
     refused([first, other], "the same columns: .*1.csv` has 'a', .*3.csv` does not")

@@ -8,7 +8,6 @@ from cardqp import (
     BestResponse,
     BlockDecomposition,
     ParameterError,
-    PerspectiveScreening,
     SparseQP,
     Status,
     WarmStart,
@@ -92,7 +91,6 @@ def regression(**settings):
         (BeckHallak(full=False), ["descent", "bound"]),
         ("block-decomposition", ["descent", "bound"]),
         (BlockDecomposition(seed=5), ["descent", "bound"]),
-        (PerspectiveScreening(legacy=200), ["screening", "reduced", "bound"]),
     ],
 )
 def test_stages_of_a_larger_problem(method, stages):
@@ -130,7 +128,6 @@ def test_start_is_used_by_direct_methods():
         (lambda: WarmStart(max_iter=0), "`max_iter` must be an integer, at least 1"),
         (lambda: WarmStart(window=0), "`window` must be an integer, at least 1"),
         (lambda: BeckHallak(max_iter=0), "`max_iter` must be an integer, at least 1"),
-        (lambda: PerspectiveScreening(legacy=0), "`legacy` must be an integer"),
         (lambda: BlockDecomposition(n_random=0), "`n_random` must be an integer"),
         (lambda: BlockDecomposition(n_greedy=0), "`n_greedy` must be an integer"),
         (lambda: BlockDecomposition(20, 7), "`n_random` . `n_greedy` must be at most"),

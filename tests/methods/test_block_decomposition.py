@@ -18,7 +18,7 @@ SETTLED = 1e-5
 
 
 @pytest.mark.parametrize("price", [0.0, 0.3])
-@pytest.mark.parametrize("slots", [0, 1, 3, 6, 8])
+@pytest.mark.parametrize("remaining", [0, 1, 3, 6, 8])
 def test_best_subset_equals_enumeration(remaining, price):
     rng = np.random.default_rng(remaining)
     F = rng.standard_normal((9, 7))

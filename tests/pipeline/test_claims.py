@@ -12,7 +12,7 @@ import pytest
 from cardqp import ParameterError, SparseQP, Status, Stop, solve
 from cardqp.bounds.farkas import proves_empty
 from cardqp.certificate import Certificate, DualProof, RootStep
-from cardqp.methods.registry import METHODS
+from cardqp.methods import METHODS
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 UNITS = SparseQP(

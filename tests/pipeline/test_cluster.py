@@ -11,7 +11,7 @@ import pytest
 
 from cardqp import SparseQP, SparseRidgeCV, solve
 from cardqp.certificate import StreamedCertificate
-from cardqp.reproduce.command import reproduce
+from experiments.reproduce.command import reproduce
 from tests.estimators.data import regression
 from tests.streamed import exact
 

@@ -11,10 +11,10 @@ def test_each_level_bounds_the_optimum_from_both_sides(method):
     problem = random_problem("free", 6)
     optimum, _ = enumerate_optimum(problem)
     steps = hierarchy(problem, method=method, spectrum=spectrum(problem))
-    assert [rung.level for rung in steps.rungs] == list(range(1, problem.n + 1))
-    for rung in steps.rungs:
-        assert rung.lower_bound <= optimum + 1e-9
-        assert rung.objective >= optimum - 1e-9
+    assert [result.level for result in steps.levels] == list(range(1, problem.n + 1))
+    for result in steps.levels:
+        assert result.lower_bound <= optimum + 1e-9
+        assert result.objective >= optimum - 1e-9
     lines = str(steps).splitlines()
     assert len(lines) == len(steps) + 1
     assert set(steps.to_dict()) >= {"level", "lower_bound", "objective"}
@@ -22,7 +22,7 @@ def test_each_level_bounds_the_optimum_from_both_sides(method):
 
 def test_chosen_levels():
     steps = hierarchy(random_problem("free", 6), levels=[2, 1, 2])
-    assert [rung.level for rung in steps.rungs] == [1, 2]
+    assert [result.level for result in steps.levels] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -61,6 +61,6 @@ def test_plot_without_matplotlib(monkeypatch):
 
 def test_reduced_optimum_at_the_full_level_matches_solve():
     problem = random_problem("free", 6)
-    top = hierarchy(problem, levels=[problem.n], method="best-response").rungs[0]
+    top = hierarchy(problem, levels=[problem.n], method="best-response").levels[0]
     other = solve(problem, method="best-response", level=problem.n)
     assert top.objective == pytest.approx(other.objective)

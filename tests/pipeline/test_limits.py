@@ -11,8 +11,8 @@ from cardqp import SparseQP, Stop, solve
 from cardqp._iterate import GRACE, Watch
 from cardqp.branch_and_bound import root, tree
 from cardqp.branch_and_bound.search import BranchAndBound
+from cardqp.methods import METHODS
 from cardqp.methods.block_decomposition import BlockDecomposition
-from cardqp.methods.registry import METHODS
 from cardqp.pipeline.solve import solve as pipeline
 from cardqp.splitting import diagonal as split
 from tests.problems import random_problem

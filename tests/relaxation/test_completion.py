@@ -35,7 +35,7 @@ def best_by_enumeration(problem, fixed_in, free, remaining):
 
 
 @pytest.mark.parametrize("as_factor", [False, True])
-@pytest.mark.parametrize("slots", [0, 1, 2, 3])
+@pytest.mark.parametrize("remaining", [0, 1, 2, 3])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_best_completion_is_found_and_bounded(seed, remaining, as_factor):
     problem = problem_of(seed, as_factor=as_factor)

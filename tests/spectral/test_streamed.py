@@ -186,7 +186,7 @@ def test_bounds_hold_whatever_the_components(seed, monkeypatch):
 def test_a_hierarchy_of_columns():
     lazy, plain = both(*data(12, 20))
     found, expected = hierarchy(lazy, [1, 3, 9]), hierarchy(plain, [1, 3, 9])
-    for one, other in zip(found.rungs, expected.rungs, strict=True):
+    for one, other in zip(found.levels, expected.levels, strict=True):
         assert one.objective == pytest.approx(other.objective)
         assert one.n_candidates == other.n_candidates
 

@@ -49,7 +49,7 @@ def test_nothing_to_spare():
     assert not eigenvalue_shift(zero, np.arange(2)).any()
 
 
-@pytest.mark.parametrize("inside", [[], [1]])
+@pytest.mark.parametrize("fixed_in", [[], [1]])
 def test_tightest_diagonal_beats_the_plain_and_the_uniform_one(fixed_in):
     problem = regression()
     subproblem = Subproblem.root(20, 4).decide(

@@ -132,8 +132,9 @@ def check_parameters(parameters: object) -> None:
     """Refuse what is not a mapping; whether a solver knows them, it will say itself."""
     if not isinstance(parameters, Mapping):
         raise ParameterError(
-            "`parameters` must be a mapping from a solver's own names to values: it is "
-            f"{parameters!r}."
+            "parameters",
+            "must be a mapping from a solver's own names to values",
+            given=f"it is {parameters!r}",
         )
 
 
@@ -146,5 +147,7 @@ def check_formulation(
     if formulation not in known:
         names = ", ".join(f'"{name}"' for name in known)
         raise ParameterError(
-            f"`formulation` must be one of {names} for {solver}: it is {formulation!r}."
+            "formulation",
+            f"must be one of {names} for {solver}",
+            given=f"it is {formulation!r}",
         )

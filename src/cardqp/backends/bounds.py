@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.rows import power_of_two
@@ -104,8 +104,15 @@ def implied_by_value(problem: SparseQP, bounds: Bounds, value: float) -> Bounds:
         return bounds
     if not np.isfinite(value):
         raise ParameterError(
-            'formulation="big-m" needs bounds or a feasible point, and neither is '
-            "known: set `lower` and `upper`, pass `start`, or use another formulation."
+            None,
+            Phrase(
+                "{} needs bounds or a feasible point, and neither is known",
+                Setting("formulation", "big-m"),
+            ),
+            remedy=Phrase(
+                "set {} and {}, pass {}, or use another formulation",
+                *map(Setting, ("lower", "upper", "start")),
+            ),
         )
     centre, radius = _ellipsoid(problem, value)
     high = np.maximum(np.minimum(upper, np.maximum(centre + radius, 0.0)), lower)
@@ -152,8 +159,17 @@ def _inverse(G: FloatArray, terms: int) -> tuple[FloatArray, float]:
         residual += 4.0 * n * terms * UNIT_ROUNDOFF * norm
     if not residual < TRUST:
         raise ParameterError(
-            'formulation="big-m" needs bounds or a larger ridge: the curvature of the '
-            "objective is lost in rounding and bounds no variable; set `lower` and "
-            "`upper`, lower `eta`, or use another formulation."
+            None,
+            Phrase(
+                "{} needs bounds or a larger ridge", Setting("formulation", "big-m")
+            ),
+            given=(
+                "the curvature of the objective is lost in rounding and bounds no "
+                "variable"
+            ),
+            remedy=Phrase(
+                "set {} and {}, lower {}, or use another formulation",
+                *map(Setting, ("lower", "upper", "eta")),
+            ),
         )
     return H, norm * residual / (1.0 - residual)

@@ -126,20 +126,22 @@ def find(name: str) -> Scip | Gurobi | Cvxpy:
     Scip(formulation='perspective', parameters={})
     """
     if not isinstance(name, str):
-        raise ParameterError(f"`backend` must be a name: it is {name!r}.")
+        raise ParameterError("backend", "must be a name", given=f"it is {name!r}")
     direct: dict[str, type[Scip] | type[Gurobi]] = {"scip": Scip, "gurobi": Gurobi}
     if name.lower() in direct:
         return direct[name.lower()]()
     prefix, _, solver = name.upper().rpartition(":")
     if prefix in ("", "CVXPY") and solver in LINEAR_ONLY:
         raise ParameterError(
-            "`backend` must be a solver with quadratic mixed-integer programs: those "
-            f'of {solver} are linear; use "scip", which is free.'
+            "backend",
+            "must be a solver with quadratic mixed-integer programs",
+            given=f"those of {solver} are linear",
+            remedy='use "scip", which is free',
         )
     if prefix == "CVXPY" and solver in DIALECTS:
         return Cvxpy(solver)
     raise ParameterError(
-        f"`backend` must be one of {', '.join(NAMES)}: it is {name!r}."
+        "backend", f"must be one of {', '.join(NAMES)}", given=f"it is {name!r}"
     )
 
 

@@ -17,8 +17,9 @@ from cardqp.backends.adapter import (
 )
 from cardqp.backends.dialects import DIALECTS, Dialect
 from cardqp.backends.program import Formulation, Program
-from cardqp.exceptions import BackendError, BackendNotFoundError, ParameterError
+from cardqp.exceptions import BackendError, BackendNotFoundError
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.solution.claim import Claim, ClaimStatus
 
 FORMULATIONS: tuple[Formulation, ...] = ("perspective", "big-m")
@@ -59,10 +60,7 @@ class Cvxpy:
     parameters: Parameters = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.solver not in DIALECTS:
-            raise ParameterError(
-                f"`solver` must be one of {', '.join(DIALECTS)}: it is {self.solver!r}."
-            )
+        check.one_of("solver", self.solver, DIALECTS)
         check_formulation("CVXPY", self.formulation, FORMULATIONS)
         check_parameters(self.parameters)
 

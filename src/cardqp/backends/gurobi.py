@@ -108,8 +108,10 @@ class Gurobi:
                 solver.setParam(name, value)
             except (gurobipy.GurobiError, TypeError, ValueError) as err:
                 raise ParameterError(
-                    f"`parameters` must be Gurobi's own: {name!r} = {value!r} is not "
-                    f"({err}); see the list of parameters on docs.gurobi.com."
+                    "parameters",
+                    "must be Gurobi's own",
+                    given=f"{name!r} = {value!r} is not ({err})",
+                    remedy="see the list of parameters on docs.gurobi.com",
                 ) from err
 
 

@@ -96,8 +96,10 @@ class Scip:
                 solver.setParam(name, value)
             except (KeyError, TypeError, ValueError) as err:
                 raise ParameterError(
-                    f"`parameters` must be SCIP's own: {name!r} = {value!r} is not "
-                    f"({err}); see the list of parameters on scipopt.org."
+                    "parameters",
+                    "must be SCIP's own",
+                    given=f"{name!r} = {value!r} is not ({err})",
+                    remedy="see the list of parameters on scipopt.org",
                 ) from err
 
 

@@ -22,6 +22,9 @@ SMALLEST = 1e-290
 """Smaller multipliers, of rays whose largest term is about one, count as zero: their
 products might lose digits."""
 
+TINY = float(np.finfo(float).tiny)
+"""Products that are rounded to nothing, or to few digits, are smaller."""
+
 UNDERFLOW = 1e-215
 """What products that are rounded to nothing add up to at most, bounds included."""
 
@@ -100,6 +103,7 @@ def _linear_costs(problem: SparseQP, beta: FloatArray) -> FloatArray:
     """
     slope, size = combine(problem.rows, beta)
     error = (SOLVED_TOLERANCE + (len(beta) + 4) * UNIT_ROUNDOFF) * size
+    error += len(beta) * TINY
     ends = [
         end * bound
         for end in (slope - error, slope + error)
@@ -107,7 +111,8 @@ def _linear_costs(problem: SparseQP, beta: FloatArray) -> FloatArray:
     ]
     least = np.min(ends, axis=0)
     least[np.isnan(least)] = -np.inf
-    least[size == 0] = 0.0  # whatever the bounds are
+    # Whatever the bounds are; the size would not do, which may underflow.
+    least[(problem.rows.matrix[beta != 0] == 0).all(axis=0)] = 0.0
     return np.asarray(least)
 
 
@@ -127,5 +132,8 @@ def _balanced(
     result = np.zeros(len(beta))
     result[used] = rounded(exact)
     has_sign = problem.rows.is_equality | (result >= 0)
-    has_digits = np.isfinite(result) & ((result == 0) | (np.abs(result) >= SMALLEST))
+    has_digits = np.isfinite(result) & (np.abs(result) >= SMALLEST)
+    # Those that are only rounded to zero have a sign, which would be lost.
+    has_digits |= beta == 0
+    has_digits[used] |= np.array([weight == 0 for weight in exact])
     return result if (has_sign & has_digits).all() else None

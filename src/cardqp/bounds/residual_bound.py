@@ -1,4 +1,4 @@
-r"""Theorem 1 in residual form, for regressions whose data are streamed.
+r"""Theorem 3: bounds from residuals, for regressions whose data are streamed.
 
 With ``Q = X'X/N``, ``c = -2X'y/N`` and any vector ``r`` and number ``t >= 0``,
 
@@ -9,7 +9,7 @@ so that the columns enter through ``X'r`` alone, which one pass over the data yi
 for many ``r`` at a time.  The residual of a relaxed point is a good ``r``; a ``t``
 below one pays for columns that the relaxation did not know of, as the rescaling of
 residuals to a feasible dual point does in solvers of the lasso (Massias, Gramfort and
-Salmon, ICML 2018).  Derivation and rounding margins: ``docs/theory.md#residual-form``.
+Salmon, ICML 2018).  The proof is in ``docs/theory.md#theorem-3``.
 """
 
 from dataclasses import dataclass
@@ -58,8 +58,8 @@ class Residual:
         N, y = form.n_samples, form.target
         unit = (N + 4) * UNIT_ROUNDOFF
         unit /= 1.0 - unit
-        # A sum of N products has a relative error of N u / (1 - N u) with respect to
-        # the sum of magnitudes, in any order (Higham, Accuracy and Stability, 3.1).
+        # Lemma R3 (docs/theory.md#lemma-inner): a sum of N products, in any order, is
+        # off by N u / (1 - N u) times the sum of magnitudes at most.
         size = float(np.abs(y) @ np.abs(vector)) * (1.0 + 2.0 * unit)
         squared_norm = float(vector @ vector) * (1.0 + 2.0 * unit) + N * SMALLEST
         target_product = float(y @ vector) - unit * size - N * SMALLEST
@@ -153,7 +153,7 @@ class Residual:
     def bound(
         self, problem: SparseQP, form: StreamedForm, products: FloatArray, scale: float
     ) -> SeparableBound:
-        """The bound of Theorem 1, with the costs of all variables."""
+        """The bound of Theorem 3, with the costs of all variables."""
         costs = self.costs(problem, form, products, scale)
         return SeparableBound(self.base(scale), costs)
 

@@ -54,17 +54,18 @@ def sparse_minorant(problem: SparseQP, P: ArrayLike) -> SparseQP:
     given = check.real_array("P", P, 2)
     if given.shape != (problem.n, problem.n):
         raise ProblemError(
-            f"`P` must have the shape of `Q`, {(problem.n, problem.n)}: "
-            f"its shape is {given.shape}."
+            "P",
+            f"must have the shape of `Q`, {(problem.n, problem.n)}",
+            given=f"its shape is {given.shape}",
         )
     symmetric = 0.5 * (given + given.T)
     try:
         psd_violation = check.convexity_defect(symmetric)
     except ProblemError as error:
-        raise ProblemError("`P` must be positive semidefinite.") from error
+        raise ProblemError("P", "must be positive semidefinite") from error
     ridge = ridge_left(problem, symmetric)
     if not (ridge > 2.0 * psd_violation).all():
-        raise ProblemError("`P` must leave every ridge positive.")
+        raise ProblemError("P", "must leave every ridge positive")
     return problem.with_quadratic(Gram(symmetric, psd_violation), ridge)
 
 

@@ -65,7 +65,9 @@ def _read(make: Callable[[Mapping[str, Any]], Made], arrays: Mapping[str, Any]) 
     except KeyError as err:
         raise ProblemError(f"The certificate lacks the array {err}.") from None
     except (TypeError, ValueError, OverflowError) as err:
-        raise ProblemError(f"The certificate makes no sense: {err}.") from None
+        raise ProblemError(
+            None, "The certificate makes no sense", given=str(err)
+        ) from None
 
 
 def _steps(arrays: Mapping[str, Any]) -> Certificate:

@@ -2,8 +2,8 @@
 
 A dual point is stored as the sparse point whose residual it is: a few numbers instead
 of one for each row.  The replay recomputes residuals, their products with all columns
-and the bounds from the data.  It shares with the search the data and the residual form
-of Theorem 1 (``docs/theory.md#residual-form``), none of the loops.
+and the bounds from the data.  It shares with the search the data and Theorem 3
+(``docs/theory.md#theorem-3``), none of the loops.
 """
 
 import hashlib
@@ -159,7 +159,7 @@ class StreamedCertificate:
         if not isinstance(form, StreamedForm) or not self._is_sound(problem.n):
             return -np.inf
         if len(problem.rows) or not (problem.groups is None and problem.blocks is None):
-            return -np.inf  # the residual form is about single columns
+            return -np.inf  # Theorem 3 is about single columns
         if not form.is_regression(problem.c, problem.constant):
             return -np.inf  # and about the squared error of the target
         leaves = list(self._walk())
@@ -178,7 +178,8 @@ class StreamedCertificate:
         for bound in self._bounds(problem, form, subproblem, leaves):
             bounds.append(max(bound, root_bound))
         least = min(bounds)
-        # Supports that Theorem 2 has ruled out are in no leaf: they have the cutoff.
+        # Supports that Theorem 2 has ruled out are in no leaf: they have the cutoff
+        # (docs/theory.md#many-columns).
         has_fixings = np.any(subproblem.status != problem.root.status)
         return min(least, max(self.cutoff, root_bound)) if has_fixings else least
 

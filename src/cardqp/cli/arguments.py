@@ -5,13 +5,7 @@ import csv
 from typing import NoReturn, TypeAlias
 
 from cardqp.cli.codes import BAD_INPUT
-
-METHOD_NAMES = (
-    *("exact", "best-response", "dual-program", "safe-screening", "warm-start"),
-    *("beck-hallak", "block-decomposition"),
-)
-"""The methods of ``solve``, which is not loaded before it is needed."""
-
+from cardqp.methods import METHODS
 
 DATA = ".csv, .tsv or .txt (also .gz), .parquet, or - for standard input"
 """Files that hold tables."""
@@ -49,7 +43,7 @@ def add_solver_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         default="exact",
-        choices=METHOD_NAMES,
+        choices=tuple(METHODS),
         help="default: %(default)s",
     )
     parser.add_argument("--level", type=int, metavar="K", help="eigenvectors to keep")

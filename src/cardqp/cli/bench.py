@@ -13,7 +13,7 @@ from cardqp import __version__
 from cardqp.bounds.gap import finite
 from cardqp.cli.codes import REFUTED, SOLVED
 from cardqp.cli.outputs import print_json
-from cardqp.datasets.synthetic import make_regression
+from cardqp.datasets import make_regression
 from cardqp.models.portfolio import Portfolio
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP

@@ -7,9 +7,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from cardqp.backends import Backend, find, installed
-from cardqp.cli.codes import BAD_INPUT, REFUTED, SOLVED
+from cardqp.cli.codes import REFUTED, SOLVED
 from cardqp.cli.outputs import check_folder, check_picture
-from cardqp.cli.progress import ProgressLine, TaskLine
+from cardqp.cli.progress import ProgressLine
 from cardqp.cli.report import backend_table, exit_code, solution_table
 from cardqp.cli.tables import read_regression
 from cardqp.exceptions import BackendNotFoundError, ParameterError, ProblemError
@@ -60,37 +60,6 @@ def list_backends(options: argparse.Namespace) -> int:
     return SOLVED
 
 
-def reproduce_paper(options: argparse.Namespace) -> int:
-    """``cardqp reproduce``."""
-    from cardqp.reproduce.command import reproduce
-
-    words = ["cardqp reproduce", *options.ids]
-    for name in ("replications", "jobs"):
-        if getattr(options, name) is not None:
-            words.append(f"--{name} {getattr(options, name)}")
-    words += ["--quick"] if options.quick else []
-    with TaskLine(sys.stderr) as watcher:
-        sections = reproduce(
-            options.ids,
-            out=options.out,
-            replications=options.replications,
-            jobs=options.jobs,
-            quick=options.quick,
-            data_dir=options.data,
-            watcher=watcher,
-            command=" ".join(words),
-            scheduler=options.scheduler,
-        )
-    missing = [section for section in sections if section.missing]
-    for section in missing:
-        print(
-            f"cardqp: {section.exhibit.id} was not run: {section.missing}",
-            file=sys.stderr,
-        )
-    print(f"Report: {Path(options.out) / 'report.html'}")
-    return BAD_INPUT if missing else SOLVED
-
-
 def demo(options: argparse.Namespace) -> int:
     """``cardqp demo``: the main job on data that comes with scikit-learn."""
     check_picture("--output", options.output)
@@ -130,26 +99,34 @@ def _load(options: argparse.Namespace) -> SparseQP:
         for name in ("target", "eta", "standardize"):
             if getattr(options, name):
                 raise ProblemError(
-                    f"`--{name}` is for tables: a .npz problem has its own data."
+                    f"--{name}",
+                    "is for tables",
+                    given="a .npz problem has its own data",
                 )
         problem = SparseQP.load(options.file, data=options.data)
         return problem.with_limits(**given) if given else problem
     if options.data is not None:
-        raise ProblemError("`--data` is for .npz problems: a table has its own data.")
+        raise ProblemError(
+            "--data", "is for .npz problems", given="a table has its own data"
+        )
     if suffix == ".csv":
         data = read_regression(options.file, options.target, options.standardize)
         eta = DEFAULT_ETA if options.eta is None else options.eta
         return SparseQP.from_regression(
             data.X, data.y, eta=eta, names=data.names, **given
         )
-    raise ProblemError(f"`file` must end in .npz or .csv: it is {options.file}.")
+    raise ProblemError(
+        "file", "must end in .npz or .csv", given=f"it is {options.file}"
+    )
 
 
 def _backend(options: argparse.Namespace) -> Backend | None:
     """The other solver that was asked for, with its settings."""
     if options.backend is None:
         if options.formulation is not None:
-            raise ParameterError("`--formulation` is for another solver: `--backend`.")
+            raise ParameterError(
+                "--formulation", "is for another solver", remedy="`--backend`"
+            )
         return None
     backend = find(options.backend)
     if options.formulation is None:

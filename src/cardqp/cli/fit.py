@@ -26,7 +26,9 @@ def fit(options: argparse.Namespace) -> int:
     check_distinct([options.file], outputs)
     within = options.alternatives
     if within is not None and not 0 <= within < math.inf:
-        raise ParameterError(f"`--alternatives` must be at least 0: it is {within}.")
+        raise ParameterError(
+            "--alternatives", "must be at least 0", given=f"it is {within}"
+        )
     found = fit_table(read_file(options), options, options.test)
     others = None
     if within is not None and not found.is_interrupted:

@@ -11,13 +11,13 @@ import numpy as np
 
 from cardqp._iterate import Stop
 from cardqp._typing import IntArray
-from cardqp.cli.groups import feature_groups
+from cardqp.cli.groups import feature_groups, not_used
 from cardqp.cli.progress import ProgressLine
-from cardqp.datasets.frames import require_pandas
 from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
-from cardqp.exceptions import DataError, ParameterError
+from cardqp.exceptions import ParameterError
 from cardqp.solution.trace import Trace
 from cardqp.tables import Encoded, Recipe
+from cardqp.tables.frames import require_pandas
 from cardqp.tables.words import count
 
 
@@ -99,17 +99,23 @@ def check_options(options: argparse.Namespace) -> None:
     if (options.sparsity is None) == (options.path is None):
         given = "neither" if options.path is None else "both"
         raise ParameterError(
+            None,
             "one of `-s` and `--path` must be given, how many columns to choose or a "
-            f"range such as 1:20: there is {given}."
+            "range such as 1:20",
+            given=f"there is {given}",
         )
     if options.sparsity is not None and options.sparsity < 1:
         raise ParameterError(
-            f"`--sparsity` must be at least 1: it is {options.sparsity}."
+            "--sparsity", "must be at least 1", given=f"it is {options.sparsity}"
         )
     if options.cv is not None and options.cv < 2:
-        raise ParameterError(f"`--cv` must be at least 2 folds: it is {options.cv}.")
+        raise ParameterError(
+            "--cv", "must be at least 2 folds", given=f"it is {options.cv}"
+        )
     if options.seed < 0:
-        raise ParameterError(f"`--seed` must be at least 0: it is {options.seed}.")
+        raise ParameterError(
+            "--seed", "must be at least 0", given=f"it is {options.seed}"
+        )
 
 
 def fit_table(
@@ -167,8 +173,9 @@ def _split(rows: IntArray, fraction: float, seed: int) -> tuple[IntArray, IntArr
     n_test = round(fraction * len(rows)) if 0 < fraction < 1 else 0
     if not 2 <= n_test <= len(rows) - 2:
         raise ParameterError(
-            "`--test` must leave two rows or more to fit and to judge: it is "
-            f"{fraction:g}, of {count(len(rows), 'row')}."
+            "--test",
+            "must leave two rows or more to fit and to judge",
+            given=f"it is {fraction:g}, of {count(len(rows), 'row')}",
         )
     order = np.random.default_rng(seed).permutation(rows)
     return np.sort(order[n_test:]), np.sort(order[:n_test])
@@ -189,8 +196,9 @@ def _estimator(recipe: Recipe, n_rows: int, options: argparse.Namespace) -> Any:
     if options.cv is not None:
         if options.cv > n_rows // 2:
             raise ParameterError(
-                "`--cv` must leave two rows or more in each fold: it is "
-                f"{options.cv}, of {count(n_rows, 'row')}."
+                "--cv",
+                "must leave two rows or more in each fold",
+                given=f"it is {options.cv}, of {count(n_rows, 'row')}",
             )
         folds = _folds(n_rows, options.cv, options.seed)
         sizes = sizes or range(_least(options), options.sparsity + 1)
@@ -224,8 +232,5 @@ def _included(recipe: Recipe, names: Sequence[str]) -> Iterator[int]:
     places = {column.name: j for j, column in enumerate(recipe.columns)}
     for name in dict.fromkeys(names):
         if name not in places:
-            raise DataError(
-                f"`--always-include` must name columns that are used: {name!r} is not "
-                "in the table, or was left out."
-            )
+            raise not_used("--always-include", name)
         yield from np.flatnonzero(recipe.groups == places[name]).tolist()

@@ -34,12 +34,18 @@ def feature_groups(recipe: Recipe, source: str) -> IntArray | None:
     given = {} if source == "auto" else _numbers(_read(source), source)
     unknown = sorted(set(given) - set(names))
     if unknown:
-        raise DataError(
-            f"`--groups` must name columns that are used: {unknown[0]!r} is not in the "
-            "table, or was left out."
-        )
+        raise not_used("--groups", unknown[0])
     own = np.array([given.get(n, j - len(names)) for j, n in enumerate(names)])
     return own[recipe.groups]
+
+
+def not_used(option: str, name: str) -> DataError:
+    """What to say of a name that is no column of a recipe."""
+    return DataError(
+        option,
+        "must name columns that are used",
+        given=f"{name!r} is not in the table, or was left out",
+    )
 
 
 def _numbers(groups: Mapping[str, list[str]], source: str) -> dict[str, int]:
@@ -49,7 +55,9 @@ def _numbers(groups: Mapping[str, list[str]], source: str) -> dict[str, int]:
         for name in names:
             if name in numbers:
                 raise DataError(
-                    f"`--groups` must name columns once: {source} names {name!r} twice."
+                    "--groups",
+                    "must name columns once",
+                    given=f"{source} names {name!r} twice",
                 )
             numbers[name] = number
     return numbers
@@ -60,13 +68,15 @@ def _read(source: str) -> dict[str, list[str]]:
         groups: Any = json.loads(Path(source).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as err:
         raise DataError(
-            f"`--groups` must be auto, none or a JSON file: {source}: {err}."
+            "--groups", "must be auto, none or a JSON file", given=f"{source}: {err}"
         ) from err
     is_good = isinstance(groups, dict) and all(map(_is_list, groups.values()))
     if not is_good:
         raise DataError(
-            "`--groups` must hold labels with lists of columns, such as "
-            f'{{"size": ["height", "weight"]}}: {source} does not.'
+            "--groups",
+            "must hold labels with lists of columns, such as "
+            '{"size": ["height", "weight"]}',
+            given=f"{source} does not",
         )
     return dict(groups)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cardqp.cli.codes import BAD_INPUT, SOLVED, UNKNOWN
 from cardqp.cli.parser import build_parser
 from cardqp.cli.run import run
-from cardqp.cli.words import one_line, with_options
+from cardqp.cli.words import error_text, one_line
 from cardqp.exceptions import CardQPError, NotSolvedError
 
 
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             BAD_INPUT,
         )
     except (CardQPError, OSError) as err:
-        return _say(with_options(str(err), vars(options)), BAD_INPUT)
+        return _say(error_text(err, vars(options)), BAD_INPUT)
     except MemoryError as err:
         return _say(f"not enough memory: {err}; use fewer rows or columns", BAD_INPUT)
     except KeyboardInterrupt:

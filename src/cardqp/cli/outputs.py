@@ -22,7 +22,7 @@ def check_picture(option: str, path: str) -> None:
     """Complain before the work rather than after it."""
     if Path(path).suffix.lower() not in PICTURES:
         raise ParameterError(
-            f"`{option}` must end in one of {', '.join(PICTURES)}: it is {path}."
+            option, f"must end in one of {', '.join(PICTURES)}", given=f"it is {path}"
         )
     check_folder(option, path)
 
@@ -33,12 +33,12 @@ def check_folder(option: str, path: str | None) -> None:
         return
     folder = Path(path).resolve().parent
     if not folder.is_dir():
-        raise ParameterError(f"`{option}` must be in an existing folder: {path}.")
+        raise ParameterError(option, "must be in an existing folder", given=str(path))
     if Path(path).is_dir():
-        raise ParameterError(f"`{option}` must be a file: {path} is a folder.")
+        raise ParameterError(option, "must be a file", given=f"{path} is a folder")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ParameterError(
-            f"`{option}` must be in a folder that can be written to: {path} is not."
+            option, "must be in a folder that can be written to", given=f"{path} is not"
         )
 
 
@@ -58,8 +58,9 @@ def check_distinct(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> 
             continue
         if Path(path).resolve() in taken:
             raise ParameterError(
-                f"`{option}` must be a file of its own: {path} is read, or written by "
-                "another option."
+                option,
+                "must be a file of its own",
+                given=f"{path} is read, or written by another option",
             )
         taken.add(Path(path).resolve())
 
@@ -67,7 +68,7 @@ def check_distinct(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> 
 def check_csv(option: str, path: str | None) -> None:
     """A table to be written, if any."""
     if path is not None and path.lower().endswith(".parquet"):
-        raise ParameterError(f"`{option}` must be for CSV: it is {path}.")
+        raise ParameterError(option, "must be for CSV", given=f"it is {path}")
     check_folder(option, path)
 
 

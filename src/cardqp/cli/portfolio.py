@@ -43,7 +43,9 @@ def _check(options: argparse.Namespace) -> None:
     if options.frontier is None:
         if options.plot is not None:
             raise ParameterError(
-                "`--plot` draws a frontier: say how many points by `--frontier`."
+                "--plot",
+                "draws a frontier",
+                remedy="say how many points by `--frontier`",
             )
         return
     if options.plot is not None:
@@ -51,8 +53,10 @@ def _check(options: argparse.Namespace) -> None:
     for name in ("risk_aversion", "target_return"):
         if getattr(options, name) is not None:
             raise ParameterError(
-                f"`--{name.replace('_', '-')}` is for one portfolio: `--frontier` sets "
-                "target returns itself; leave one out."
+                f"--{name.replace('_', '-')}",
+                "is for one portfolio",
+                given="`--frontier` sets target returns itself",
+                remedy="leave one out",
             )
 
 

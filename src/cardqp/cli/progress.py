@@ -2,12 +2,9 @@
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from cardqp._iterate import Progress
-
-if TYPE_CHECKING:
-    from cardqp.reproduce.runner import State
 
 EVERY = 0.2
 """Seconds between two updates."""
@@ -58,32 +55,6 @@ class ProgressLine:
 
     def __exit__(self, *_: object) -> None:
         self.line.clear()
-
-
-class TaskLine:
-    """A watcher that tells how many tasks are done and how long the rest takes."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self.line = Line(stream)
-
-    def __call__(self, state: "State") -> None:
-        """Show the state."""
-        text = f"{state.study}: {state.n_done} of {state.n_tasks} tasks done"
-        self.line.write(f"{text}, about {duration(state.seconds_left)} left")
-
-    def __enter__(self) -> "TaskLine":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.line.clear()
-
-
-def duration(seconds: float) -> str:
-    """A time that people can read."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 
 def describe(progress: Progress) -> Iterator[str]:

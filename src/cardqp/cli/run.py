@@ -11,7 +11,7 @@ _HOME = {
     "fit": "fit.fit",
     "portfolio": "portfolio.portfolio",
     "predict": "predict.predict",
-    "reproduce": "commands.reproduce_paper",
+    "reproduce": "reproduce.reproduce_paper",
     "select": "select.select",
     "solve": "commands.solve_file",
     "verify": "commands.verify_file",

@@ -10,6 +10,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.exceptions import ProblemError
+from cardqp.tables.header import check_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,13 @@ def read_regression(
     header = _header(path)
     if target is None:
         raise ProblemError(
-            f"`--target` is missing: name the column to predict, one of {header}."
+            "--target",
+            "is missing",
+            remedy=f"name the column to predict, one of {header}",
         )
     if target not in header:
         raise ProblemError(
-            f"`--target` must be a column: {target!r} is not in {header}."
+            "--target", "must be a column", given=f"{target!r} is not in {header}"
         )
     values = _numbers(path, header)
     column = header.index(target)
@@ -55,17 +58,13 @@ def read_regression(
 
 def _header(path: str) -> list[str]:
     first = next(_lines(path), (0, []))[1]
-    header = [name.strip() for name in first]
-    if len(header) < 2:
+    if len(first) < 2:
         raise ProblemError(
-            f"`file` must have two columns or more, separated by commas: {path} starts "
-            f"with {','.join(first)!r}."
+            "file",
+            "must have two columns or more, separated by commas",
+            given=f"{path} starts with {','.join(first)!r}",
         )
-    if len(set(header)) < len(header) or "" in header:
-        raise ProblemError(
-            f"`file` must start with distinct column names: {path} has {header}."
-        )
-    return header
+    return check_names(first, path)
 
 
 def _lines(path: str) -> Iterator[tuple[int, list[str]]]:
@@ -77,7 +76,9 @@ def _lines(path: str) -> Iterator[tuple[int, list[str]]]:
                 if any(cell.strip() for cell in row):
                     yield reader.line_num, row
     except (UnicodeDecodeError, csv.Error) as err:
-        raise ProblemError(f"`file` must be a UTF-8 table: {path}: {err}.") from err
+        raise ProblemError(
+            "file", "must be a UTF-8 table", given=f"{path}: {err}"
+        ) from err
 
 
 def _numbers(path: str, header: list[str]) -> FloatArray:
@@ -85,22 +86,27 @@ def _numbers(path: str, header: list[str]) -> FloatArray:
     next(lines)
     rows = [_parse(row, header, path, number) for number, row in lines]
     if not rows:
-        raise ProblemError(f"`file` must have rows below the header: {path} has none.")
+        raise ProblemError(
+            "file", "must have rows below the header", given=f"{path} has none"
+        )
     return np.array(rows)
 
 
 def _parse(row: list[str], header: list[str], path: str, line: int) -> list[float]:
     if len(row) != len(header):
         raise ProblemError(
-            f"`file` must have {len(header)} values in each line: line {line} of "
-            f"{path} has {len(row)}."
+            "file",
+            f"must have {len(header)} values in each line",
+            given=f"line {line} of {path} has {len(row)}",
         )
     values = [_number(cell) for cell in row]
     for name, cell, value in zip(header, row, values, strict=True):
         if not math.isfinite(value):
             raise ProblemError(
-                f"`file` must hold numbers: line {line} of {path} has {cell!r} in "
-                f"column {name!r}; fill in, encode or remove it."
+                "file",
+                "must hold numbers",
+                given=f"line {line} of {path} has {cell!r} in column {name!r}",
+                remedy="fill in, encode or remove it",
             )
     return values
 
@@ -117,7 +123,9 @@ def _standardize(X: FloatArray, names: tuple[str, ...]) -> FloatArray:
     constant = np.flatnonzero(spread == 0)
     if len(constant):
         raise ProblemError(
-            f"`--standardize` needs columns that vary: {names[constant[0]]!r} is "
-            "constant; remove it."
+            "--standardize",
+            "needs columns that vary",
+            given=f"{names[constant[0]]!r} is constant",
+            remedy="remove it",
         )
     return np.asarray((X - X.mean(axis=0)) / spread)

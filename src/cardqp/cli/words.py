@@ -1,19 +1,18 @@
 """Texts from anywhere, as terminals should see them."""
 
-import re
+import csv
+import io
 import shlex
-from ast import literal_eval
 from collections.abc import Collection
+from functools import partial
 
-_TEXT = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-_SETTING = (
-    rf"(?<!column )(?<!target )(?<!`)`(?P<name>\w+)=\[?(?P<value>{_TEXT}|True)\]?`"
-)
-_BARE = r"(?:^|(?<=\bor )|(?<=raise ))`(?P<bare>\w+)`(?!`)"
-_CELL = rf"(?<!\w){_TEXT}"
-# What stands in quotes is from a table, whatever it looks like.
-_SPOKEN = re.compile(rf"{_SETTING}|{_BARE}|{_CELL}")
-_OTHER_NAMES = {"are_returns": "returns"}
+from cardqp.exceptions import InputError, Setting
+
+_OTHER_NAMES = {
+    "are_returns": "returns",
+    "maximum_position": "max_weight",
+    "minimum_position": "min_weight",
+}
 _POSITIONAL = ("file", "ids", "model", "shell", "solution")
 
 
@@ -29,41 +28,54 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
 
 
-def with_options(message: str, options: Collection[str]) -> str:
-    """A message of the library with its settings written as options of a command.
+def error_text(error: Exception, options: Collection[str]) -> str:
+    """The message of an error with settings as options of a command.
 
     Parameters
     ----------
-    message : str
-        What the library says.
+    error : Exception
+        What the library, or the system, raised.
     options : collection of str
         Names of settings that the command has as options; others stay as they are.
 
     Examples
     --------
-    >>> with_options("correct it, or use `drop=['my age']`.", ["drop"])
-    "correct it, or use `--drop 'my age'`."
-    >>> with_options("`max_levels` must be positive.", ["max_levels"])
+    >>> error = InputError("max_levels", "must be positive")
+    >>> error_text(error, ["max_levels"])
     '`--max-levels` must be positive.'
     """
-
-    def spoken(match: re.Match[str]) -> str:
-        given = match["name"] or match["bare"]
-        name = _OTHER_NAMES.get(given, given)
-        if name not in options or name in _POSITIONAL:
-            return match[0]
-        return f"`{_option(name, literal_eval(match['value'] or 'True'))}`"
-
-    return _SPOKEN.sub(spoken, message)
+    if not isinstance(error, InputError):
+        return str(error)
+    return error.render(partial(as_option, options=options))
 
 
-def _option(name: str, value: str | bool) -> str:
-    """An option as it is typed."""
+def as_option(setting: Setting, options: Collection[str]) -> str:
+    """A setting as it is typed, if the command has it; otherwise as in Python.
+
+    Examples
+    --------
+    >>> as_option(Setting("drop", ["my age"]), ["drop"])
+    "--drop 'my age'"
+    >>> as_option(Setting("drop", ["my age"]), [])
+    "drop=['my age']"
+    """
+    name = _OTHER_NAMES.get(setting.name, setting.name)
+    if name not in options or name in _POSITIONAL:
+        return str(setting)
     option = f"--{name}".replace("_", "-")
-    if value is True:
+    if setting.value is None or setting.value is True:
         return option
-    text = str(value)
+    text = _typed(setting.value)
     # Without the sign, a value with a dash would be taken for an option.
     is_dashed = text.startswith("-") and text != "-"
     words = [f"{option}={text}"] if is_dashed else [option, text]
     return shlex.join(words)
+
+
+def _typed(value: object) -> str:
+    """The value of an option; a list is separated by commas, as options read it."""
+    if not isinstance(value, list):
+        return str(value)
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(value)
+    return line.getvalue()

@@ -7,7 +7,7 @@ from cardqp._typing import ArrayLike
 from cardqp.estimators.linear_model import SparseLinearModel
 from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.gram import GramAccumulator, Moments
-from cardqp.methods.registry import Method, MethodName
+from cardqp.methods import Method
 from cardqp.pipeline.solve import solve
 from cardqp.regression import Design, ScaledProblem
 from cardqp.solution import Solution
@@ -100,7 +100,7 @@ class SparseRidge(SparseLinearModel):
         coef_bounds: Any = None,
         always_include: Any = None,
         groups: Any = None,
-        method: MethodName | Method = "exact",
+        method: str | Method = "exact",
         gap: float = 1e-4,
         time_limit: float | None = 60.0,
         random_state: Any = None,

@@ -13,10 +13,11 @@ from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.estimators.linear_model import Sample, SparseLinearModel
 from cardqp.estimators.settings import read_etas, read_sparsities
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram import merge, moments_of_parts
-from cardqp.methods.registry import Method, MethodName
+from cardqp.methods import Method
 from cardqp.pipeline.path import Path
+from cardqp.problem import validation as check
 from cardqp.regression import CrossValidation, cross_validate
 from cardqp.regression.cross_validation import Fit, SelectionName
 from cardqp.solution import Solution
@@ -89,7 +90,7 @@ solution_
         coef_bounds: Any = None,
         always_include: Any = None,
         groups: Any = None,
-        method: MethodName | Method = "exact",
+        method: str | Method = "exact",
         gap: float = 1e-4,
         time_limit: float | None = 600.0,
         random_state: Any = None,
@@ -131,11 +132,7 @@ solution_
             Called with a :class:`cardqp.Progress`; True ends the search, as Ctrl-C
             does: the best model so far is chosen.
         """
-        if self.selection not in get_args(SelectionName):
-            raise ParameterError(
-                f"`selection` must be one of {', '.join(get_args(SelectionName))}: it "
-                f"is {self.selection!r}."
-            )
+        check.one_of("selection", self.selection, get_args(SelectionName))
         sample = self._sample(X, y, sample_weight)
         design = sample.design
         sizes = read_sparsities(self.n_nonzero_coefs, design)
@@ -190,15 +187,22 @@ solution_
         # Models are fitted to all rows but a fold's, whatever the splits say.
         if not is_good or any(len(a) + len(b) != len(rows) for a, b in splits):
             raise ParameterError(
-                "`cv` must have two folds or more which hold every row once, and fit "
-                f"to all others, as those of KFold do: it is {_short(self.cv)}."
+                "cv",
+                "must have two folds or more which hold every row once, and fit to "
+                "all others, as those of KFold do",
+                given=f"it is {_short(self.cv)}",
             )
         for number, fold in enumerate(folds, start=1):
             if sample.weights is not None and not sample.weights[fold].any():
                 raise ParameterError(
-                    "`sample_weight` must be positive somewhere in each fold: fold "
-                    f"{number} of {len(folds)} has no weight; leave out rows without "
-                    "weight, or pass KFold(shuffle=True) as `cv`."
+                    "sample_weight",
+                    "must be positive somewhere in each fold",
+                    given=f"fold {number} of {len(folds)} has no weight",
+                    remedy=Phrase(
+                        "leave out rows without weight, or pass KFold(shuffle=True) as "
+                        "{}",
+                        Setting("cv"),
+                    ),
                 )
         return folds
 

@@ -9,7 +9,7 @@ from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
 from cardqp.estimators.linear_model import SparseLinearModel
 from cardqp.estimators.settings import read_etas, read_sparsities
-from cardqp.methods.registry import Method, MethodName
+from cardqp.methods import Method
 from cardqp.pipeline.path import path
 from cardqp.problem import validation as check
 from cardqp.regression import (
@@ -79,7 +79,7 @@ eta_, solution_
         coef_bounds: Any = None,
         always_include: Any = None,
         groups: Any = None,
-        method: MethodName | Method = "exact",
+        method: str | Method = "exact",
         gap: float = 1e-4,
         time_limit: float | None = 60.0,
         random_state: Any = None,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.problem import validation as check
 from cardqp.regression import Design
 from cardqp.regression.design import AUTOMATIC_ETA
@@ -48,15 +48,17 @@ def read_sparsities(value: Any, design: Design) -> tuple[int, ...]:
         value = range(max(n_inside, 1), max(n_inside, LARGEST_SIZE) + 1)
     if not isinstance(value, Iterable) or not (given := list(value)):
         raise ParameterError(
-            f"`n_nonzero_coefs` must be one size or more, such as range(1, 21): it is "
-            f"{value!r}."
+            "n_nonzero_coefs",
+            "must be one size or more, such as range(1, 21)",
+            given=f"it is {value!r}",
         )
     for each in given:
         check.count("n_nonzero_coefs", each)
         if each < n_inside:
             raise ParameterError(
-                "`n_nonzero_coefs` must leave room for `always_include`: it is "
-                f"{each}, and {n_inside} are included in any case."
+                "n_nonzero_coefs",
+                Phrase("must leave room for {}", Setting("always_include")),
+                given=f"it is {each}, and {n_inside} are included in any case",
             )
     return tuple(sorted({min(int(each), design.n_units) for each in given}))
 
@@ -65,7 +67,9 @@ def read_etas(value: Any) -> tuple[float, ...]:
     """Ridges to try, as their inverses."""
     given = list(value) if is_several(value) else [value]
     if not given:
-        raise ParameterError("`eta` must name at least one number: it is empty.")
+        raise ParameterError(
+            "eta", "must name at least one number", given="it is empty"
+        )
     return tuple(_eta(each) for each in given)
 
 
@@ -84,7 +88,7 @@ def _eta(value: Any) -> float:
         return AUTOMATIC_ETA
     if isinstance(value, str):
         raise ParameterError(
-            f'`eta` must be "auto" or a positive number: it is {value!r}.'
+            "eta", 'must be "auto" or a positive number', given=f"it is {value!r}"
         )
     check.positive("eta", value)
     return float(value)
@@ -96,16 +100,21 @@ def _bounds(value: Any, positive: bool, n: int) -> tuple[FloatArray, FloatArray]
         given = tuple(value) if np.iterable(value) else ()
         if len(given) != 2:
             raise ParameterError(
-                "`coef_bounds` must be a pair (lower, upper) of numbers, arrays or "
-                f"None: it is {value!r}."
+                "coef_bounds",
+                "must be a pair (lower, upper) of numbers, arrays or None",
+                given=f"it is {value!r}",
             )
         pair = given
     lower, upper = check.bounds(*pair, n, prefix="coef_bounds ")
     if positive:
         if (upper <= 0).any():
             raise ParameterError(
-                "`coef_bounds` must leave room above 0 where coefficients are "
-                "`positive`: raise the upper bound."
+                "coef_bounds",
+                Phrase(
+                    "must leave room above 0 where coefficients are {}",
+                    Setting("positive"),
+                ),
+                remedy="raise the upper bound",
             )
         lower = np.maximum(lower, 0.0)
     return lower, upper
@@ -118,8 +127,9 @@ def _indices(value: Any, n: int, names: Names) -> IntArray:
     if given.dtype == bool:
         if given.shape != (n,):
             raise ParameterError(
-                f"`always_include` must have one entry for each of the {n} features: "
-                f"it has {given.size}."
+                "always_include",
+                f"must have one entry for each of the {n} features",
+                given=f"it has {given.size}",
             )
         return np.flatnonzero(given)
     if given.dtype.kind in "OUS":
@@ -130,11 +140,13 @@ def _indices(value: Any, n: int, names: Names) -> IntArray:
 def _place(name: str, names: Names) -> int:
     if names is None:
         raise ParameterError(
-            f"`always_include` must hold indices, for X has no names: it has {name!r}."
+            "always_include",
+            "must hold indices, for X has no names",
+            given=f"it has {name!r}",
         )
     if name not in names:
         raise ParameterError(
-            f"`always_include` must name features of X: {name!r} is none."
+            "always_include", "must name features of X", given=f"{name!r} is none"
         )
     return list(names).index(name)
 
@@ -146,19 +158,22 @@ def _blocks(value: Any, n: int, names: Names) -> IntArray | None:
     if isinstance(value, Mapping):
         if names is None:
             raise ParameterError(
-                "`groups` must be one label per feature, for X has no names."
+                "groups", "must be one label per feature, for X has no names"
             )
         if unknown := set(value) - set(names):
             raise ParameterError(
-                f"`groups` must name features of X: {sorted(map(str, unknown))[0]!r} "
-                "is none."
+                "groups",
+                "must name features of X",
+                given=f"{sorted(map(str, unknown))[0]!r} is none",
             )
         value = [value.get(name) for name in names]
     labels = list(value) if np.iterable(value) else [value]
     if len(labels) != n:
         raise ParameterError(
-            f"`groups` must have one label for each of the {n} features: it has "
-            f"{len(labels)}; None stands for a feature of its own."
+            "groups",
+            f"must have one label for each of the {n} features",
+            given=f"it has {len(labels)}",
+            remedy="None stands for a feature of its own",
         )
     number: dict[Any, int] = {}
     keys = [("alone", j) if _is_none(v) else ("group", v) for j, v in enumerate(labels)]

@@ -117,13 +117,17 @@ def stability_selection(
     _check(n_resamples, threshold)
     if not hasattr(estimator, "get_support"):
         raise ParameterError(
-            "`estimator` must have `get_support`: it is a "
-            f"{type(estimator).__name__}; pass the step that selects."
+            "estimator",
+            "must have `get_support`",
+            given=f"it is a {type(estimator).__name__}",
+            remedy="pass the step that selects",
         )
     check.refuse_masked(X=X, y=y)
     n_rows = len(np.asarray(y))
     if n_rows < 4:
-        raise ParameterError(f"`y` must have four rows or more: it has {n_rows}.")
+        raise ParameterError(
+            "y", "must have four rows or more", given=f"it has {n_rows}"
+        )
     random = check_random_state(random_state)
     halves: list[IntArray] = []
     for _ in range(n_resamples // 2):
@@ -147,13 +151,14 @@ def _check(n_resamples: int, threshold: float) -> None:
     check.count("n_resamples", n_resamples)
     if n_resamples % 2:
         raise ParameterError(
-            "`n_resamples` must be even, for halves come in pairs: it is "
-            f"{n_resamples}."
+            "n_resamples",
+            "must be even, for halves come in pairs",
+            given=f"it is {n_resamples}",
         )
     check.positive("threshold", threshold)
     if not 0.5 < threshold <= 1.0:
         raise ParameterError(
-            f"`threshold` must be above 0.5 and at most 1: it is {threshold!r}."
+            "threshold", "must be above 0.5 and at most 1", given=f"it is {threshold!r}"
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from cardqp import storage
 from cardqp._typing import ArrayLike, FloatArray
-from cardqp.exceptions import ParameterError, ProblemError
+from cardqp.exceptions import ProblemError
 from cardqp.gram.checks import (
     checked_rows,
     names_of,
@@ -138,7 +138,9 @@ class GramAccumulator:
         self._check_width(n)
         if self._names is not None and len(self._names) != n:
             raise ProblemError(
-                f"`X` must have {len(self._names)} columns, one per name: it has {n}."
+                "X",
+                f"must have {len(self._names)} columns, one per name",
+                given=f"it has {n}",
             )
         try:
             if self._sums is not None:
@@ -176,8 +178,10 @@ class GramAccumulator:
         """An accumulator without rows about the same point, to be merged later."""
         if self._sums is None:
             raise ProblemError(
-                "`shift` must be known: it is not before the first rows; call "
-                "`update` first, or give it."
+                "shift",
+                "must be known",
+                given="it is not before the first rows",
+                remedy="call `update` first, or give it",
             )
         zero = ShiftedSums.zero(self._sums.shift)
         return self.from_sums(zero, self._names, self._recipe)
@@ -192,8 +196,10 @@ class GramAccumulator:
         """
         if self._sums is None or not self._sums.weight > 0:
             raise ProblemError(
-                "Moments need rows whose weight is positive: there are "
-                f"{self.n_samples} rows of weight {self.weight:g}; call `update` first."
+                None,
+                "Moments need rows whose weight is positive",
+                given=f"there are {self.n_samples} rows of weight {self.weight:g}",
+                remedy="call `update` first",
             )
         check.squarable("y", self._sums.target_size)
         return GramMoments(self._sums, bool(centred))
@@ -229,7 +235,12 @@ class GramAccumulator:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the sums to a ``.npz`` archive."""
         if self._sums is None:
-            raise ProblemError("Sums to save need rows: there are none; call `update`.")
+            raise ProblemError(
+                None,
+                "Sums to save need rows",
+                given="there are none",
+                remedy="call `update`",
+            )
         arrays = sums_to_arrays(self._sums, self._names)
         storage.write_arrays(path, arrays | recipe_to_array(self._recipe))
 
@@ -314,8 +325,7 @@ class GramAccumulator:
         from cardqp.gram.selection import Selection
 
         check.listing("missing_values", missing_values, "texts", str)
-        if progress is not None and not callable(progress):
-            raise ParameterError(f"`progress` must be a function: it is {progress!r}.")
+        check.function("progress", progress)
         selection = Selection(
             target,
             columns,
@@ -369,19 +379,23 @@ class GramAccumulator:
         mine, new = self._recipe, other._recipe
         if mine is not None and new is not None and mine.columns != new.columns:
             raise ProblemError(
-                "`other` must come from files with the same recipe: labels or first "
-                "dates differ; add up all files at once."
+                "other",
+                "must come from files with the same recipe",
+                given="labels or first dates differ",
+                remedy="add up all files at once",
             )
         return mine or new
 
     def _check_width(self, n: int) -> None:
         """Refuse rows that do not fit those before."""
         if n == 0:
-            raise ProblemError("`X` must have columns: it has none.")
+            raise ProblemError("X", "must have columns", given="it has none")
         if self._sums is not None and len(self._sums.shift) != n + 1:
             raise ProblemError(
-                f"`X` must have {len(self._sums.shift) - 1} columns, as the rows "
-                f"before and the shift: it has {n}."
+                "X",
+                f"must have {len(self._sums.shift) - 1} columns, as the rows before "
+                "and the shift",
+                given=f"it has {n}",
             )
 
     def _common_names(self, given: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -392,10 +406,13 @@ class GramAccumulator:
         for j, (old, new) in enumerate(zip(mine, given, strict=False)):
             if old != new:
                 raise ProblemError(
-                    f"`X` must have the columns of the rows before: column {j} is "
-                    f"{new!r}, not {old!r}; put columns in the same order."
+                    "X",
+                    "must have the columns of the rows before",
+                    given=f"column {j} is {new!r}, not {old!r}",
+                    remedy="put columns in the same order",
                 )
         raise ProblemError(
-            f"`X` must have the columns of the rows before: it has {len(given)}, not "
-            f"{len(mine)}."
+            "X",
+            "must have the columns of the rows before",
+            given=f"it has {len(given)}, not {len(mine)}",
         )

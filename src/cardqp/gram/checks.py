@@ -35,8 +35,9 @@ def checked_rows(
     n_rows = features.shape[0]
     if len(target) != n_rows:
         raise ProblemError(
-            f"`X` and `y` must have the same number of rows: X has {n_rows}, y has "
-            f"{len(target)}."
+            None,
+            "`X` and `y` must have the same number of rows",
+            given=f"X has {n_rows}, y has {len(target)}",
         )
     if weights is None:
         return features, target, None
@@ -107,7 +108,9 @@ def sums_from_arrays(
     """Sums from a file, checked as far as that goes without the rows."""
     if wrong := set(_STORED) - set(data) or set(data) - {*_STORED, "names"}:
         raise ProblemError(
-            f"`path` must hold sums of rows: {path} does not, see {sorted(wrong)[0]!r}."
+            "path",
+            "must hold sums of rows",
+            given=f"{path} does not, see {sorted(wrong)[0]!r}",
         )
     sums = _checked_sums(data)
     return sums, check.names(data.get("names"), len(sums.shift) - 1, "feature")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.exceptions import ParameterError, ProblemError
+from cardqp.exceptions import ParameterError, Phrase, ProblemError, Setting
 from cardqp.gram.accumulator import GramAccumulator
 from cardqp.gram.checks import checked_rows, names_of
 from cardqp.gram.sums import ShiftedSums, UnusableEntryError, shift_of
@@ -26,8 +26,11 @@ def accumulate_chunks(
     delayed = dask().delayed
     if (y is None) == (target is None):
         raise ParameterError(
-            "`y` or `target` must be given, and not both: the target itself, or the "
-            "name of its column in a DataFrame."
+            None,
+            Phrase(
+                "{} or {} must be given, and not both", Setting("y"), Setting("target")
+            ),
+            given="the target itself, or the name of its column in a DataFrame",
         )
     if target is not None:
         X, y = _split(X, target)
@@ -44,8 +47,10 @@ def _split(frame: Any, target: str) -> tuple[Any, Any]:
     """Features and target of a DataFrame."""
     if target not in (names_of(frame) or ()):
         raise ParameterError(
-            f"`target` must be a column of `X`: {target!r} is none; pass `y` for "
-            "arrays."
+            "target",
+            "must be a column of `X`",
+            given=f"{target!r} is none",
+            remedy="pass `y` for arrays",
         )
     return frame.drop(columns=[target]), frame[target]
 
@@ -54,8 +59,10 @@ def _chunks(X: Any, y: Any, weights: Any) -> list[tuple[Any, ...]]:
     """Delayed rows, target and weights, chunk by chunk."""
     if not hasattr(X, "to_delayed"):
         raise ParameterError(
-            f"`X` must be a Dask array or DataFrame: it is a {type(X).__name__}; use "
-            "`update` for rows in memory."
+            "X",
+            "must be a Dask array or DataFrame",
+            given=f"it is a {type(X).__name__}",
+            remedy="use `update` for rows in memory",
         )
     if names_of(X) is None:
         X = dask("array").asarray(X)
@@ -74,8 +81,10 @@ def _refuse_text(frame: Any) -> None:
     for name, kind in frame.dtypes.items():
         if kind.kind not in "fiub":
             raise ProblemError(
-                f"`X` must hold numbers or booleans: column {name!r} holds {kind}; "
-                "encode it as numbers, or leave it out."
+                "X",
+                "must hold numbers or booleans",
+                given=f"column {name!r} holds {kind}",
+                remedy="encode it as numbers, or leave it out",
             )
 
 
@@ -93,8 +102,10 @@ def _aligned(name: str, value: Any, X: Any) -> list[Any]:
     chunks, count = _delayed(value), len(_delayed(X))
     if len(chunks) != count:
         raise ProblemError(
-            f"`{name}` must have as many chunks as `X`: it has {len(chunks)}, X has "
-            f"{count}; cut both alike."
+            name,
+            "must have as many chunks as `X`",
+            given=f"it has {len(chunks)}, X has {count}",
+            remedy="cut both alike",
         )
     return chunks
 
@@ -105,7 +116,7 @@ def _shift(chunks: Sequence[tuple[Any, ...]], client: Any) -> FloatArray:
         [found] = dask().compute(dask().delayed(_chunk_shift)(chunk), scheduler=client)
         if found is not None:
             return np.asarray(found)
-    raise ProblemError("`X` must have rows: all of its chunks are empty.")
+    raise ProblemError("X", "must have rows", given="all of its chunks are empty")
 
 
 def _chunk_shift(chunk: tuple[Any, ...]) -> FloatArray | None:
@@ -120,5 +131,6 @@ def _chunk_sums(chunk: tuple[Any, ...], shift: FloatArray, i: int) -> ShiftedSum
     try:
         rows = GramAccumulator(shift=shift).update(*chunk)
     except ProblemError as err:
-        raise ProblemError(f"{err} It is in chunk {i}, counted from 0.") from None
+        err.add_note(f"It is in chunk {i}, counted from 0.")
+        raise
     return rows.sums or ShiftedSums.zero(shift)

@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from cardqp._typing import FloatArray
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram.accumulator import GramAccumulator
 from cardqp.gram.coding import add, measure_piece, not_empty
 from cardqp.gram.files import Meter, Progress
@@ -65,7 +65,9 @@ def accumulate_files(
     """
     if checkpoint is not None:
         raise ParameterError(
-            "`checkpoint` must be None with a `client`: the cluster repeats what fails."
+            "checkpoint",
+            Phrase("must be None with a {}", Setting("client")),
+            given="the cluster repeats what fails",
         )
     source = Source.open(paths, selection)
     batches, meter = batches_of(source), Meter(progress, source.n_rows)
@@ -85,8 +87,9 @@ def batches_of(source: Source) -> list[Batch]:
         sizes = reader.piece_rows
         if sizes is None:
             raise ParameterError(
-                f"`paths` must name Parquet files with a `client`: it names "
-                f"`{reader.path}`."
+                "paths",
+                Phrase("must name Parquet files with a {}", Setting("client")),
+                given=f"it names `{reader.path}`",
             )
         start = row = rows = 0
         for group, size in enumerate(sizes, start=1):

@@ -102,7 +102,12 @@ class Coding:
     def from_dict(cls, entry: Any) -> "Coding":
         """What :meth:`to_dict` wrote."""
         if not isinstance(entry, dict) or set(entry) != {"recipe", "text", "weight"}:
-            raise DataError("`checkpoint` must hold a recipe: it does not; remove it.")
+            raise DataError(
+                "checkpoint",
+                "must hold a recipe",
+                given="it does not",
+                remedy="remove it",
+            )
         recipe = Recipe.from_dict(entry["recipe"])
         return cls(recipe, frozenset(entry["text"]), entry["weight"])
 
@@ -184,7 +189,11 @@ def not_empty(source: "Source", total: Sum | None) -> Sum:
     """What was measured on the rows of files, if there are any."""
     if total is None:
         raise DataError(
-            f"Files must have rows: `{source.readers[0].path}` and "
-            f"{len(source.readers) - 1} others have none."
+            None,
+            "Files must have rows",
+            given=(
+                f"`{source.readers[0].path}` and {len(source.readers) - 1} others have "
+                "none"
+            ),
         )
     return total

@@ -157,11 +157,13 @@ class Checkpoint:
         """The checkpoint of a source."""
         if not isinstance(path, str | PathLike) or Path(path).is_dir():
             raise ParameterError(
-                f"`checkpoint` must be the path of a file: it is {str(path)!r}."
+                "checkpoint", "must be the path of a file", given=f"it is {str(path)!r}"
             )
         if not Path(path).parent.is_dir():
             raise ParameterError(
-                f"`checkpoint` must be in a folder that exists: it is {str(path)!r}."
+                "checkpoint",
+                "must be in a folder that exists",
+                given=f"it is {str(path)!r}",
             )
         return cls(Path(path), json.dumps(source.plan()))
 
@@ -174,14 +176,18 @@ class Checkpoint:
             data = storage.read_arrays(self.path)
         except ProblemError as err:
             raise ParameterError(
-                f"`checkpoint` must be a file of an earlier run: {self.path} is none, "
-                "or damaged; remove it, or name another."
+                "checkpoint",
+                "must be a file of an earlier run",
+                given=f"{self.path} is none, or damaged",
+                remedy="remove it, or name another",
             ) from err
         places = {name: data.pop(name, None) for name in _PLACES}
         if data.pop("plan", None) != self.plan:
             raise ParameterError(
-                f"`checkpoint` must come from the same files, columns and settings: "
-                f"{self.path} does not; remove it, or name another."
+                "checkpoint",
+                "must come from the same files, columns and settings",
+                given=f"{self.path} does not",
+                remedy="remove it, or name another",
             )
         for place in places.values():
             check.whole("checkpoint", place)
@@ -199,7 +205,7 @@ class Checkpoint:
             storage.write_arrays(self.path, sums_to_arrays(cursor.sums) | entries)
         except OSError as err:
             raise ParameterError(
-                f"`checkpoint` must be a file that can be written: {err}."
+                "checkpoint", "must be a file that can be written", given=str(err)
             ) from err
         self.written = time.monotonic()
 

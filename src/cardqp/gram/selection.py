@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram.readers import NumPyFile, Reader
 from cardqp.problem import validation as check
 from cardqp.tables.learn import Request
@@ -36,11 +36,7 @@ class Selection:
     layout: Layout = field(default_factory=Layout)
 
     def __post_init__(self) -> None:
-        if self.missing not in get_args(Missing):
-            raise ParameterError(
-                f"`missing` must be one of {', '.join(get_args(Missing))}: it is "
-                f"{self.missing!r}."
-            )
+        check.one_of("missing", self.missing, get_args(Missing))
         if self.columns is not None:
             check.listing("columns", self.columns, "columns")
         check.listing("drop", self.drop, "columns")
@@ -51,8 +47,9 @@ class Selection:
         """Columns of a file: features, target, and the weight if there is one."""
         if self.target is None and not isinstance(reader, NumPyFile):
             raise ParameterError(
-                f"`target` must name the column to predict: `{reader.path}` has "
-                f"{_some(reader.columns)}."
+                "target",
+                "must name the column to predict",
+                given=f"`{reader.path}` has {_some(reader.columns)}",
             )
         target = _find("target", -1 if self.target is None else self.target, reader)
         last = [target]
@@ -65,14 +62,20 @@ class Selection:
         dropped = {_find("drop", key, reader) for key in self.drop}
         if target in dropped:
             raise ParameterError(
-                f"`drop` must not name the target: it names {target!r}."
+                "drop", "must not name the target", given=f"it names {target!r}"
             )
         features = [name for name in features if name not in dropped]
         wanted = (*features, *last)
         if not features or len(set(wanted)) < len(wanted):
             raise ParameterError(
-                "`columns` must name at least one feature, and no column twice, "
-                f"neither `target` nor `weight`: it names {_some(features) or 'none'}."
+                "columns",
+                Phrase(
+                    "must name at least one feature, and no column twice, neither {} "
+                    "nor {}",
+                    Setting("target"),
+                    Setting("weight"),
+                ),
+                given=f"it names {_some(features) or 'none'}",
             )
         return wanted
 
@@ -96,8 +99,10 @@ def _find(argument: str, key: Any, reader: Reader) -> str:
     elif key in columns:
         return str(key)
     raise ParameterError(
-        f"`{argument}` must be a column of `{reader.path}`: {key!r} is none; it has "
-        f"{_some(columns)}."
+        argument,
+        f"must be a column of `{reader.path}`",
+        given=f"{key!r} is none",
+        remedy=f"it has {_some(columns)}",
     )
 
 

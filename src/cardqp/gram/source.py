@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray
-from cardqp.exceptions import DataError, ParameterError
+from cardqp.exceptions import DataError, ParameterError, Phrase, Setting
 from cardqp.gram.coding import Coding
 from cardqp.gram.readers import (
     Blocks,
@@ -64,8 +64,9 @@ class Source:
                 if name in reader.columns:
                     has, lacks = lacks, has
                 raise DataError(
-                    f"Files must have the same columns: `{has}` has {name!r}, "
-                    f"`{lacks}` does not."
+                    None,
+                    "Files must have the same columns",
+                    given=f"`{has}` has {name!r}, `{lacks}` does not",
                 )
         return cls(readers, selection, selection.wanted(first))
 
@@ -152,8 +153,11 @@ class Source:
         if n_rows and self.coding is None:
             raise NotNumbersError("Some column may be empty.")  # and is then left out
         raise DataError(
-            "Files must have rows in which nothing is missing: "
-            f"`{self.readers[0].path}` and {len(self.readers) - 1} others have none."
+            None,
+            "Files must have rows in which nothing is missing",
+            given=(
+                f"`{self.readers[0].path}` and {len(self.readers) - 1} others have none"
+            ),
         )
 
     def sums_of(
@@ -216,7 +220,9 @@ class Source:
         """Rows to be dropped; raises for everything else that is wrong."""
         gone = np.isnan(block)
         if gone.any() and self.selection.missing == "error":
-            remedy = 'use `missing="drop"` or `missing="mean"`'
+            remedy = Phrase(
+                "use {} or {}", Setting("missing", "drop"), Setting("missing", "mean")
+            )
             self._refuse(reader, row, block, gone, "be complete", remedy)
         infinite = np.isinf(block)
         if infinite.any():
@@ -239,8 +245,10 @@ class Source:
         i, j = (int(k) for k in np.argwhere(wrong)[0])
         value = "missing" if np.isnan(block[i, j]) else f"{block[i, j]:g}"
         raise DataError(
-            f"`{reader.path}` must {rule}: column {self.wanted[j]!r} in row "
-            f"{row + i + 1} is {value}; {remedy}."
+            None,
+            f"`{reader.path}` must {rule}",
+            given=f"column {self.wanted[j]!r} in row {row + i + 1} is {value}",
+            remedy=remedy,
         )
 
 
@@ -257,5 +265,7 @@ def find_files(paths: Paths) -> list[Path]:
         check.listing("paths", several, "files", str | os.PathLike)
         found = [Path(name) for name in several]
     if not found:
-        raise ParameterError(f"`paths` must name files: nothing matches {paths!r}.")
+        raise ParameterError(
+            "paths", "must name files", given=f"nothing matches {paths!r}"
+        )
     return found

@@ -1,13 +1,16 @@
 """Coordinate-wise optimality: exchange one variable at a time until nothing gains."""
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.heuristics.local_search import IMPROVEMENT, best_exchange
+from cardqp.methods.context import SolveContext
 from cardqp.methods.descent import Descent
+from cardqp.methods.stages import descend
 from cardqp.methods.starts import Start, SwitchScores
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -61,11 +64,18 @@ class BeckHallak:
     196-223.
     """
 
+    uses_level: ClassVar[bool] = False
+    ends_in_search: ClassVar[bool] = False
+
     full: bool = True
     max_iter: int = 1000
 
     def __post_init__(self) -> None:
         check.count("max_iter", self.max_iter)
+
+    def run_stages(self, context: SolveContext) -> bool:
+        """Improve the support of the user's start, or of a simple one."""
+        return descend(context, self.run)
 
     def run(
         self, problem: SparseQP, watch: Watch, start: FloatArray | None = None

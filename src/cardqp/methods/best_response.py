@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Generic
+from typing import ClassVar, Generic
 
 import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import IntArray
 from cardqp.bounds.farkas import proves_empty
+from cardqp.methods.context import SolveContext
 from cardqp.methods.game import Dual, Game
 from cardqp.methods.reply import farkas_ray, reply_to_dual, reply_to_support
-from cardqp.methods.screening import Screening, Trace, conclude
+from cardqp.methods.screening import Screening, Trace, build_screening
+from cardqp.methods.stages import screen_at_level
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.spectral.choose_level import choose_level
@@ -73,12 +75,24 @@ class BestResponse:
     for Sparse Quadratic Programs", ICML 2021, Proposition 3.3.
     """
 
+    uses_level: ClassVar[bool] = True
+    ends_in_search: ClassVar[bool] = True
+
     max_iter: int = 50
     window: int | None = None
 
     def __post_init__(self) -> None:
         check.count("max_iter", self.max_iter)
         check.count("window", 1 if self.window is None else self.window)
+
+    def run_stages(self, context: SolveContext) -> bool:
+        """Screen at a level, and solve the problem on the candidates."""
+        return screen_at_level(context, self.screen)
+
+    def screen(self, game: Game[Dual], watch: Watch) -> Screening:
+        """Alternate replies in a game, until they repeat or time is up."""
+        ended = iterate(self, game, watch)
+        return self.result(game, *ended, lambda: watch.is_late)
 
     def init(self, game: Game[Dual]) -> BestResponseState[Dual]:
         """The support that answers the origin."""
@@ -127,7 +141,7 @@ class BestResponse:
         """Candidates from the cycle or the window; proofs from the best dual point."""
         trace = Trace(np.array(state.bounds), state.supports)
         recent = self._recent(state)
-        found = conclude(
+        found = build_screening(
             game, recent, state.best, stop, trace, state.cycle, is_over=is_over
         )
         if found.x is None and not is_over() and _is_empty(game.problem, recent[-1]):
@@ -184,9 +198,7 @@ def best_response(
     """
     method = BestResponse(max_iter, window)
     with Watch(time_limit, callback) as watch:
-        truncated = choose_level(problem, level, spectrum)
-        ended = iterate(method, truncated, watch)
-        return method.result(truncated, *ended, lambda: watch.is_late)
+        return method.screen(choose_level(problem, level, spectrum), watch)
 
 
 def _position(supports: tuple[IntArray, ...], support: IntArray) -> int | None:

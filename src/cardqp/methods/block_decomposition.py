@@ -1,14 +1,17 @@
 """Block decomposition: solve for a few variables exactly, again and again."""
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.methods.block_problem import load_block_kernels, solve_block
+from cardqp.methods.context import SolveContext
 from cardqp.methods.descent import Descent
+from cardqp.methods.stages import descend
 from cardqp.methods.starts import Start, SwitchScores
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -74,6 +77,9 @@ class BlockDecomposition:
     KDD 2020, 275-285.
     """
 
+    uses_level: ClassVar[bool] = False
+    ends_in_search: ClassVar[bool] = False
+
     n_random: int = 12
     n_greedy: int = 6
     seed: int = 0
@@ -90,9 +96,19 @@ class BlockDecomposition:
         check.seed(self.seed)
         if self.n_random + self.n_greedy > MOST_AT_ONCE:
             raise ParameterError(
-                f"`n_random` + `n_greedy` must be at most {MOST_AT_ONCE}: all supports "
-                "within them are tried."
+                None,
+                Phrase(
+                    "{} + {} must be at most {}",
+                    Setting("n_random"),
+                    Setting("n_greedy"),
+                    MOST_AT_ONCE,
+                ),
+                given="all supports within them are tried",
             )
+
+    def run_stages(self, context: SolveContext) -> bool:
+        """Improve the support of the user's start, or of a simple one."""
+        return descend(context, self.run)
 
     def run(
         self, problem: SparseQP, watch: Watch, start: FloatArray | None = None

@@ -16,6 +16,7 @@ from cardqp.branch_and_bound.tree import Tree
 from cardqp.problem import SparseQP, lift
 from cardqp.solution import Stage
 from cardqp.solution.claim import Claim
+from cardqp.spectral.spectrum import Spectrum
 from cardqp.subproblems.support_qp import fit_support
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,8 @@ class SolveContext:
     """One call of ``solve``: its clock, its stages and the best point so far.
 
     ``given`` is the problem as it was given, where ``problem`` is a copy of it in
-    memory: the solution is about the former.  ``claim`` is what another solver says
+    memory: the solution is about the former.  ``start``, ``level`` and ``spectrum`` are
+    what the user gave, for methods.  ``claim`` is what another solver says
     about the whole problem; ``gave_up`` is whether it stopped early when it was last
     asked, about whatever problem.
     """
@@ -39,6 +41,9 @@ class SolveContext:
     search: BranchAndBound = field(default_factory=BranchAndBound)
     threads: int = 1
     backend: Backend | None = None
+    start: FloatArray | None = None
+    level: int | None = None
+    spectrum: Spectrum | None = None
     stages: list[Stage] = field(default_factory=list)
     x: FloatArray | None = None
     claim: Claim | None = None

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
+from cardqp.methods.context import SolveContext
 from cardqp.methods.reply import SupportReply, reply_to_dual, reply_to_support
-from cardqp.methods.screening import Screening, Trace, conclude
+from cardqp.methods.screening import Screening, Trace, build_screening
+from cardqp.methods.stages import screen_at_level
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.spectral.choose_level import choose_level
@@ -74,6 +77,9 @@ class DualProgram:
     for Sparse Quadratic Programs", ICML 2021, Proposition 3.5.
     """
 
+    uses_level: ClassVar[bool] = True
+    ends_in_search: ClassVar[bool] = True
+
     max_iter: int = 500
     window: int = 50
     step_size: float | None = None
@@ -84,6 +90,15 @@ class DualProgram:
         check.count("window", self.window)
         if self.step_size is not None:
             check.positive("step_size", self.step_size)
+
+    def run_stages(self, context: SolveContext) -> bool:
+        """Screen at a level, and solve the problem on the candidates."""
+        return screen_at_level(context, self.screen)
+
+    def screen(self, level: Level, watch: Watch) -> Screening:
+        """Climb the dual function of a level, until it is done or time is up."""
+        ended = iterate(self, level, watch)
+        return self.result(level, *ended, lambda: watch.is_late)
 
     def init(self, level: Level) -> DualProgramState:
         """Start at the origin."""
@@ -144,7 +159,7 @@ class DualProgram:
         """Candidates from the window; proofs from the best dual point."""
         trace = Trace(np.array(state.bounds), tuple(state.supports))
         recent = state.supports[-self.window :]
-        return conclude(level, recent, state.best, stop, trace, is_over=is_over)
+        return build_screening(level, recent, state.best, stop, trace, is_over=is_over)
 
     def _steps(self, level: Level) -> StepSizes:
         """Inverse curvatures: ``1/2 (1 + lambda_1 / ridge)``, shared with the rows."""
@@ -229,6 +244,4 @@ def dual_program(
     """
     method = DualProgram(max_iter, window, step_size, early_stop)
     with Watch(time_limit, callback) as watch:
-        truncated = choose_level(problem, level, spectrum)
-        ended = iterate(method, truncated, watch)
-        return method.result(truncated, *ended, lambda: watch.is_late)
+        return method.screen(choose_level(problem, level, spectrum), watch)

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from cardqp._iterate import Watch
-from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import DualProof
-from cardqp.exact.published_screening import PublishedScreening, screen_as_published
 from cardqp.exceptions import ParameterError
 from cardqp.heuristics.local_search import grow_greedily, improve, round_switches
-from cardqp.methods.screening import attainable, best_fit
+from cardqp.methods.context import SolveContext
+from cardqp.methods.screening import SafeScreening, attainable, best_fit
+from cardqp.methods.stages import screen_problem
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
@@ -26,50 +27,8 @@ ACCURACY = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
-class SafeScreening:
-    """What Theorem 2 proves at one dual point.
-
-    Attributes
-    ----------
-    zeros, ones, undecided : int arrays
-        Variables that are zero, or nonzero, in every point whose objective is at most
-        ``upper_bound``, and those about which nothing is proved; with blocks, ``ones``
-        are the variables of blocks that are not zero.
-    lower_bound : float
-        A bound on the optimum.
-    upper_bound : float
-        The value that the proofs refer to.
-    x : (n,) array or None
-        The best feasible point that was met on the way.
-    dual : DualProof or DualPoint
-        The dual point behind the proofs: a tangent point of ``Q`` with multipliers of
-        the rows, or a dual point of the level.
-    """
-
-    zeros: IntArray
-    ones: IntArray
-    undecided: IntArray
-    lower_bound: float
-    upper_bound: float
-    x: FloatArray | None
-    dual: DualProof | DualPoint
-
-    @property
-    def candidates(self) -> IntArray:
-        """Variables that are not proved zero."""
-        return np.union1d(self.ones, self.undecided)
-
-
-@dataclass(frozen=True, slots=True)
 class PerspectiveScreening:
     """Prove variables zero at the perspective relaxation, then search the rest.
-
-    Parameters
-    ----------
-    legacy : int, optional
-        Screen as the published script does, given the number of observations; see
-        :func:`cardqp.exact.published_screening.screen_as_published`.  Its candidates
-        are guesses.
 
     References
     ----------
@@ -77,21 +36,18 @@ class PerspectiveScreening:
     relaxations", ICML 2020.
     """
 
-    legacy: int | None = None
+    uses_level: ClassVar[bool] = False
+    ends_in_search: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        if self.legacy is not None:
-            check.count("legacy", self.legacy)
+    def run_stages(self, context: SolveContext) -> bool:
+        """Screen the problem; the search then proves the same zeros for itself."""
+        return screen_problem(context, self.run)
 
-    def run(
-        self, problem: SparseQP, watch: Watch
-    ) -> SafeScreening | PublishedScreening:
+    def run(self, problem: SparseQP, watch: Watch) -> SafeScreening:
         """Screen a problem."""
-        if self.legacy is not None:
-            return screen_as_published(problem, self.legacy, lambda: watch.is_over)
         relaxed, bound, dual = _relax(problem, lambda: watch.is_over)
         fit = _round(problem, relaxed, lambda: watch.is_late)
-        return _conclude(problem, fit, bound, dual)
+        return _build_screening(problem, fit, bound, dual)
 
 
 def safe_screen(
@@ -134,10 +90,10 @@ def safe_screen(
     upper = None
     if upper_bound is not None:
         upper = check.scalar("upper_bound", upper_bound)
-    return _conclude(problem, _round(problem, relaxed), bound, dual, upper)
+    return _build_screening(problem, _round(problem, relaxed), bound, dual, upper)
 
 
-def _conclude(
+def _build_screening(
     problem: SparseQP,
     fit: SupportFit,
     bound: SeparableBound,
@@ -150,8 +106,9 @@ def _conclude(
         upper = attainable(problem, fit)
     elif upper < lower:
         raise ParameterError(
-            f"`upper_bound` must be attained by some feasible point: it is {upper}, "
-            f"below the proved bound {lower}."
+            "upper_bound",
+            "must be attained by some feasible point",
+            given=f"it is {upper}, below the proved bound {lower}",
         )
     on, off = bound.fixing_bounds(root)
     is_zero, is_one = on > upper, (off > upper) | root.fixed_in

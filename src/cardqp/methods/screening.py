@@ -8,6 +8,7 @@ import numpy as np
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
+from cardqp.certificate import DualProof
 from cardqp.methods.game import Dual, Game, TangentPoint
 from cardqp.problem import SparseQP
 from cardqp.spectral.level import DualPoint
@@ -83,7 +84,42 @@ class Screening:
     trace: Trace
 
 
-def conclude(
+@dataclass(frozen=True, slots=True)
+class SafeScreening:
+    """What Theorem 2 proves at one dual point.
+
+    Attributes
+    ----------
+    zeros, ones, undecided : int arrays
+        Variables that are zero, or nonzero, in every point whose objective is at most
+        ``upper_bound``, and those about which nothing is proved; with blocks, ``ones``
+        are the variables of blocks that are not zero.
+    lower_bound : float
+        A bound on the optimum.
+    upper_bound : float
+        The value that the proofs refer to.
+    x : (n,) array or None
+        The best feasible point that was met on the way.
+    dual : DualProof or DualPoint
+        The dual point behind the proofs: a tangent point of ``Q`` with multipliers of
+        the rows, or a dual point of the level.
+    """
+
+    zeros: IntArray
+    ones: IntArray
+    undecided: IntArray
+    lower_bound: float
+    upper_bound: float
+    x: FloatArray | None
+    dual: DualProof | DualPoint
+
+    @property
+    def candidates(self) -> IntArray:
+        """Variables that are not proved zero."""
+        return np.union1d(self.ones, self.undecided)
+
+
+def build_screening(
     game: Game[Dual],
     recent: Sequence[IntArray],
     dual: Dual,

@@ -1,7 +1,7 @@
 """Warm start: the two methods of Bertsimas and Van Parys, on Gram matrices too."""
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -9,9 +9,11 @@ from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
 from cardqp.exceptions import ParameterError
 from cardqp.methods.best_response import BestResponse
+from cardqp.methods.context import SolveContext
 from cardqp.methods.game import TangentPoint, WholeForm
 from cardqp.methods.reply import SupportReply, reply_to_dual
-from cardqp.methods.screening import Screening, Trace, conclude
+from cardqp.methods.screening import Screening, Trace, build_screening
+from cardqp.methods.stages import screen_problem
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.subproblems.support_qp import SupportFit, fit_support
@@ -140,7 +142,7 @@ class PolyakSubgradient:
         recent, fit = state.supports[-self.window :], state.incumbent
         if fit.x is not None:
             recent = [*recent, game.problem.support_of(fit.x)]
-        return conclude(game, recent, state.best, stop, trace, fit=fit)
+        return build_screening(game, recent, state.best, stop, trace, fit=fit)
 
     def _visit(self, problem: SparseQP, state: SubgradientState) -> SubgradientState:
         """Record the reply, and fit its support if it is new."""
@@ -186,6 +188,9 @@ class WarmStart:
     with their number.
     """
 
+    uses_level: ClassVar[bool] = False
+    ends_in_search: ClassVar[bool] = True
+
     variant: Variant = "subgradient"
     max_iter: int | None = None
     window: int | None = None
@@ -193,19 +198,23 @@ class WarmStart:
     def __post_init__(self) -> None:
         if self.variant not in get_args(Variant):
             raise ParameterError(
-                f"`variant` must be {' or '.join(get_args(Variant))}: it is "
-                f"{self.variant!r}."
+                "variant",
+                f"must be {' or '.join(get_args(Variant))}",
+                given=f"it is {self.variant!r}",
             )
         check.count("max_iter", 1 if self.max_iter is None else self.max_iter)
         check.count("window", 1 if self.window is None else self.window)
+
+    def run_stages(self, context: SolveContext) -> bool:
+        """Screen the problem, and solve it on the candidates."""
+        return screen_problem(context, self.run)
 
     def run(self, problem: SparseQP, watch: Watch) -> Screening:
         """Screen a problem."""
         game = WholeForm(problem)
         if self.variant == "best-response":
             response = BestResponse(self.max_iter or 50, self.window)
-            ended = iterate(response, game, watch)
-            return response.result(game, *ended, lambda: watch.is_late)
+            return response.screen(game, watch)
         climb = PolyakSubgradient(self.max_iter or 200, self.window or 20)
         return climb.result(game, *iterate(climb, game, watch))
 

@@ -12,12 +12,12 @@ from cardqp.problem import validation as check
 def linear_system(A: ArrayLike, B: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """The matrices of ``x+ = A x + B u``, with a state and an input at least."""
     A, B = check.real_array("A", A, 2), check.real_array("B", B, 2)
-    if A.shape[0] != A.shape[1] or len(A) == 0:
-        raise ProblemError(f"`A` must be square and not empty: its shape is {A.shape}.")
+    check.square("A", A)
     if len(B) != len(A) or B.shape[1] == 0:
         raise ProblemError(
-            f"`B` must have {len(A)} rows, one per state, and a column per input: its "
-            f"shape is {B.shape}."
+            "B",
+            f"must have {len(A)} rows, one per state, and a column per input",
+            given=f"its shape is {B.shape}",
         )
     return A, B
 
@@ -27,10 +27,7 @@ def state_weight(name: str, value: ArrayLike, n: int) -> FloatArray:
     weight = check.symmetric_matrix(name, value, n)
     eigenvalues = scipy.linalg.eigvalsh(weight, check_finite=False)
     if eigenvalues[0] < -check.CONVEXITY_TOLERANCE * max(eigenvalues[-1], 0.0):
-        raise ProblemError(
-            f"`{name}` must be positive semidefinite: its smallest eigenvalue is "
-            f"{eigenvalues[0]:.3g}; add at least {-eigenvalues[0]:.3g} to its diagonal."
-        )
+        check.refuse_indefinite(name, eigenvalues[0])
     return weight
 
 
@@ -40,8 +37,10 @@ def input_weight(value: ArrayLike, n: int) -> FloatArray:
     eigenvalues = scipy.linalg.eigvalsh(weight, check_finite=False)
     if not eigenvalues[0] > check.CONVEXITY_TOLERANCE * eigenvalues[-1]:
         raise ProblemError(
-            "`R` must be positive definite: its smallest eigenvalue is "
-            f"{eigenvalues[0]:.3g}; every input must cost something."
+            "R",
+            "must be positive definite",
+            given=f"its smallest eigenvalue is {eigenvalues[0]:.3g}",
+            remedy="every input must cost something",
         )
     return weight
 
@@ -50,6 +49,7 @@ def actuations(name: str, value: Any, most: int) -> None:
     """How many inputs may be nonzero, of so many."""
     if not check.is_integer(value) or not 0 <= value <= most:
         raise ProblemError(
-            f"`{name}` must be an integer between 0 and {most}, the number of inputs "
-            f"there are: it is {value!r}."
+            name,
+            f"must be an integer between 0 and {most}, the number of inputs there are",
+            given=f"it is {value!r}",
         )

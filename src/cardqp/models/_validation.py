@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp.exceptions import ProblemError
+from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.problem import validation as check
 
 Labels = tuple[str, ...]
@@ -45,8 +45,10 @@ def same_labels(name: str, value: Any, labels: Labels | None) -> None:
         else f"entry {wrong} is {own[wrong]!r}, not {labels[wrong]!r}"
     )
     raise ProblemError(
-        f"`{name}` must name the assets as the other data do: {detail}; "
-        "reorder it, or pass it without names."
+        name,
+        "must name the assets as the other data do",
+        given=detail,
+        remedy="reorder it, or pass it without names",
     )
 
 
@@ -61,8 +63,9 @@ def returns_table(name: str, value: ArrayLike) -> FloatArray:
     table = check.real_array(name, value, 2)
     if len(table) < 2 or table.shape[1] == 0:
         raise ProblemError(
-            f"`{name}` must have at least two rows, one per period, and a column per "
-            f"asset: its shape is {table.shape}."
+            name,
+            "must have at least two rows, one per period, and a column per asset",
+            given=f"its shape is {table.shape}",
         )
     return table
 
@@ -71,8 +74,9 @@ def max_assets(value: Any, n: int) -> int:
     """How many assets may be held."""
     if not check.is_integer(value) or not 1 <= value <= n:
         raise ProblemError(
-            f"`max_assets` must be an integer between 1 and {n}, the number of "
-            f"assets: it is {value!r}."
+            "max_assets",
+            f"must be an integer between 1 and {n}, the number of assets",
+            given=f"it is {value!r}",
         )
     return int(value)
 
@@ -84,7 +88,10 @@ def positive_scalar(name: str, value: Any) -> float | None:
     number = check.scalar(name, value)
     if number <= 0:
         raise ProblemError(
-            f"`{name}` must be positive: it is {number}; leave it out for none."
+            name,
+            "must be positive",
+            given=f"it is {number}",
+            remedy="leave it out for none",
         )
     return number
 
@@ -99,7 +106,7 @@ def not_negative(name: str, value: ArrayLike, n: int) -> FloatArray:
 def flag(name: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise ProblemError(f"`{name}` must be True or False: it is {value!r}.")
+        raise ProblemError(name, "must be True or False", given=f"it is {value!r}")
     return bool(value)
 
 
@@ -109,8 +116,10 @@ def positions(
     """Bounds of the weights of assets that are held."""
     if least is not None and not flag("long_only", long_only):
         raise ProblemError(
-            "`minimum_position` is for long-only portfolios: a short position would "
-            "break it; leave it out or use long_only=True."
+            "minimum_position",
+            "is for long-only portfolios",
+            given="a short position would break it",
+            remedy=Phrase("leave it out or use {}", Setting("long_only", True)),
         )
     upper = _position("maximum_position", most, n, np.inf)
     lower = _position("minimum_position", least, n, 0.0)
@@ -118,8 +127,9 @@ def positions(
     if len(crossed):
         j = crossed[0]
         raise ProblemError(
-            f"`minimum_position` must not exceed `maximum_position`: for asset {j} "
-            f"they are {lower[j]} and {upper[j]}."
+            "minimum_position",
+            Phrase("must not exceed {}", Setting("maximum_position")),
+            given=f"for asset {j} they are {lower[j]} and {upper[j]}",
         )
     lower = lower if flag("long_only", long_only) else -upper
     for array in (lower, upper):
@@ -143,21 +153,17 @@ def per_asset(name: str, value: Any, names: Labels, default: Any) -> list[Any]:
         unknown = [key for key in value if str(key) not in names]
         if unknown:
             raise ProblemError(
-                f"`{name}` must name assets: {unknown[0]!r} is none of them."
+                name, "must name assets", given=f"{unknown[0]!r} is none of them"
             )
         given = {str(key): entry for key, entry in value.items()}
         return [given.get(asset, default) for asset in names]
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise ProblemError(
-            f"`{name}` must be a list or a dictionary by name: it is {value!r}."
+            name, "must be a list or a dictionary by name", given=f"it is {value!r}"
         )
     check.refuse_masked(**{name: value})
     entries = list(value)
-    if len(entries) != len(names):
-        raise ProblemError(
-            f"`{name}` must have {len(names)} entries, one per asset: it has "
-            f"{len(entries)}."
-        )
+    check.entries(name, entries, len(names), "asset")
     return entries
 
 
@@ -168,12 +174,17 @@ def sector_limits(sectors: Any, limits: Any, names: Labels) -> tuple[SectorLimit
     if sectors is None or limits is None:
         missing = "sectors" if sectors is None else "sector_limits"
         raise ProblemError(
-            f"`{missing}` is missing: `sectors` and `sector_limits` go together."
+            missing,
+            "is missing",
+            given=Phrase(
+                "{} and {} go together", Setting("sectors"), Setting("sector_limits")
+            ),
         )
     if not isinstance(limits, Mapping):
         raise ProblemError(
-            "`sector_limits` must be a dictionary from sectors to a maximum or to "
-            f"(minimum, maximum): it is {limits!r}."
+            "sector_limits",
+            "must be a dictionary from sectors to a maximum or to (minimum, maximum)",
+            given=f"it is {limits!r}",
         )
     labels = per_asset("sectors", sectors, names, None)
     return tuple(_sector(label, limit, labels) for label, limit in limits.items())
@@ -183,15 +194,18 @@ def _sector(label: Any, limit: Any, labels: list[Any]) -> SectorLimit:
     members = np.array([j for j, own in enumerate(labels) if own == label], np.intp)
     if len(members) == 0:
         raise ProblemError(
-            f"`sector_limits` must name sectors of assets: no asset is in {label!r}."
+            "sector_limits",
+            "must name sectors of assets",
+            given=f"no asset is in {label!r}",
         )
     least, most = (
         (-np.inf, float(limit)) if isinstance(limit, Real) else _pair(label, limit)
     )
     if not least <= most or least == np.inf or most == -np.inf:
         raise ProblemError(
-            f"`sector_limits` must leave room: for {label!r} the minimum is {least} "
-            f"and the maximum {most}."
+            "sector_limits",
+            "must leave room",
+            given=f"for {label!r} the minimum is {least} and the maximum {most}",
         )
     return SectorLimit(label, members, least, most)
 
@@ -202,8 +216,9 @@ def _pair(label: Any, limit: Any) -> tuple[float, float]:
         return float(least), float(most)
     except (TypeError, ValueError):
         raise ProblemError(
-            "`sector_limits` must hold a maximum or (minimum, maximum) per sector: "
-            f"for {label!r} it is {limit!r}."
+            "sector_limits",
+            "must hold a maximum or (minimum, maximum) per sector",
+            given=f"for {label!r} it is {limit!r}",
         ) from None
 
 
@@ -212,7 +227,9 @@ def holdings(value: Any, max_turnover: Any, names: Labels) -> FloatArray | None:
     if value is None:
         if max_turnover is not None:
             raise ProblemError(
-                "`holdings` is missing: `max_turnover` limits the distance from it."
+                "holdings",
+                "is missing",
+                given=Phrase("{} limits the distance from it", Setting("max_turnover")),
             )
         return None
     if not isinstance(value, Mapping):
@@ -229,8 +246,10 @@ def max_turnover(value: Any) -> float | None:
     number = check.scalar("max_turnover", value)
     if number < 0:
         raise ProblemError(
-            f"`max_turnover` must not be negative: it is {number}; it limits the sum "
-            "of all purchases and sales."
+            "max_turnover",
+            "must not be negative",
+            given=f"it is {number}",
+            remedy="it limits the sum of all purchases and sales",
         )
     return number
 
@@ -242,7 +261,12 @@ def ridge(value: Any, default: float, *, zero_allowed: bool) -> float:
     number = check.scalar("ridge", value)
     if number < 0 or (number == 0 and not zero_allowed):
         raise ProblemError(
-            f"`ridge` must be positive: it is {number}; None stands for a negligible "
-            "one, and 0 is for factor models whose specific variances are positive."
+            "ridge",
+            "must be positive",
+            given=f"it is {number}",
+            remedy=(
+                "None stands for a negligible one, and 0 is for factor models whose "
+                "specific variances are positive"
+            ),
         )
     return number

@@ -15,13 +15,16 @@ import scipy.linalg
 
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.branch_and_bound.precompile import load_kernels, load_tree_kernels
-from cardqp.exceptions import ProblemError
+from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.models import _system as rule
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.solution import Solution, Status
-from cardqp.splitting.diagonal import eigenvalue_shift, optimal_diagonal_shift
+from cardqp.splitting.diagonal import (
+    eigenvalue_shift,
+    optimal_diagonal_shift,
+)
 
 TIME_LIMIT = 1.0
 """Seconds for each step, unless something else is asked for."""
@@ -349,8 +352,16 @@ def _limits(
     """How many inputs may be nonzero, as arguments of a problem."""
     if total is None and per_stage is None:
         raise ProblemError(
-            "`max_actuations` or `max_actuations_per_stage` is missing: give the "
-            "largest number of nonzero inputs in all, in each stage, or both."
+            None,
+            Phrase(
+                "{} or {} is missing",
+                Setting("max_actuations"),
+                Setting("max_actuations_per_stage"),
+            ),
+            remedy=(
+                "give the largest number of nonzero inputs in all, in each stage, or "
+                "both"
+            ),
         )
     if total is not None:
         rule.actuations("max_actuations", total, horizon * n_inputs)

@@ -131,7 +131,9 @@ def frontier(
     for name in ("start", "resume"):
         if name in settings:
             raise ParameterError(
-                f"`{name}` is set along the frontier: each point starts from the last."
+                name,
+                "is set along the frontier",
+                given="each point starts from the last",
             )
     if targets is None:
         check.count("n_points", n_points)
@@ -171,8 +173,10 @@ def _spread(
     low, high = calm.expected_return, bold.expected_return
     if np.isnan(low) or np.isnan(high):
         raise ProblemError(
-            "`portfolio` must be feasible: no portfolio was found within its limits; "
-            "relax them, or allow more time."
+            "portfolio",
+            "must be feasible",
+            given="no portfolio was found within its limits",
+            remedy="relax them, or allow more time",
         )
     high = max(low, high - INSIDE * (high - low))
     return np.linspace(low - INSIDE * (high - low), high, n_points)
@@ -181,7 +185,7 @@ def _spread(
 def _check_targets(targets: ArrayLike) -> FloatArray:
     wanted = np.unique(check.real_array("targets", targets, 1))
     if len(wanted) == 0:
-        raise ParameterError("`targets` must hold at least one return.")
+        raise ParameterError("targets", "must hold at least one return")
     return wanted
 
 

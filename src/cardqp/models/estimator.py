@@ -130,8 +130,10 @@ class SparseMeanVariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         least = self.min_weights
         if least is not None and np.any(np.asarray(least) < 0):
             raise ParameterError(
-                f"`min_weights` must be None or at least 0: it is {least!r}; None "
-                "allows short sales."
+                "min_weights",
+                "must be None or at least 0",
+                given=f"it is {least!r}",
+                remedy="None allows short sales",
             )
         is_threshold = least is not None and bool(np.any(np.asarray(least) > 0))
         return Portfolio(

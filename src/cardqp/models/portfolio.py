@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray
-from cardqp.exceptions import ProblemError
+from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.models import _validation as rule
 from cardqp.models import risk
 from cardqp.models.allocation import Allocation, describe
@@ -226,8 +226,13 @@ class Portfolio:
         """
         if self.mean is None:
             raise ProblemError(
-                "`mean` is missing: `risk_aversion`, `target_return` and a frontier "
-                "need expected returns."
+                "mean",
+                "is missing",
+                given=Phrase(
+                    "{}, {} and a frontier need expected returns",
+                    Setting("risk_aversion"),
+                    Setting("target_return"),
+                ),
             )
         return self.mean
 
@@ -348,13 +353,15 @@ def _risk_model(
     sources = (covariance, returns, loadings)
     if sum(source is not None for source in sources) != 1:
         raise ProblemError(
-            "`covariance`, `returns` or `loadings` with `specific_variance`: give "
-            "exactly one of them."
+            None,
+            "`covariance`, `returns` or `loadings` with `specific_variance`",
+            remedy="give exactly one of them",
         )
     if (loadings is None) != (specific is None):
         raise ProblemError(
-            "`loadings` and `specific_variance` must be given together: they are the "
-            "two parts of a factor model."
+            None,
+            "`loadings` and `specific_variance` must be given together",
+            given="they are the two parts of a factor model",
         )
     if covariance is not None:
         return risk.from_covariance(covariance)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray
-from cardqp.exceptions import ProblemError
 from cardqp.models import _validation as rule
 from cardqp.models.allocation import Allocation, describe
 from cardqp.pipeline.solve import solve
@@ -189,9 +188,5 @@ class TrackingSolution(Allocation):
 
 def _index_returns(index: ArrayLike, periods: int) -> FloatArray:
     array = check.real_array("index", index, 1)
-    if len(array) != periods:
-        raise ProblemError(
-            f"`index` must have {periods} entries, one per row of `returns`: it has "
-            f"{len(array)}."
-        )
+    check.entries("index", array, periods, "row of `returns`")
     return array

@@ -273,8 +273,9 @@ def alternatives(
     """
     if not isinstance(source, SparseQP | Solution):
         raise ParameterError(
-            "`source` must be a SparseQP or a Solution: it is a "
-            f"{type(source).__name__}."
+            "source",
+            "must be a SparseQP or a Solution",
+            given=f"it is a {type(source).__name__}",
         )
     check.at_least("percent", percent, 0.0)
     check.count("max_count", max_count)

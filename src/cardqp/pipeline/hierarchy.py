@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -13,12 +13,18 @@ from cardqp.exceptions import ParameterError
 from cardqp.methods.best_response import BestResponse
 from cardqp.methods.context import SolveContext, solve_reduced
 from cardqp.methods.dual_program import DualProgram
-from cardqp.methods.registry import LevelMethod, LevelName, screen_level
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.spectral.spectrum import spectrum as decompose
+
+LevelMethod: TypeAlias = BestResponse | DualProgram
+
+_METHODS: dict[str, LevelMethod] = {
+    "best-response": BestResponse(),
+    "dual-program": DualProgram(),
+}
 
 DEFAULT_COUNT = 12
 """How many levels are tried by default."""
@@ -56,22 +62,24 @@ class Hierarchy:
 
     problem: SparseQP
     method: str
-    rungs: tuple[LevelResult, ...]
+    levels: tuple[LevelResult, ...]
 
     def __len__(self) -> int:
-        return len(self.rungs)
+        return len(self.levels)
 
     def to_dict(self) -> dict[str, list[float]]:
         """One list per column, ready for a DataFrame."""
         columns = ("level", "lower_bound", "n_candidates", "objective", "seconds")
-        return {name: [getattr(rung, name) for rung in self.rungs] for name in columns}
+        return {
+            name: [getattr(level, name) for level in self.levels] for name in columns
+        }
 
     def __str__(self) -> str:
         lines = ["level  lower bound  candidates    objective   seconds"]
         lines += [
             f"{r.level:5d} {r.lower_bound:12.6g} {r.n_candidates:11d} "
             f"{r.objective:12.6g} {r.seconds:9.3f}"
-            for r in self.rungs
+            for r in self.levels
         ]
         return "\n".join(lines)
 
@@ -94,7 +102,7 @@ def hierarchy(
     problem: SparseQP,
     levels: Iterable[int] | None = None,
     *,
-    method: LevelName = "dual-program",
+    method: Literal["best-response", "dual-program"] = "dual-program",
     gap: float = 1e-4,
     time_limit: float | None = 60.0,
     callback: Callback | None = None,
@@ -123,46 +131,45 @@ def hierarchy(
     --------
     >>> import numpy as np
     >>> problem = SparseQP(np.diag([1.0, 2.0, 3.0]), -np.ones(3), eta=1.0, sparsity=1)
-    >>> [rung.level for rung in hierarchy(problem).rungs]
+    >>> [result.level for result in hierarchy(problem).levels]
     [1, 2, 3]
     """
     check.instance("problem", problem, SparseQP)
     check.at_least("gap", gap, 0.0)
-    if method not in get_args(LevelName):
-        raise ParameterError(
-            f"`method` must be one of {', '.join(get_args(LevelName))}: "
-            f"it is {method!r}."
-        )
-    screener = BestResponse() if method == "best-response" else DualProgram()
+    check.one_of("method", method, _METHODS)
     wanted = _check_levels(levels, problem.n)
     with Watch(time_limit, callback) as watch:
         if spectrum is None:
             found = decompose(problem, wanted[-1] if wanted else None)
         else:
             found = spectrum.of(problem)
-        rungs: list[LevelResult] = []
+        results: list[LevelResult] = []
         for k in wanted or _spread(len(found)):
-            rung = _climb(SolveContext(problem, gap, watch), screener, found.level(k))
-            if watch.stopped is not None and rungs:
+            context = SolveContext(problem, gap, watch)
+            result = _solve_level(context, _METHODS[method], found.level(k))
+            if watch.stopped is not None and results:
                 break
-            rungs.append(rung)
-    return Hierarchy(problem, method, tuple(rungs))
+            results.append(result)
+    return Hierarchy(problem, method, tuple(results))
 
 
 def _check_levels(levels: Iterable[int] | None, n: int) -> list[int] | None:
     if levels is None:
         return None
-    if not isinstance(levels, Iterable):
-        raise ParameterError(f"`levels` must be a list of integers: it is {levels!r}.")
+    check.integers("levels", levels)
     wanted = sorted({check.level(k, n) for k in levels})
     if not wanted:
-        raise ParameterError("`levels` must not be empty: name at least one level.")
+        raise ParameterError(
+            "levels", "must not be empty", remedy="name at least one level"
+        )
     return wanted
 
 
-def _climb(context: SolveContext, method: LevelMethod, level: Level) -> LevelResult:
+def _solve_level(
+    context: SolveContext, method: LevelMethod, level: Level
+) -> LevelResult:
     start = time.perf_counter()
-    screening = screen_level(method, level, context.watch)
+    screening = method.screen(level, context.watch)
     context.update_incumbent(screening.x)
     solve_reduced(context, screening.candidates)
     return LevelResult(

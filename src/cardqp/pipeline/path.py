@@ -7,7 +7,7 @@ from typing import Any
 
 from cardqp._iterate import Callback, Stop
 from cardqp.exceptions import ParameterError
-from cardqp.methods.registry import Method, MethodName
+from cardqp.methods import Method
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -63,7 +63,7 @@ def path(
     problem: SparseQP,
     sparsities: Iterable[int] = range(1, 21),
     *,
-    method: MethodName | Method = "exact",
+    method: str | Method = "exact",
     gap: float = 1e-4,
     time_limit: float | None = 60.0,
     callback: Callback | None = None,
@@ -111,16 +111,13 @@ def path(
 
 
 def _check_sparsities(sparsities: Iterable[int], n: int) -> list[int]:
-    if not isinstance(sparsities, Iterable):
-        raise ParameterError(
-            f"`sparsities` must be a list of integers: it is {sparsities!r}."
-        )
+    check.integers("sparsities", sparsities)
     given = list(sparsities)
     for value in given:
         check.whole("sparsities", value)
     wanted = sorted({int(value) for value in given if value <= n})
     if not wanted:
         raise ParameterError(
-            f"`sparsities` must name at least one number up to n = {n}."
+            "sparsities", f"must name at least one number up to n = {n}"
         )
     return wanted

@@ -41,7 +41,10 @@ def plot_convergence(trace: "Trace", ax: Any = None) -> Any:
     """
     if len(trace) == 0:
         raise ParameterError(
-            "`trace` must hold something: it is empty; call `trace.close(solution)`."
+            "trace",
+            "must hold something",
+            given="it is empty",
+            remedy="call `trace.close(solution)`",
         )
     ax = new_axes() if ax is None else ax
     columns = trace.to_dict()

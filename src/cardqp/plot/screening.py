@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cardqp.certificate import Certificate
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.plot.style import BLUE, legend, new_axes, plain
 from cardqp.solution import Solution, Status
 
@@ -40,8 +40,10 @@ class _Story:
     def of(cls, solution: Solution) -> "_Story":
         if not isinstance(solution.certificate, Certificate):
             raise ParameterError(
-                "`solution` must have a certificate with steps at the root: solve with "
-                "a larger `proof_memory`; streamed problems have none."
+                "solution",
+                "must have a certificate with steps at the root",
+                given="streamed problems have none",
+                remedy=Phrase("solve with a larger {}", Setting("proof_memory")),
             )
         labels, rows = list[str](), list[Any]()
         for step, status in enumerate(solution.certificate.decided(solution.problem)):

@@ -38,17 +38,19 @@ def read(path: str | PathLike[str], data: Any) -> dict[str, Any]:
     """
     arrays = storage.read_arrays(path)
     if unknown := sorted(set(arrays) - {"Q", "F", *kept_data.KEYS, *_STORED}):
-        raise ProblemError(f"`path` holds unknown arrays {unknown}: {path}.")
+        raise ProblemError("path", f"holds unknown arrays {unknown}", given=str(path))
     for needed in (("Q", "F", "y"), ("c",), ("eta",)):
         if sum(key in arrays for key in needed) != 1:
             raise ProblemError(
-                f"`path` must hold exactly one array {' or '.join(needed)}: {path}."
+                "path",
+                f"must hold exactly one array {' or '.join(needed)}",
+                given=str(path),
             )
     arguments = {key: arrays[key] for key in _STORED if key in arrays}
     if "y" in arrays:
         X = kept_data.from_arrays(arrays, path, data)
         return arguments | {"Q": columns(X, arrays["y"])}
     if data is not None:
-        raise ProblemError(f"`data` must be None: {path} refers to no data.")
+        raise ProblemError("data", "must be None", given=f"{path} refers to no data")
     Q = arrays["Q"] if "Q" in arrays else check.factor_matrix(arrays["F"])
     return arguments | {"Q": Q}

@@ -20,7 +20,7 @@ def restriction(
     """Some of the variables only, all others being zero."""
     forced_in = _places(problem.forced_in, indices)
     if len(forced_in) < len(problem.forced_in):
-        raise ProblemError("`indices` must hold all that is forced in.")
+        raise ProblemError("indices", "must hold all that is forced in")
     limit, names = problem.sparsity, problem.names
     return {
         "quadratic": problem.quadratic.restrict(indices) if form is None else form,
@@ -55,7 +55,7 @@ def moved_diagonal(problem: ProblemData, diagonal: ArrayLike) -> Fields:
     diagonal = check.vector("diagonal", diagonal, problem.n)
     ridge = problem.ridge + diagonal
     if not (ridge > 0).all():
-        raise ProblemError("`diagonal` must keep every ridge positive.")
+        raise ProblemError("diagonal", "must keep every ridge positive")
     form = problem.quadratic
     Q = form.dense() - np.diag(diagonal)
     size = np.abs(form.diagonal) + np.abs(diagonal) + ridge
@@ -105,8 +105,9 @@ def linear(
     is_data = isinstance(problem.quadratic, StreamedForm)
     if is_data and not (c is None and constant is None):
         raise ProblemError(
-            "`c` and `constant` belong to the data of this problem: make another "
-            "one with from_data."
+            None,
+            "`c` and `constant` belong to the data of this problem",
+            remedy="make another one with from_data",
         )
     fields: Fields = {}
     if c is not None:

@@ -62,12 +62,16 @@ def from_arrays(arrays: Mapping[str, Any], path: str | PathLike[str], data: Any)
     """
     if "X.digest" not in arrays:
         if data is not None:
-            raise ProblemError(f"`data` must be None: {path} holds its own data.")
+            raise ProblemError(
+                "data", "must be None", given=f"{path} holds its own data"
+            )
         return _stored(arrays, path)
     if data is None and "X.file" not in arrays:
         raise ProblemError(
-            f"`data` must be given: {path} refers to a {arrays.get('X.kind')} that is "
-            "not in a file; pass it on, or the name of a .npy file that holds it."
+            "data",
+            "must be given",
+            given=f"{path} refers to a {arrays.get('X.kind')} that is not in a file",
+            remedy="pass it on, or the name of a .npy file that holds it",
         )
     if data is None:
         data = Path(path).parent / str(arrays["X.file"])
@@ -75,13 +79,16 @@ def from_arrays(arrays: Mapping[str, Any], path: str | PathLike[str], data: Any)
     X = check.data_matrix("data", X)
     if _kind(X) != arrays.get("X.kind"):
         raise ProblemError(
-            f"`data` must be what {path} refers to, a {arrays.get('X.kind')}: it is a "
-            f"{_kind(X)}."
+            "data",
+            f"must be what {path} refers to, a {arrays.get('X.kind')}",
+            given=f"it is a {_kind(X)}",
         )
     if digest(X) != arrays["X.digest"]:
         raise ProblemError(
-            f"`data` must be what it was when {path} was written: its entries have "
-            "changed; restore them, or make the problem anew with from_data."
+            "data",
+            f"must be what it was when {path} was written",
+            given="its entries have changed",
+            remedy="restore them, or make the problem anew with from_data",
         )
     return X
 
@@ -150,8 +157,9 @@ def _opened(file: str | PathLike[str], path: str | PathLike[str]) -> Any:
         return np.lib.format.open_memmap(file, mode="r")
     except (OSError, ValueError) as err:
         raise ProblemError(
-            f"`data` must say where the data of {path} are: {file} is not a .npy file "
-            f"that can be read ({err})."
+            "data",
+            f"must say where the data of {path} are",
+            given=f"{file} is not a .npy file that can be read ({err})",
         ) from None
 
 
@@ -163,5 +171,7 @@ def _stored(arrays: Mapping[str, Any], path: str | PathLike[str]) -> Any:
         X = scipy.sparse.csc_array(tuple(parts), shape=tuple(shape))
         X.check_format()
     except (KeyError, TypeError, ValueError, IndexError) as err:
-        raise ProblemError(f"`path` must hold a matrix X: {path}: {err}.") from None
+        raise ProblemError(
+            "path", "must hold a matrix X", given=f"{path}: {err}"
+        ) from None
     return X

@@ -1,6 +1,6 @@
 """Problems whose data are kept as they are, brought into memory."""
 
-from cardqp.exceptions import ProblemError
+from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.sparse_qp import SparseQP
@@ -31,16 +31,25 @@ def in_memory(problem: SparseQP) -> SparseQP:
     size = copy_size(form)
     if size > MOST_BYTES:
         raise ProblemError(
-            f"`X` must fit into memory for this ({size / 1e9:.0f} GB): rows, groups, "
-            "blocks, thresholds, other methods and other solvers need a dense copy; "
-            'use bounds and prices only, with method="exact", or "best-response" or '
-            '"dual-program" at a low level.'
+            "X",
+            f"must fit into memory for this ({size / 1e9:.0f} GB)",
+            given=(
+                "rows, groups, blocks, thresholds, other methods and other solvers "
+                "need a dense copy"
+            ),
+            remedy=Phrase(
+                'use bounds and prices only, with {}, or "best-response" or '
+                '"dual-program" at a low level',
+                Setting("method", "exact"),
+            ),
         )
     dense = form.in_memory
     largest = float(form.diagonal.max())
     if isinstance(dense, Gram) and largest > check.LARGEST:
         raise ProblemError(
-            f"`X` must have mean squares below {check.LARGEST:g}: those of column "
-            f"{form.diagonal.argmax()} are {largest:.3g}; rescale it."
+            "X",
+            f"must have mean squares below {check.LARGEST:g}",
+            given=f"those of column {form.diagonal.argmax()} are {largest:.3g}",
+            remedy="rescale it",
         )
     return problem.with_quadratic(dense)

@@ -6,7 +6,6 @@ from os import PathLike
 from typing import Any
 
 from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp.exceptions import ProblemError
 from cardqp.problem import archive as files
 from cardqp.problem import changes
 from cardqp.problem import squared_error as regression
@@ -104,11 +103,7 @@ class SparseQP(ProblemData):
         else:
             form = check.quadratic_matrix(Q)
         n = form.n
-        if sparsity is None and penalty is None and groups is None:
-            raise ProblemError(
-                "`sparsity` or `penalty` is missing: give the largest number of "
-                "nonzeros, the price of each nonzero, or both."
-            )
+        check.some_limit(sparsity, penalty, groups)
         low, high = check.bounds(lower, upper, n)
         limit = check.sparsity(sparsity, n)
         shared = check.blocks(blocks, n, low, high, has_groups=groups is not None)

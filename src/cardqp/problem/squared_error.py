@@ -23,11 +23,12 @@ def of_arrays(X: Any, y: ArrayLike) -> dict[str, Any]:
     data = _matrix(X)
     if data.shape[0] != N or N == 0:
         raise ProblemError(
-            f"`X` and `y` must have the same number of rows, at least one: "
-            f"X has {data.shape[0]}, y has {N}."
+            None,
+            "`X` and `y` must have the same number of rows, at least one",
+            given=f"X has {data.shape[0]}, y has {N}",
         )
     if data.shape[1] == 0:
-        raise ProblemError(f"`X` must have columns: its shape is {data.shape}.")
+        raise ProblemError("X", "must have columns", given=f"its shape is {data.shape}")
     return _mean_squared_error(_form(data), data.T @ target, target)
 
 
@@ -44,8 +45,9 @@ def columns(X: Any, y: ArrayLike) -> StreamedForm:
     N = len(target)
     if X.shape[0] != N or 0 in X.shape:
         raise ProblemError(
-            "`X` must have columns, and as many rows as `y` has entries: its shape "
-            f"is {X.shape}, y has {N}."
+            "X",
+            "must have columns, and as many rows as `y` has entries",
+            given=f"its shape is {X.shape}, y has {N}",
         )
     return StreamedForm.read(X, target)
 

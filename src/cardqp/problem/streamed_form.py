@@ -1,7 +1,7 @@
 """The quadratic form of data that are streamed, for very many columns.
 
 ``Q = X'X / N`` is never formed.  All columns are read in passes, block by block, with
-one right-hand side or many at a time: see ``docs/theory.md#very-many-columns``.
+one right-hand side or many at a time: see ``docs/theory.md#many-columns``.
 """
 
 import os
@@ -80,8 +80,10 @@ class StreamedForm:
         wrong = np.flatnonzero(~np.isfinite(form.squares))
         if len(wrong):
             raise ProblemError(
-                "`X` must hold finite numbers, of moderate size: column "
-                f"{wrong[0]} does not; remove or fill in what is missing."
+                "X",
+                "must hold finite numbers, of moderate size",
+                given=f"column {wrong[0]} does not",
+                remedy="remove or fill in what is missing",
             )
         form.squares.setflags(write=False)
         form.products.setflags(write=False)

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import gammaln
 
-from cardqp.exceptions import ParameterError
+from cardqp.problem import validation as check
 
 CriterionName = Literal["aic", "bic", "ebic"]
 PERFECT = 1e-12
@@ -57,10 +57,7 @@ def criterion(
     >>> [round(criterion(name, 1.0, **sizes), 2) for name in ("bic", "ebic")]
     [9.21, 23.43]
     """
-    if name not in CRITERIA:
-        raise ParameterError(
-            f"`criterion` must be one of {', '.join(CRITERIA)}: it is {name!r}."
-        )
+    check.one_of("criterion", name, CRITERIA)
     fit = n_samples * float(np.log(max(mean_square, PERFECT)))
     if name == "aic":
         return fit + 2.0 * n_coefs

@@ -11,7 +11,7 @@ from cardqp._iterate import Callback, Stop
 from cardqp._typing import FloatArray
 from cardqp.exceptions import NotSolvedError
 from cardqp.gram import Moments, mean_squared_error, merge
-from cardqp.methods.registry import Method, MethodName
+from cardqp.methods import Method
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.regression.design import Design, ScaledProblem
@@ -91,7 +91,7 @@ class Fit(NamedTuple):
     """A model to be fitted."""
 
     problem: SparseQP
-    method: MethodName | Method
+    method: str | Method
     gap: float
 
     def run(
@@ -121,7 +121,7 @@ def cross_validate(
     sparsities: Sequence[int],
     etas: Sequence[float],
     *,
-    method: MethodName | Method = "exact",
+    method: str | Method = "exact",
     gap: float = 1e-4,
     time_limit: float | None = None,
     callback: Callback | None = None,

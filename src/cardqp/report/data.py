@@ -81,13 +81,18 @@ class CVCurve:
         counts = {len(self.sparsities), len(self.error), len(self.deviation)}
         if len(counts) > 1 or not self.sparsities:
             raise ParameterError(
-                "`error` and `deviation` must have an entry for each of the "
-                f"sparsities: there are {len(self.error)} and {len(self.deviation)} "
-                f"for {len(self.sparsities)}."
+                None,
+                "`error` and `deviation` must have an entry for each of the sparsities",
+                given=(
+                    f"there are {len(self.error)} and {len(self.deviation)} for "
+                    f"{len(self.sparsities)}"
+                ),
             )
         if self.chosen not in self.sparsities:
             raise ParameterError(
-                f"`chosen` must be one of the sparsities: it is {self.chosen!r}."
+                "chosen",
+                "must be one of the sparsities",
+                given=f"it is {self.chosen!r}",
             )
 
 
@@ -124,8 +129,9 @@ class Predictions:
     def __post_init__(self) -> None:
         if len(self.observed) != len(self.predicted):
             raise ParameterError(
-                "`predicted` must have an entry for each observation: there are "
-                f"{len(self.predicted)} for {len(self.observed)}."
+                "predicted",
+                "must have an entry for each observation",
+                given=f"there are {len(self.predicted)} for {len(self.observed)}",
             )
 
 

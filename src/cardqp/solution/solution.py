@@ -160,7 +160,7 @@ class Solution:
             stages = stages_from_text(data["stages"])
         except (KeyError, TypeError, ValueError, OverflowError) as err:
             raise ProblemError(
-                f"`path` must be a solution: {path} is not, for {err}."
+                "path", "must be a solution", given=f"{path} is not, for {err}"
             ) from None
         return cls(
             x=x,

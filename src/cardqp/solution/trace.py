@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from cardqp._iterate import Callback, Progress
-from cardqp.exceptions import ParameterError
 from cardqp.problem import validation as check
 from cardqp.solution import Solution
 
@@ -64,8 +63,7 @@ class Trace:
     end: TracePoint | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.then is not None and not callable(self.then):
-            raise ParameterError(f"`then` must be a function: it is {self.then!r}.")
+        check.function("then", self.then)
 
     @property
     def points(self) -> tuple[TracePoint, ...]:

@@ -107,7 +107,9 @@ class Spectrum:
             return self
         if problem.quadratic is not self.problem.quadratic:
             raise ParameterError(
-                "`spectrum` must belong to the problem: it was computed from another Q."
+                "spectrum",
+                "must belong to the problem",
+                given="it was computed from another Q",
             )
         return replace(self, problem=problem, known_margin=self.margin)
 
@@ -135,8 +137,12 @@ class Spectrum:
             return int(small[0]) + 1
         if self._highest() == len(self) < self.problem.n:
             raise ParameterError(
-                f"`max_level` must be larger: with {len(self)} eigenvectors the "
-                f"error is still above {ratio} of that of the first."
+                "max_level",
+                "must be larger",
+                given=(
+                    f"with {len(self)} eigenvectors the error is still above {ratio} "
+                    "of that of the first"
+                ),
             )
         return len(self)
 

@@ -23,8 +23,8 @@ POWER_STEPS = 4
 """Power iterations.  Each takes a pass, and four operations per entry and vector."""
 
 OVERSAMPLING = 10
-"""Oversampling: random vectors beyond the components that are wanted.  Ten is the
-choice that Halko, Martinsson and Tropp analyse."""
+"""Oversampling: random vectors beyond the components that are wanted.  Five or ten
+is what Halko, Martinsson and Tropp recommend."""
 
 MAX_BYTES = 4e9
 """The most bytes that components may take."""
@@ -34,7 +34,7 @@ SHRINK = 1e-9
 count with their squares only: see :func:`_margin`."""
 
 SMALLEST_EIGENVALUE = 1e-280
-"""Smaller eigenvalues count as zero: their factors would be subnormal."""
+"""Smaller eigenvalues count as zero: squares of their factors would underflow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,8 +85,10 @@ def _check_size(form: StreamedForm, count: int) -> None:
     each = 8.0 * (form.n + form.n_samples)
     if each * count > MAX_BYTES:
         raise ParameterError(
-            f"`level` must be at most {int(MAX_BYTES / each)} for so many columns: "
-            f"{count} eigenvectors take {each * count / 1e9:.2g} GB; name a lower one."
+            "level",
+            f"must be at most {int(MAX_BYTES / each)} for so many columns",
+            given=f"{count} eigenvectors take {each * count / 1e9:.2g} GB",
+            remedy="name a lower one",
         )
 
 
@@ -111,6 +113,8 @@ def _is_exact(n_samples: int, width: int) -> bool:
 
 def _margin(form: StreamedForm, basis: FloatArray, rotation: FloatArray) -> Margin:
     """The margin for rounding in products, and for bases that are not orthonormal.
+
+    See the end of ``docs/theory.md#theorem-4``.
 
     With computed ``F = H + E``, where ``H'H`` is below ``(1 + skew) Q``, and any ``t``,
     ``|Fx|^2 <= (1 + t) |Hx|^2 + (1 + 1/t) |Ex|^2``.  Each row of ``E'``, that of column

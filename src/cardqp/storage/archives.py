@@ -54,12 +54,18 @@ def read_arrays(path: str | PathLike[str]) -> dict[str, Any]:
         with Path(path).open("rb") as stream:
             arrays = _read(stream)
     except FileNotFoundError:
-        raise ProblemError(f"`path` must name a file: {path} does not exist.") from None
+        raise ProblemError(
+            "path", "must name a file", given=f"{path} does not exist"
+        ) from None
     except MemoryError as err:
-        raise ProblemError(f"`path` must fit into memory: {path}: {err}.") from err
+        raise ProblemError(
+            "path", "must fit into memory", given=f"{path}: {err}"
+        ) from err
     except _BROKEN as err:
         why = str(err) or type(err).__name__
-        raise ProblemError(f"`path` must be a .npz archive: {path}: {why}.") from err
+        raise ProblemError(
+            "path", "must be a .npz archive", given=f"{path}: {why}"
+        ) from err
     return {key: a.item() if a.ndim == 0 else a for key, a in arrays.items()}
 
 

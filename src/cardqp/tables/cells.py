@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.exceptions import DataError
+from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.problem.validation import LARGEST
 from cardqp.tables.kinds import (
     BOOLEAN,
@@ -135,7 +135,8 @@ def _check_finite(numbers: FloatArray, names: Sequence[str], place: Place) -> No
     if wrong.any():
         row, j = (int(i) for i in np.argwhere(wrong)[0])
         raise DataError(
-            f"column `{names[j]}` must hold numbers below {LARGEST:g}: "
-            f"{place.row(row)} has {numbers[row, j]:g}; correct it, or use "
-            f"`drop=[{names[j]!r}]`."
+            None,
+            f"column `{names[j]}` must hold numbers below {LARGEST:g}",
+            given=f"{place.row(row)} has {numbers[row, j]:g}",
+            remedy=Phrase("correct it, or use {}", Setting("drop", [names[j]])),
         )

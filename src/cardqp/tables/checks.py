@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cardqp.exceptions import DataError, ParameterError
-from cardqp.problem.validation import LARGEST, LEAST_TARGET
+from cardqp.exceptions import DataError, Phrase, Setting
+from cardqp.problem.validation import LARGEST, LEAST_TARGET, one_of
+from cardqp.tables.header import check_distinct
 from cardqp.tables.kinds import BOOLEAN, NUMBER
 from cardqp.tables.place import Gap
 from cardqp.tables.summary import Range
@@ -16,10 +17,7 @@ POLICIES = ("error", "drop", "mean")
 
 def policy(missing: Any) -> None:
     """What to do about missing cells."""
-    if missing not in POLICIES:
-        raise ParameterError(
-            f"`missing` must be one of {', '.join(POLICIES)}: it is {missing!r}."
-        )
+    one_of("missing", missing, POLICIES)
 
 
 def feature_names(
@@ -34,11 +32,12 @@ def feature_names(
     wrong = next((name for name in columns if not isinstance(name, str)), None)
     if wrong is not None:
         raise DataError(
-            f"`frame` must name columns by texts: a name is {wrong!r}; use "
-            "frame.columns.astype(str)."
+            "frame",
+            "must name columns by texts",
+            given=f"a name is {wrong!r}",
+            remedy="use frame.columns.astype(str)",
         )
-    if len(known) < len(columns):
-        raise DataError("`frame` must have distinct names of columns; rename some.")
+    check_distinct(columns, "frame", "must have distinct names of columns")
     named = {
         "target": [target],
         "drop": drop,
@@ -49,18 +48,21 @@ def feature_names(
         for name in given:
             if name not in known:
                 raise DataError(
-                    f"`{option}` must name columns: {name!r} is none of "
-                    f"{listed(columns)}."
+                    option,
+                    "must name columns",
+                    given=f"{name!r} is none of {listed(columns)}",
                 )
     for option in ("drop", "categorical"):
         if target in named[option]:
             raise DataError(
-                f"`{option}` must not name the target: it names {target!r}."
+                option, "must not name the target", given=f"it names {target!r}"
             )
     wanted = set(columns if only is None else only) - {target, *drop}
     if not wanted:
         raise DataError(
-            "the table must have a feature besides the target: none is left."
+            None,
+            "the table must have a feature besides the target",
+            given="none is left",
         )
     return [name for name in columns if name in wanted]
 
@@ -69,12 +71,16 @@ def target_kind(tally: Tally, missing: str) -> str:
     """What the target holds."""
     name = tally.name
     if tally.is_empty:
-        raise DataError(f"the target `{name}` must have values: all are missing.")
+        raise DataError(
+            None, f"the target `{name}` must have values", given="all are missing"
+        )
     kind = tally.kind()
     if kind not in (NUMBER, BOOLEAN):
         raise DataError(
-            f"the target `{name}` must hold numbers: it is a {kind}; name another "
-            "column, or encode it."
+            None,
+            f"the target `{name}` must hold numbers",
+            given=f"it is a {kind}",
+            remedy="name another column, or encode it",
         )
     if missing == "error":
         target_complete(tally.gap)
@@ -85,9 +91,10 @@ def target_complete(gap: Gap | None) -> None:
     """No row may be without a target."""
     if gap is not None:
         raise DataError(
-            f"the target `{gap.name}` must not miss values: {gap.number} of "
-            f"{gap.n_rows} are missing, the first in {gap.where}; use "
-            '`missing="drop"` to leave out such rows.'
+            None,
+            f"the target `{gap.name}` must not miss values",
+            given=f"{gap.number} of {gap.n_rows} are missing, the first in {gap.where}",
+            remedy=Phrase("use {} to leave out such rows", Setting("missing", "drop")),
         )
 
 
@@ -96,17 +103,25 @@ def target_range(name: str, found: Range) -> None:
     most = max(abs(found.low), abs(found.high))
     if 0.0 < most < LEAST_TARGET:
         raise DataError(
+            None,
             f"the target `{name}` must reach {LEAST_TARGET:g} somewhere, for its "
-            f"squares are lost otherwise: it reaches {most:g}; rescale it."
+            "squares are lost otherwise",
+            given=f"it reaches {most:g}",
+            remedy="rescale it",
         )
     if most > LARGEST**0.5:
         raise DataError(
-            f"the target `{name}` must hold numbers below {LARGEST**0.5:g}, for they "
-            f"are squared: one is {most:g}; rescale it."
+            None,
+            f"the target `{name}` must hold numbers below {LARGEST**0.5:g}, for "
+            "they are squared",
+            given=f"one is {most:g}",
+            remedy="rescale it",
         )
     if found.low == found.high:
         raise DataError(
-            f"the target `{name}` must vary: all its values are {found.low:g}."
+            None,
+            f"the target `{name}` must vary",
+            given=f"all its values are {found.low:g}",
         )
 
 
@@ -116,8 +131,9 @@ def has_columns(frame: Any, wanted: Sequence[str]) -> None:
     lacking = [name for name in wanted if name not in known]
     if lacking:
         raise DataError(
-            f"the table must have the columns that were learnt: it lacks "
-            f"{listed(lacking)}."
+            None,
+            "the table must have the columns that were learnt",
+            given=f"it lacks {listed(lacking)}",
         )
 
 
@@ -128,10 +144,18 @@ def complete(gaps: Sequence[Gap]) -> None:
     first = gaps[0]
     others = f", and {count(len(gaps) - 1, 'other column')}" * (len(gaps) > 1)
     raise DataError(
-        f"column `{first.name}` must not miss values: {first.number} of {first.n_rows} "
-        f'are missing, the first in {first.where}{others}; use `missing="drop"` to '
-        f'leave out such rows, `missing="mean"` to fill in, or '
-        f"`drop=[{first.name!r}]`."
+        None,
+        f"column `{first.name}` must not miss values",
+        given=(
+            f"{first.number} of {first.n_rows} are missing, the first in "
+            f"{first.where}{others}"
+        ),
+        remedy=Phrase(
+            "use {} to leave out such rows, {} to fill in, or {}",
+            Setting("missing", "drop"),
+            Setting("missing", "mean"),
+            Setting("drop", [first.name]),
+        ),
     )
 
 

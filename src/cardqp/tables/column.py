@@ -84,7 +84,7 @@ class Column:
         """
         wrong = _complaint(entry)
         if wrong:
-            raise DataError(f"`columns` must hold columns of a recipe: {wrong}.")
+            raise DataError("columns", "must hold columns of a recipe", given=wrong)
         return cls(
             entry["name"],
             entry["kind"],

@@ -6,7 +6,8 @@ import string
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from cardqp.exceptions import DataError, ParameterError
+from cardqp.exceptions import DataError, ParameterError, Phrase, Setting
+from cardqp.problem.validation import repeated
 
 DELIMITERS = (",", ";", "\t", "|")
 """Those that are looked for, in this order if they fit equally well."""
@@ -27,18 +28,26 @@ def check_names(names: Sequence[str], label: str) -> list[str]:
     known = [name.strip() for name in names]
     if "" in known:
         raise DataError(
-            f"{label} must name every column: column {known.index('') + 1} of "
-            f"{len(known)} has no name; give it one, or remove it."
+            None,
+            f"{label} must name every column",
+            given=f"column {known.index('') + 1} of {len(known)} has no name",
+            remedy="give it one, or remove it",
         )
-    seen: set[str] = set()
-    for place, name in enumerate(known):
-        if name in seen:
-            raise DataError(
-                f"{label} must have distinct names of columns: {name!r} is the name of "
-                f"columns {known.index(name) + 1} and {place + 1}; rename one."
-            )
-        seen.add(name)
+    check_distinct(known, None, f"{label} must have distinct names of columns")
     return known
+
+
+def check_distinct(names: Sequence[str], argument: str | None, rule: str) -> None:
+    """Refuse a table with two columns of one name, by a rule about an argument."""
+    twice = repeated(names)
+    if twice is not None:
+        first, second = [j for j, name in enumerate(names, 1) if name == twice][:2]
+        raise DataError(
+            argument,
+            rule,
+            given=f"{twice!r} is the name of columns {first} and {second}",
+            remedy="rename one",
+        )
 
 
 def checked_delimiter(delimiter: str | None, decimal: str) -> str | None:
@@ -48,11 +57,13 @@ def checked_delimiter(delimiter: str | None, decimal: str) -> str | None:
     mark = "\t" if delimiter in ("tab", "\\t") else delimiter
     if not isinstance(mark, str) or not _is_mark(mark):
         raise ParameterError(
-            f"`delimiter` must be one character, or tab: it is {delimiter!r}."
+            "delimiter", "must be one character, or tab", given=f"it is {delimiter!r}"
         )
     if mark == decimal:
         raise ParameterError(
-            f"`delimiter` must differ from `decimal`: both are {mark!r}."
+            "delimiter",
+            Phrase("must differ from {}", Setting("decimal")),
+            given=f"both are {mark!r}",
         )
     return mark
 
@@ -98,17 +109,21 @@ def header(text: str, mark: str, label: str, least: int) -> Record:
     except csv.Error as err:
         raise broken(label, err) from err
     if not first:
-        raise DataError(f"{label} must be a table: it is empty.")
+        raise DataError(None, f"{label} must be a table", given="it is empty")
     if len(first) < least:
         raise DataError(
-            f"{label} must have two columns or more: its first line, "
-            f"{_short(first[0])}, has one; {_suggestion(first[0], mark)}."
+            None,
+            f"{label} must have two columns or more",
+            given=f"its first line, {_short(first[0])}, has one",
+            remedy=_suggestion(first[0], mark),
         )
     names = check_names(first, label)
     if all(_is_number(name) for name in names) and not all(map(str.isdigit, names)):
         raise DataError(
-            f"{label} must start with a line that names the columns: its first line "
-            f"has the numbers {_short(mark.join(names))}; add a line of names."
+            None,
+            f"{label} must start with a line that names the columns",
+            given=f"its first line has the numbers {_short(mark.join(names))}",
+            remedy="add a line of names",
         )
     return lines, names
 
@@ -117,14 +132,19 @@ def _suggestion(line: str, mark: str) -> str:
     for other in (*DELIMITERS, *UNUSUAL):
         if other != mark and other in line:
             shown = "tab" if other == "\t" else other
-            return f"the delimiter may be another, try `delimiter={shown!r}`"
+            return Phrase(
+                "the delimiter may be another, try {}", Setting("delimiter", shown)
+            )
     return "a table needs a target and a feature"
 
 
 def broken(label: str, err: csv.Error) -> DataError:
     """What to say of a text that cannot be cut into cells."""
     return DataError(
-        f"{label} must be a table: {err}; look for a quotation mark that is not closed."
+        None,
+        f"{label} must be a table",
+        given=str(err),
+        remedy="look for a quotation mark that is not closed",
     )
 
 

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.datasets.frames import require_pandas
-from cardqp.exceptions import DataError
+from cardqp.exceptions import DataError, Phrase, Setting
+from cardqp.tables.frames import require_pandas
 from cardqp.tables.place import Place
 
 KINDS = ("number", "boolean", "date", "category")
@@ -189,9 +189,15 @@ def refuse(cell: Any, where: str, number: int, name: str, kind: str) -> NoReturn
     text = str(cell)[:40]
     more = f" (and {number - 1} more such cells)" if number > 1 else ""
     raise DataError(
-        f"column `{name}` must hold {EXPECTED[kind]}: {where} has {text!r}{more}; "
-        f"correct it, or use `missing_values=[{text!r}]`, `categorical=[{name!r}]` or "
-        f"`drop=[{name!r}]`."
+        None,
+        f"column `{name}` must hold {EXPECTED[kind]}",
+        given=f"{where} has {text!r}{more}",
+        remedy=Phrase(
+            "correct it, or use {}, {} or {}",
+            Setting("missing_values", [text]),
+            Setting("categorical", [name]),
+            Setting("drop", [name]),
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from cardqp.exceptions import DataError
+from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.problem import validation as numbers
 from cardqp.tables import checks as check
 from cardqp.tables.cells import read_cells
@@ -135,8 +135,14 @@ def learn(table: Table, request: Request) -> Learnt:
     summary = table.fold(Measure(target, kinds, missing), text)
     if summary.n_rows == 0:
         raise DataError(
-            "the table must have complete rows: every row misses a value; use "
-            '`missing="mean"`, or `drop` the columns that miss most.'
+            None,
+            "the table must have complete rows",
+            given="every row misses a value",
+            remedy=Phrase(
+                "use {}, or {} the columns that miss most",
+                Setting("missing", "mean"),
+                Setting("drop"),
+            ),
         )
     check.target_range(target, summary.ranges()[target])
     del kinds[target]
@@ -211,7 +217,9 @@ def _columns(
             origin = low if kind == DATE else 0.0
             found.append(Column(name, kind, origin, mean - origin))
     if not found:
-        raise DataError("the table must have features that vary: it has none.")
+        raise DataError(
+            None, "the table must have features that vary", given="it has none"
+        )
     return tuple(found)
 
 

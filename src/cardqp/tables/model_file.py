@@ -176,23 +176,31 @@ class ModelFile:
                 entry, ensure_ascii=False
             ).encode()  # escapes may be half letters
         except (FileNotFoundError, IsADirectoryError):
-            raise DataError(f"{path} must be a model: there is no such file.") from None
+            raise DataError(
+                None, f"{path} must be a model", given="there is no such file"
+            ) from None
         except (OSError, ValueError, RecursionError) as err:
-            raise DataError(f"{path} must be a model in JSON: {err}.") from err
+            raise DataError(
+                None, f"{path} must be a model in JSON", given=str(err)
+            ) from err
         try:
             return _from_dict(entry)
         except DataError as err:
-            raise DataError(f"{path} must be a model of cardqp: {err}") from err
+            raise DataError(
+                None,
+                f"{path} must be a model of cardqp",
+                given=str(err).removesuffix("."),
+            ) from err
 
 
 def _from_dict(entry: Any) -> ModelFile:
     wrong = _complaint(entry)
     if wrong:
-        raise DataError(f"{wrong}.")
+        raise DataError(None, wrong)
     recipe = Recipe.from_dict(entry["recipe"])
     unknown = [name for name in entry["coefficients"] if name not in recipe.names]
     if unknown:
-        raise DataError(f"the coefficient of {unknown[0]!r} has no column.")
+        raise DataError(None, f"the coefficient of {unknown[0]!r} has no column")
     proof = {name: entry["proof"].get(name) for name in Proof.__dataclass_fields__}
     return ModelFile(
         recipe,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.exceptions import DataError
+from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.kinds import DATE, NUMBER
 from cardqp.tables.tally import kind_of
@@ -45,7 +45,9 @@ def read_returns(frame: Any, *, are_returns: bool = False) -> Returns:
     if kind != NUMBER:
         names = names[1:]
     if not names:
-        raise DataError("the table must have a column of prices: it has none.")
+        raise DataError(
+            None, "the table must have a column of prices", given="it has none"
+        )
     cells = read_cells(frame, dict.fromkeys(names, NUMBER))
     _check_complete(cells)
     table = cells.numbers
@@ -54,8 +56,10 @@ def read_returns(frame: Any, *, are_returns: bool = False) -> Returns:
         table = table[1:] / table[:-1] - 1.0
     if len(table) < 2:
         raise DataError(
+            None,
             f"the table must have at least {2 if are_returns else 3} rows, one per "
-            f"period: it has {len(frame)}."
+            "period",
+            given=f"it has {len(frame)}",
         )
     return Returns(table, cells.numeric)
 
@@ -66,17 +70,20 @@ def _check_order(dates: Cells, name: str) -> None:
     if len(wrong):
         row = int(wrong[0]) + 2
         raise DataError(
-            f"the dates in `{name}` must increase: that of row {row} is missing or not "
-            "after the one before; sort the rows."
+            None,
+            f"the dates in `{name}` must increase",
+            given=f"that of row {row} is missing or not after the one before",
+            remedy="sort the rows",
         )
 
 
 def _check_complete(cells: Cells) -> None:
     for gap in cells.gaps():
         raise DataError(
-            f"column `{gap.name}` must not miss values: {gap.number} of {gap.n_rows} "
-            f"are missing, the first in {gap.where}; fill it in, or remove the asset "
-            "or the row."
+            None,
+            f"column `{gap.name}` must not miss values",
+            given=f"{gap.number} of {gap.n_rows} are missing, the first in {gap.where}",
+            remedy="fill it in, or remove the asset or the row",
         )
 
 
@@ -85,7 +92,11 @@ def _check_positive(cells: Cells) -> None:
     if wrong.any():
         row, j = (int(i) for i in np.argwhere(wrong)[0])
         raise DataError(
-            f"column `{cells.numeric[j]}` must hold positive prices: row {row + 1} has "
-            f"{cells.numbers[row, j]:g}; correct it, or use `are_returns=True` if "
-            "these are returns."
+            None,
+            f"column `{cells.numeric[j]}` must hold positive prices",
+            given=f"row {row + 1} has {cells.numbers[row, j]:g}",
+            remedy=Phrase(
+                "correct it, or use {} if these are returns",
+                Setting("are_returns", True),
+            ),
         )

@@ -9,9 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from cardqp.datasets.frames import BROKEN_PARQUET, read_parquet, require_pandas
 from cardqp.exceptions import DataError
 from cardqp.problem import validation as check
+from cardqp.tables.frames import BROKEN_PARQUET, read_parquet, require_pandas
 from cardqp.tables.header import check_names
 from cardqp.tables.text import MISSING, Layout, parse_text
 
@@ -60,13 +60,15 @@ def read_table(
     label = "standard input" if str(path) == "-" else str(path)
     data = _unpacked(_contents(path, label), label)
     if not data or data.isspace():
-        raise DataError(f"{label} must be a table: it is empty.")
+        raise DataError(None, f"{label} must be a table", given="it is empty")
     if data.startswith(_PARQUET) or label.lower().endswith(".parquet"):
         return _from_parquet(data, label)
     if data.startswith(_ZIP):
         raise DataError(
-            f"{label} must be text or Parquet: it is a spreadsheet or an archive; save "
-            "it as CSV."
+            None,
+            f"{label} must be text or Parquet",
+            given="it is a spreadsheet or an archive",
+            remedy="save it as CSV",
         )
     check.listing("missing", missing, "texts", str)
     layout = Layout(delimiter, decimal, tuple(missing), least_columns)
@@ -77,13 +79,17 @@ def _contents(path: str | PathLike[str], label: str) -> bytes:
     if str(path) == "-":
         return b"" if sys.stdin is None else sys.stdin.buffer.read()
     if Path(path).is_dir():
-        raise DataError(f"{label} must be a file: it is a folder.")
+        raise DataError(None, f"{label} must be a file", given="it is a folder")
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
-        raise DataError(f"{label} must be a file: it does not exist.") from None
+        raise DataError(
+            None, f"{label} must be a file", given="it does not exist"
+        ) from None
     except (OSError, ValueError) as err:
-        raise DataError(f"{label} must be a file that can be read: {err}.") from err
+        raise DataError(
+            None, f"{label} must be a file that can be read", given=str(err)
+        ) from err
 
 
 def _unpacked(data: bytes, label: str) -> bytes:
@@ -93,7 +99,10 @@ def _unpacked(data: bytes, label: str) -> bytes:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as err:
         raise DataError(
-            f"{label} must be a complete gzip file: {err}; get it again."
+            None,
+            f"{label} must be a complete gzip file",
+            given=str(err),
+            remedy="get it again",
         ) from err
 
 
@@ -117,5 +126,5 @@ def _from_parquet(data: bytes, label: str) -> Any:
         frame = frame.reset_index()
     frame.columns = check_names(list(map(str, frame.columns)), label)
     if len(frame) == 0:
-        raise DataError(f"{label} must have rows: it has none.")
+        raise DataError(None, f"{label} must have rows", given="it has none")
     return frame

@@ -8,6 +8,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.exceptions import DataError
+from cardqp.problem.validation import repeated
 from cardqp.tables import checks as check
 from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.column import Column
@@ -255,7 +256,9 @@ class Recipe:
         elif self.missing == "drop":
             kept &= ~cells.incomplete()
         if not kept.any():
-            raise DataError("the table must have complete rows: it has none.")
+            raise DataError(
+                None, "the table must have complete rows", given="it has none"
+            )
         return np.flatnonzero(kept)
 
     def _matrix(self, cells: Cells) -> tuple[FloatArray, dict[str, int]]:
@@ -281,12 +284,13 @@ class Recipe:
         return np.asarray(numbers)
 
     def _with_distinct_names(self) -> "Recipe":
-        names = self.names
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+        twice = repeated(self.names)
+        if twice is not None:
             raise DataError(
-                f"features must have distinct names: {twice!r} is a column and a level "
-                "of another; rename the column."
+                None,
+                "features must have distinct names",
+                given=f"{twice!r} is a column and a level of another",
+                remedy="rename the column",
             )
         return self
 
@@ -311,7 +315,7 @@ class Recipe:
         """
         wrong = check.recipe_complaint(entry)
         if wrong:
-            raise DataError(f"`recipe` must be a recipe of a table: {wrong}.")
+            raise DataError("recipe", "must be a recipe of a table", given=wrong)
         columns = tuple(Column.from_dict(column) for column in entry["columns"])
         return cls(
             entry["target"],

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.exceptions import DataError
+from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.tables.cells import Cells
 
 MANY = 10_000
@@ -70,8 +70,10 @@ class Summary:
         for name, counts in labels.items():
             if len(counts) > MANY:
                 raise DataError(
-                    f"column `{name}` must have at most {MANY} different labels: it "
-                    f"has more, such as {min(counts)[:40]!r}; use `drop=[{name!r}]`."
+                    None,
+                    f"column `{name}` must have at most {MANY} different labels",
+                    given=f"it has more, such as {min(counts)[:40]!r}",
+                    remedy=Phrase("use {}", Setting("drop", [name])),
                 )
         return Summary(
             self.n_rows + other.n_rows,
@@ -94,7 +96,10 @@ def refuse_labels(name: str, counts: Counter[str], most: int) -> None:
     """Complain of a category with too many labels."""
     example = min(counts)[:40]
     raise DataError(
-        f"column `{name}` must have at most {most} different labels: it has "
-        f"{len(counts)}, such as {example!r}; use `drop=[{name!r}]`, or raise "
-        "`max_levels`."
+        None,
+        f"column `{name}` must have at most {most} different labels",
+        given=f"it has {len(counts)}, such as {example!r}",
+        remedy=Phrase(
+            "use {}, or raise {}", Setting("drop", [name]), Setting("max_levels")
+        ),
     )

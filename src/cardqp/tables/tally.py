@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import BoolArray
-from cardqp.datasets.frames import require_pandas
-from cardqp.exceptions import DataError
+from cardqp.exceptions import DataError, Phrase, Setting
+from cardqp.tables.frames import require_pandas
 from cardqp.tables.kinds import (
     BOOLEAN,
     CATEGORY,
@@ -158,9 +158,13 @@ class Tally:
         if self.counts[_COMMA] > MOST * present:
             where, _ = self.first[NUMBER]
             raise DataError(
-                f"column `{self.name}` must have decimal points: {where} has "
-                f'{self.first[NUMBER][1]!r}; use `decimal=","`, or remove commas that '
-                "separate thousands."
+                None,
+                f"column `{self.name}` must have decimal points",
+                given=f"{where} has {self.first[NUMBER][1]!r}",
+                remedy=Phrase(
+                    "use {}, or remove commas that separate thousands",
+                    Setting("decimal", ","),
+                ),
             )
         return CATEGORY
 
@@ -230,6 +234,8 @@ def _check_types(cells: Any, series: Any, name: str) -> None:
     if series.dtype.kind == "O":
         kind = type(cells.iloc[int(np.argmin(is_usable))]).__name__
     raise DataError(
-        f"column `{name}` must hold numbers, texts or dates: it holds {kind}; use "
-        f"`drop=[{name!r}]`."
+        None,
+        f"column `{name}` must hold numbers, texts or dates",
+        given=f"it holds {kind}",
+        remedy=Phrase("use {}", Setting("drop", [name])),
     )

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cardqp.datasets.frames import exact_decimals, require_pandas
 from cardqp.exceptions import DataError, ParameterError
+from cardqp.tables.frames import exact_decimals, require_pandas
 from cardqp.tables.header import broken, checked_delimiter, guess, header, records
 
 MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", "#N/A")
@@ -64,7 +64,9 @@ class TextFormat:
         """
         decimal = layout.decimal
         if decimal not in (".", ","):
-            raise ParameterError(f"`decimal` must be . or ,: it is {decimal!r}.")
+            raise ParameterError(
+                "decimal", "must be . or ,", given=f"it is {decimal!r}"
+            )
         mark = checked_delimiter(layout.delimiter, decimal) or guess(text, decimal)
         lines, names = header(text, mark, label, layout.least_columns)
         return cls(label, tuple(names), mark, decimal, layout.missing, lines)
@@ -103,7 +105,9 @@ class TextFormat:
             )
         except ValueError as err:
             reason = " ".join(str(err).split()).rstrip(".")
-            raise DataError(f"{self.label} must be a table: {reason}.") from err
+            raise DataError(
+                None, f"{self.label} must be a table", given=reason
+            ) from err
         frame = frame.copy()  # one block of numbers instead of one per column
         frame.columns = list(self.names)
         self._remove_missing(frame, text_columns)
@@ -132,9 +136,11 @@ class TextFormat:
                 count += 1
                 if found != width:
                     raise DataError(
-                        f"{self.label} must have {width} cells in each line, as in the "
-                        f"first: line {line + number} has {found}; correct or remove "
-                        "it."
+                        None,
+                        f"{self.label} must have {width} cells in each line, as in "
+                        "the first",
+                        given=f"line {line + number} has {found}",
+                        remedy="correct or remove it",
                     )
         except csv.Error as err:
             raise broken(self.label, err) from err
@@ -157,7 +163,9 @@ def parse_text(data: bytes, label: str, layout: Layout) -> Any:
     found = TextFormat.of(text, label, layout)
     frame = found.parse(belowheader(text, found.header_lines), found.header_lines)
     if len(frame) == 0:
-        raise DataError(f"{label} must have rows below the header: it has none.")
+        raise DataError(
+            None, f"{label} must have rows below the header", given="it has none"
+        )
     return frame
 
 
@@ -182,21 +190,32 @@ def decoded(data: bytes, label: str, line: int = 0) -> str:
         How many of its lines are before these.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(f"{label} must be UTF-8 text: it is UTF-16; save it as UTF-8.")
+        raise DataError(
+            None,
+            f"{label} must be UTF-8 text",
+            given="it is UTF-16",
+            remedy="save it as UTF-8",
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as err:
         line += data.count(b"\n", 0, err.start) + 1
         raise DataError(
-            f"{label} must be UTF-8 text: line {line} has the byte "
-            f"0x{data[err.start]:02x}; save it as UTF-8, or convert it, for example by "
-            "`iconv -f LATIN1 -t UTF-8`."
+            None,
+            f"{label} must be UTF-8 text",
+            given=f"line {line} has the byte 0x{data[err.start]:02x}",
+            remedy=(
+                "save it as UTF-8, or convert it, for example by `iconv -f LATIN1 -t "
+                "UTF-8`"
+            ),
         ) from None
     if "\0" in text:
         line += text.count("\n", 0, text.index("\0")) + 1
         raise DataError(
-            f"{label} must be text: line {line} has a zero byte; it is a binary file, "
-            "or damaged."
+            None,
+            f"{label} must be text",
+            given=f"line {line} has a zero byte",
+            remedy="it is a binary file, or damaged",
         )
     return text
 

@@ -37,7 +37,7 @@ class NodeBound:
     Attributes
     ----------
     bound : float
-        The lower bound of Theorem 1 over all supports of the node.
+        The lower bound of Theorem 3 over all supports of the node.
     scale : float
         The scale of the residual that it holds at.
     columns, costs : arrays

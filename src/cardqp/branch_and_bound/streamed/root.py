@@ -13,7 +13,7 @@ from cardqp.problem.streamed_form import StreamedForm
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RootBound:
-    """The bound of Theorem 1 at the best scale that was tried.
+    """The bound of Theorem 3 at the best scale that was tried.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ class StreamedSearch:
     below the cutoff adds columns to the working set and is reopened.
 
     Bounds are rigorous whatever the working set: see
-    ``docs/theory.md#very-many-columns``.  The search fails to close the gap where it
+    ``docs/theory.md#many-columns``.  The search fails to close the gap where it
     does so in memory, too: with a weak ridge, few rows or much noise.
 
     Parameters
@@ -246,6 +246,8 @@ class StreamedSearch:
         tree.n_nodes += 1
         subproblem, reduced = tree.subproblem(node), tree.working.reduced
         if subproblem.remaining <= 0:
+            # A node with a full support is left to a pass, too: the working set proves
+            # nothing about all columns.
             fit = fit_support(reduced, np.flatnonzero(subproblem.fixed_in))
             if subproblem.remaining == 0:
                 tree.update_incumbent(fit)
@@ -267,6 +269,8 @@ class StreamedSearch:
             tree.pending.append(node)
             return
         size = np.abs(relaxed.tangent_point[candidates])
+        # Splitting is valid on any column.  It is not in vain either: over all columns
+        # the relaxation of the node is no larger than on the working set.
         self._split(tree, node, int(candidates[size.argmax()]))
 
     def relax_again(self, tree: StreamedTree, node: Node) -> Node:

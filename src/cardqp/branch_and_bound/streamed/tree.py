@@ -162,7 +162,7 @@ class StreamedTree:
         """
         form = problem.quadratic
         if not isinstance(form, StreamedForm):
-            raise ProblemError("`problem` must come from SparseQP.from_data.")
+            raise ProblemError("problem", "must come from SparseQP.from_data")
         working, fit = initial_fit(problem, form, settings, start, is_over)
         part = np.zeros(len(working.columns)) if fit.x is None else fit.x
         x = lift(part, working.columns, problem.n)

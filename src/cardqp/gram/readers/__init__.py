@@ -8,6 +8,7 @@ from cardqp.gram.readers.base import Blocks, NotNumbersError, Piece, Reader, rea
 from cardqp.gram.readers.numpy_file import NumPyFile
 from cardqp.gram.readers.parquet_file import ParquetFile
 from cardqp.gram.readers.text_file import TextFile
+from cardqp.tables.header import check_distinct
 from cardqp.tables.text import Layout
 
 __all__ = ["Blocks", "NotNumbersError", "NumPyFile", "Piece", "Reader", "open_reader"]
@@ -34,16 +35,14 @@ def open_reader(path: Path, layout: Layout) -> Reader:
     endings = [ending for ending in openers if name.endswith(ending)]
     if not endings:
         raise ParameterError(
-            f"`paths` must name files that end in {', '.join(openers)}: it names "
-            f"`{path}`."
+            "paths",
+            f"must name files that end in {', '.join(openers)}",
+            given=f"it names `{path}`",
         )
     if not path.is_file():
-        raise DataError(f"`{path}` is not a file; correct `paths`.")
+        raise DataError("paths", "must name files", given=f"`{path}` is none")
     with reading(path):
         reader = openers[endings[0]](path)
-    if len(set(reader.columns)) < len(reader.columns):
-        twice = next(c for c in reader.columns if reader.columns.count(c) > 1)
-        raise DataError(
-            f"`{path}` must have distinct names of columns: {twice!r} occurs twice."
-        )
+    rule = f"`{path}` must have distinct names of columns"
+    check_distinct(reader.columns, None, rule)
     return reader

@@ -87,8 +87,10 @@ def reading(path: Path) -> Iterator[None]:
     except (OSError, ValueError, EOFError, TokenError, zlib.error) as err:
         reason = str(err).strip().partition("\n")[0].rstrip(".")[:200]
         raise DataError(
-            f"`{path}` cannot be read: {reason}; it is truncated or damaged, write it "
-            "again."
+            None,
+            f"`{path}` cannot be read",
+            given=reason,
+            remedy="it is truncated or damaged, write it again",
         ) from err
 
 
@@ -108,7 +110,9 @@ def refuse_text(path: Path, kinds: dict[str, Any]) -> None:
     for name, kind in kinds.items():
         if not any(test(kind) for test in fine):
             raise NotNumbersError(
-                f"`{path}` must hold numbers or booleans: column {name!r} holds {kind}."
+                None,
+                f"`{path}` must hold numbers or booleans",
+                given=f"column {name!r} holds {kind}",
             )
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from cardqp.datasets.frames import require_pandas
 from cardqp.exceptions import DataError
 from cardqp.gram.readers.base import Blocks, Frames, Piece, reading
 from cardqp.gram.sums import row_blocks
+from cardqp.tables.frames import require_pandas
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,9 @@ class NumPyFile:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         if array.ndim != 2 or array.dtype.kind not in "fiub":
             raise DataError(
-                f"`{path}` must hold a matrix of numbers: its shape is {array.shape}, "
-                f"its type {array.dtype}."
+                None,
+                f"`{path}` must hold a matrix of numbers",
+                given=f"its shape is {array.shape}, its type {array.dtype}",
             )
         return cls(path, tuple(str(j) for j in range(array.shape[1])), len(array))
 

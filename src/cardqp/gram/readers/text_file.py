@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from cardqp.datasets.frames import require_pandas
 from cardqp.exceptions import DataError
 from cardqp.gram.readers.base import (
     Blocks,
@@ -21,6 +20,7 @@ from cardqp.gram.readers.base import (
 )
 from cardqp.gram.readers.lines import opened, quoted_cell, whole_lines
 from cardqp.gram.sums import block_rows
+from cardqp.tables.frames import require_pandas
 from cardqp.tables.header import DELIMITERS
 from cardqp.tables.text import Layout, TextFormat, decoded
 
@@ -73,8 +73,10 @@ class TextFile:
                 if open_at >= 0:  # Arrow would take the rest of the file for a cell
                     line += text.count(b"\n", 0, open_at + 1) + 1
                     raise DataError(
-                        f"`{self.path}` must be a table: the quotation mark in line "
-                        f"{line} is not closed; close or remove it."
+                        None,
+                        f"`{self.path}` must be a table",
+                        given=f"the quotation mark in line {line} is not closed",
+                        remedy="close or remove it",
                     )
                 yield stream.tell(), Lines(self.path, self.layout, text, line)
                 line += text.count(b"\n")
@@ -122,12 +124,12 @@ class Lines:
             if "conversion error" in str(err):
                 # What it is depends on cells elsewhere: 1 may be a number or a label.
                 raise NotNumbersError(
-                    f"`{self.path}` must hold numbers: {err}"
+                    None, f"`{self.path}` must hold numbers", given=str(err)
                 ) from err
         # pandas skips lines of spaces, and says which line has too many cells.
         frame = self._parsed(frozenset())[list(wanted)]
         if len(frame) and any(dtype.kind not in "iuf" for dtype in frame.dtypes):
-            raise NotNumbersError(f"`{self.path}` must hold numbers.")
+            raise NotNumbersError(None, f"`{self.path}` must hold numbers")
         return arrow.Table.from_pandas(frame, preserve_index=False)
 
     def _cut(self, kinds: dict[str, Any]) -> Any:

@@ -1,5 +1,6 @@
 """Arrays of real numbers: their kind, their size, their entries."""
 
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -37,12 +38,13 @@ def numeric_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
     raw = _numbers(name, value)
     if ndim == 0 and raw.ndim > 0:
         raise ProblemError(
-            f"`{name}` must be a single number: its shape is {raw.shape}."
+            name, "must be a single number", given=f"its shape is {raw.shape}"
         )
     if raw.ndim != ndim:
         raise ProblemError(
-            f"`{name}` must have {ndim} dimension{'s' * (ndim > 1)}: "
-            f"its shape is {raw.shape}."
+            name,
+            f"must have {ndim} dimension{'s' * (ndim > 1)}",
+            given=f"its shape is {raw.shape}",
         )
     array = np.array(raw, dtype=np.float64, order="C", copy=True)
     array.setflags(write=False)
@@ -59,16 +61,24 @@ def _numbers(name: str, value: ArrayLike) -> np.ndarray[Any, Any]:
         raw = raw.astype(np.float64) if raw.dtype == object else raw
     except (TypeError, ValueError, OverflowError) as err:
         raise ProblemError(
-            f"`{name}` must hold numbers: {err}; convert it to floats first."
+            name,
+            "must hold numbers",
+            given=str(err),
+            remedy="convert it to floats first",
         ) from err
     if raw.dtype.kind == "c":
         raise ProblemError(
-            f"`{name}` must be real: its dtype is {raw.dtype}; pass {name}.real."
+            name,
+            "must be real",
+            given=f"its dtype is {raw.dtype}",
+            remedy=f"pass {name}.real",
         )
     if raw.dtype.kind not in "fiub":
         raise ProblemError(
-            f"`{name}` must hold numbers: its dtype is {raw.dtype}; "
-            "convert it to floats first."
+            name,
+            "must hold numbers",
+            given=f"its dtype is {raw.dtype}",
+            remedy="convert it to floats first",
         )
     return raw
 
@@ -78,7 +88,7 @@ def refuse_masked(**arrays: Any) -> None:
     for name, value in arrays.items():
         if _is_masked(value):
             raise ProblemError(
-                f"`{name}` must not be masked: fill in the masked entries."
+                name, "must not be masked", remedy="fill in the masked entries"
             )
 
 
@@ -99,15 +109,35 @@ def refuse(
     if wrong.any():
         where = tuple(int(i) for i in np.argwhere(wrong)[0])
         place = f"{name}[{', '.join(map(str, where))}]" if where else "it"
-        raise ProblemError(f"`{name}` {rule}: {place} is {array[where]}; {remedy}.")
+        raise ProblemError(
+            name, rule, given=f"{place} is {array[where]}", remedy=remedy
+        )
 
 
 def vector(name: str, value: ArrayLike, n: int, owner: str = "variable") -> FloatArray:
     """A finite vector of length ``n``, with one entry for each of its owners."""
     array = real_array(name, value, 1)
+    entries(name, array, n, owner)
+    return array
+
+
+def entries(name: str, value: Sized, n: int, owner: str) -> None:
+    """Refuse what has not one entry for each of its owners."""
+    if len(value) != n:
+        raise ProblemError(
+            name,
+            f"must have {n} entries, one per {owner}",
+            given=f"it has {len(value)}",
+        )
+
+
+def number_or_entries(name: str, value: ArrayLike, n: int) -> FloatArray:
+    """A vector of length ``n`` from one number for all, or one for each."""
+    each = np.full(n, value) if np.ndim(value) == 0 else value
+    array = numeric_array(name, each, 1)
     if len(array) != n:
         raise ProblemError(
-            f"`{name}` must have {n} entries, one per {owner}: it has {len(array)}."
+            name, f"must be a number or have {n} entries", given=f"it has {len(array)}"
         )
     return array
 
@@ -123,8 +153,11 @@ def squarable(name: str, size: float) -> None:
     """Refuse a vector whose largest entry is so small that its square is nothing."""
     if 0.0 < size < LEAST_TARGET:
         raise ProblemError(
-            f"`{name}` must reach {LEAST_TARGET:g} somewhere, for its squares are lost "
-            f"otherwise: it reaches {size:.3g}; rescale it."
+            name,
+            f"must reach {LEAST_TARGET:g} somewhere, for its squares are lost "
+            "otherwise",
+            given=f"it reaches {size:.3g}",
+            remedy="rescale it",
         )
 
 
@@ -137,8 +170,10 @@ def mean_square(name: str, value: float) -> float:
     """The mean square of some data, which is going to be part of an objective."""
     if not value <= LARGEST:
         raise ProblemError(
-            f"`{name}` must have a mean square below {LARGEST:g}: it is {value:.3g}; "
-            "rescale it."
+            name,
+            f"must have a mean square below {LARGEST:g}",
+            given=f"it is {value:.3g}",
+            remedy="rescale it",
         )
     return value
 
@@ -151,7 +186,8 @@ def data_matrix(name: str, value: Any) -> Any:
     data = value if is_array else np.asarray(value)
     if data.ndim != 2 or data.dtype.kind not in "biuf":
         raise ProblemError(
-            f"`{name}` must be a matrix of real numbers: it has {data.ndim} dimensions "
-            f"and the type {data.dtype}."
+            name,
+            "must be a matrix of real numbers",
+            given=f"it has {data.ndim} dimensions and the type {data.dtype}",
         )
     return data

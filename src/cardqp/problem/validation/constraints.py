@@ -4,7 +4,14 @@ import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
-from cardqp.problem.validation.arrays import LARGEST, numeric_array, real_array, refuse
+from cardqp.problem.validation.arrays import (
+    LARGEST,
+    entries,
+    number_or_entries,
+    numeric_array,
+    real_array,
+    refuse,
+)
 
 
 def rows(
@@ -18,12 +25,15 @@ def rows(
         given, missing = (
             (matrix_name, rhs_name) if rhs is None else (rhs_name, matrix_name)
         )
-        raise ProblemError(f"`{missing}` is missing: `{given}` was given without it.")
+        raise ProblemError(
+            missing, "is missing", given=f"`{given}` was given without it"
+        )
     A = real_array(matrix_name, matrix, 2)
     if A.shape[1] != n:
         raise ProblemError(
-            f"`{matrix_name}` must have {n} columns, one per variable: "
-            f"its shape is {A.shape}."
+            matrix_name,
+            f"must have {n} columns, one per variable",
+            given=f"its shape is {A.shape}",
         )
     size = np.abs(A).max(axis=1, initial=0.0)[:, None]
     refuse(
@@ -39,11 +49,7 @@ def rows(
 def right_hand_side(name: str, value: ArrayLike, count: int) -> FloatArray:
     """A finite number for each of ``count`` rows."""
     b = real_array(name, value if np.ndim(value) else [value], 1)
-    if len(b) != count:
-        raise ProblemError(
-            f"`{name}` must have {count} entries, one per row of "
-            f"`A{name[1:]}`: it has {len(b)}."
-        )
+    entries(name, b, count, f"row of `A{name[1:]}`")
     return b
 
 
@@ -57,7 +63,7 @@ def two_sided(
     if least is None:
         return rows("", matrix, most, n)
     if matrix is None:
-        raise ProblemError("`A` is missing: `b_lower` was given without it.")
+        raise ProblemError("A", "is missing", given="`b_lower` was given without it")
     if most is None:
         most = np.full(np.shape(np.atleast_1d(least)), np.inf)
     low, high = (
@@ -66,14 +72,18 @@ def two_sided(
     )
     if len(low) != len(high):
         raise ProblemError(
-            f"`b_lower` must have as many entries as `b`: {len(low)}, not {len(high)}."
+            "b_lower",
+            "must have as many entries as `b`",
+            given=f"{len(low)}, not {len(high)}",
         )
     crossed = np.flatnonzero(~(low <= high))
     if len(crossed):
         i = crossed[0]
         raise ProblemError(
-            f"`b_lower` must not exceed `b`: b_lower[{i}] = {low[i]}, b[{i}] = "
-            f"{high[i]}; use -inf and inf for none."
+            "b_lower",
+            "must not exceed `b`",
+            given=f"b_lower[{i}] = {low[i]}, b[{i}] = {high[i]}",
+            remedy="use -inf and inf for none",
         )
     A, _ = rows("", matrix, np.zeros(len(high)), n)
     below, above = np.isfinite(high), np.isfinite(low)
@@ -92,27 +102,23 @@ def bounds(
     if len(crossed):
         j = crossed[0]
         raise ProblemError(
-            f"`{below}` must not exceed `{above}`: {below}[{j}] = {low[j]} > "
-            f"{above}[{j}] = {high[j]}."
+            below,
+            f"must not exceed `{above}`",
+            given=f"{below}[{j}] = {low[j]} > {above}[{j}] = {high[j]}",
         )
     infinite = np.flatnonzero((low == np.inf) | (high == -np.inf))
     if len(infinite):
         j = infinite[0]
         raise ProblemError(
-            f"`{below}` and `{above}` must leave room for finite numbers: "
-            f"{below}[{j}] = {low[j]}, {above}[{j}] = {high[j]}."
+            None,
+            f"`{below}` and `{above}` must leave room for finite numbers",
+            given=f"{below}[{j}] = {low[j]}, {above}[{j}] = {high[j]}",
         )
     return low, high
 
 
 def _bound(name: str, value: ArrayLike | None, n: int, default: float) -> FloatArray:
-    if value is None or np.ndim(value) == 0:
-        value = np.full(n, default if value is None else value)
-    array = numeric_array(name, value, 1)
-    if len(array) != n:
-        raise ProblemError(
-            f"`{name}` must be a number or have {n} entries: it has {len(array)}."
-        )
+    array = number_or_entries(name, default if value is None else value, n)
     size = np.abs(array)
     refuse(name, array, np.isnan(array), "must not be NaN", f"use {default} for none")
     refuse(

@@ -10,7 +10,7 @@ from cardqp.exceptions import ProblemError
 from cardqp.problem.quadratic import Factor, Gram
 from cardqp.problem.validation.arrays import (
     LARGEST,
-    numeric_array,
+    number_or_entries,
     real_array,
     refuse,
     vector,
@@ -34,7 +34,7 @@ def factor_matrix(value: ArrayLike, name: str = "F") -> Factor:
     F = real_array(name, value, 2)
     if F.shape[1] == 0:
         raise ProblemError(
-            f"`{name}` must have columns, one per variable: its shape is {F.shape}."
+            name, "must have columns, one per variable", given=f"its shape is {F.shape}"
         )
     return Factor(F)
 
@@ -42,11 +42,16 @@ def factor_matrix(value: ArrayLike, name: str = "F") -> Factor:
 def square_matrix(name: str, value: ArrayLike) -> FloatArray:
     """A finite symmetric matrix of any size but none."""
     M = real_array(name, value, 2)
+    square(name, M)
+    return _symmetrised(name, M)
+
+
+def square(name: str, M: FloatArray) -> None:
+    """Refuse a matrix that is not square, or has no entries."""
     if M.shape[0] != M.shape[1] or M.shape[0] == 0:
         raise ProblemError(
-            f"`{name}` must be square and not empty: its shape is {M.shape}."
+            name, "must be square and not empty", given=f"its shape is {M.shape}"
         )
-    return _symmetrised(name, M)
 
 
 def symmetric_matrix(name: str, value: ArrayLike, n: int) -> FloatArray:
@@ -54,7 +59,7 @@ def symmetric_matrix(name: str, value: ArrayLike, n: int) -> FloatArray:
     M = real_array(name, value, 2)
     if M.shape != (n, n):
         raise ProblemError(
-            f"`{name}` must have the shape ({n}, {n}): its shape is {M.shape}."
+            name, f"must have the shape ({n}, {n})", given=f"its shape is {M.shape}"
         )
     return _symmetrised(name, M)
 
@@ -64,8 +69,10 @@ def _symmetrised(name: str, M: FloatArray) -> FloatArray:
     skew = float(np.abs(M - M.T).max())
     if skew > SYMMETRY_TOLERANCE * float(np.abs(M).max()):
         raise ProblemError(
-            f"`{name}` must be symmetric: max |{name} - {name}.T| is {skew:.1e}; "
-            f"pass ({name} + {name}.T) / 2."
+            name,
+            "must be symmetric",
+            given=f"max |{name} - {name}.T| is {skew:.1e}",
+            remedy=f"pass ({name} + {name}.T) / 2",
         )
     if skew > 0:
         M = (M + M.T) / 2
@@ -92,26 +99,25 @@ def convexity_defect(Q: FloatArray, name: str = "Q") -> FloatArray:
     except scipy.linalg.LinAlgError:
         eigenvalues = scipy.linalg.eigvalsh(scaled, check_finite=False)
         if eigenvalues[0] < -CONVEXITY_TOLERANCE * max(eigenvalues[-1], 0.0) - short:
-            _refuse_indefinite(Q, name)
+            smallest = scipy.linalg.eigvalsh(Q, check_finite=False)[0]
+            refuse_indefinite(name, float(smallest))
         short += max(-float(eigenvalues[0]), 0.0)
     return short * curvature
 
 
-def _refuse_indefinite(Q: FloatArray, name: str) -> NoReturn:
-    smallest = float(scipy.linalg.eigvalsh(Q, check_finite=False)[0])
+def refuse_indefinite(name: str, smallest: float) -> NoReturn:
+    """Complain of a matrix by its smallest eigenvalue."""
     raise ProblemError(
-        f"`{name}` must be positive semidefinite: its smallest eigenvalue is "
-        f"{smallest:.3g}; add at least {-smallest:.3g} to its diagonal."
+        name,
+        "must be positive semidefinite",
+        given=f"its smallest eigenvalue is {smallest:.3g}",
+        remedy=f"add at least {-smallest:.3g} to its diagonal",
     )
 
 
 def inverse_ridge(eta: ArrayLike, n: int) -> FloatArray:
     """The vector ``eta``, positive."""
-    value = numeric_array("eta", np.full(n, eta) if np.ndim(eta) == 0 else eta, 1)
-    if len(value) != n:
-        raise ProblemError(
-            f"`eta` must be a number or have {n} entries: it has {len(value)}."
-        )
+    value = number_or_entries("eta", eta, n)
     refuse(
         "eta",
         value,

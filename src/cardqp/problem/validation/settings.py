@@ -1,6 +1,6 @@
 """Settings of methods: numbers and counts within their ranges, objects of a kind."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from numbers import Real
 from typing import Any
 
@@ -13,46 +13,51 @@ def at_least(name: str, value: Any, least: float) -> None:
     """A setting of a method that has a smallest value."""
     if not _is_number(value) or not value >= least:
         raise ParameterError(
-            f"`{name}` must be a number, at least {least:g}: it is {value!r}."
+            name, f"must be a number, at least {least:g}", given=f"it is {value!r}"
         )
 
 
 def positive(name: str, value: Any) -> None:
     """A setting of a method that must be larger than zero."""
     if not _is_number(value) or not value > 0:
-        raise ParameterError(f"`{name}` must be a positive number: it is {value!r}.")
+        raise ParameterError(
+            name, "must be a positive number", given=f"it is {value!r}"
+        )
 
 
 def count(name: str, value: Any) -> None:
     """A setting of a method that counts something, at least one."""
     if not is_integer(value) or value < 1:
         raise ParameterError(
-            f"`{name}` must be an integer, at least 1: it is {value!r}."
+            name, "must be an integer, at least 1", given=f"it is {value!r}"
         )
 
 
 def seed(value: Any) -> None:
     """What decides all that is random."""
     if not is_integer(value) or value < 0:
-        raise ParameterError(f"`seed` must be an integer, at least 0: it is {value!r}.")
+        raise ParameterError(
+            "seed", "must be an integer, at least 0", given=f"it is {value!r}"
+        )
 
 
 def whole(name: str, value: Any) -> None:
     """A whole number, zero or more."""
     if not is_integer(value) or value < 0:
         raise ParameterError(
-            f"`{name}` must hold integers, at least 0: it holds {value!r}."
+            name, "must hold integers, at least 0", given=f"it holds {value!r}"
         )
 
 
 def level(value: Any, largest: int) -> int:
     """A level of the hierarchy between 1 and ``largest``."""
     if not is_integer(value):
-        raise ParameterError(f"`level` must be an integer: it is {value!r}.")
+        raise ParameterError("level", "must be an integer", given=f"it is {value!r}")
     if not 1 <= value <= largest:
         raise ParameterError(
-            f"`level` must lie between 1 and {largest}, the number of eigenvectors "
-            f"at hand: it is {value}."
+            "level",
+            f"must lie between 1 and {largest}, the number of eigenvectors at hand",
+            given=f"it is {value}",
         )
     return int(value)
 
@@ -61,7 +66,7 @@ def instance(name: str, value: Any, kind: type) -> None:
     """An argument that must be one of our own objects."""
     if not isinstance(value, kind):
         raise ParameterError(
-            f"`{name}` must be a {kind.__name__}: it is a {type(value).__name__}."
+            name, f"must be a {kind.__name__}", given=f"it is a {type(value).__name__}"
         )
 
 
@@ -69,7 +74,32 @@ def listing(name: str, value: Any, what: str, kind: Any = object) -> None:
     """Refuse what is no list; a text is none."""
     is_list = isinstance(value, Collection) and not isinstance(value, str | bytes)
     if not is_list or not all(isinstance(entry, kind) for entry in value):
-        raise ParameterError(f"`{name}` must be a list of {what}: it is {value!r}.")
+        raise ParameterError(
+            name, f"must be a list of {what}", given=f"it is {value!r}"
+        )
+
+
+def integers(name: str, value: Any) -> None:
+    """Refuse what has no entries; each of them is checked by itself."""
+    if not isinstance(value, Iterable):
+        raise ParameterError(
+            name, "must be a list of integers", given=f"it is {value!r}"
+        )
+
+
+def one_of(name: str, value: Any, allowed: Iterable[str]) -> None:
+    """A setting that is one of some names."""
+    known = tuple(allowed)
+    if value not in known:
+        raise ParameterError(
+            name, f"must be one of {', '.join(known)}", given=f"it is {value!r}"
+        )
+
+
+def function(name: str, value: Any) -> None:
+    """Something to be called, or None."""
+    if value is not None and not callable(value):
+        raise ParameterError(name, "must be a function", given=f"it is {value!r}")
 
 
 def is_integer(value: Any) -> bool:

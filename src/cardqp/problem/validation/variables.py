@@ -6,9 +6,22 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp.exceptions import ProblemError
-from cardqp.problem.validation.arrays import refuse_masked, scalar
+from cardqp.exceptions import Phrase, ProblemError, Setting
+from cardqp.problem.validation.arrays import entries, refuse_masked, scalar
 from cardqp.problem.validation.settings import is_integer
+
+
+def some_limit(sparsity: Any, penalty: Any, groups: Any) -> None:
+    """Refuse problems in which nothing keeps supports small."""
+    if sparsity is None and penalty is None and groups is None:
+        raise ProblemError(
+            None,
+            Phrase("{} or {} is missing", Setting("sparsity"), Setting("penalty")),
+            remedy=(
+                "give the largest number of nonzeros, the price of each nonzero, or "
+                "both"
+            ),
+        )
 
 
 def sparsity(value: Any, n: int) -> int | None:
@@ -16,9 +29,11 @@ def sparsity(value: Any, n: int) -> int | None:
     if value is None:
         return None
     if not is_integer(value):
-        raise ProblemError(f"`sparsity` must be an integer: it is {value!r}.")
+        raise ProblemError("sparsity", "must be an integer", given=f"it is {value!r}")
     if not 0 <= value <= n:
-        raise ProblemError(f"`sparsity` must lie between 0 and n = {n}: it is {value}.")
+        raise ProblemError(
+            "sparsity", f"must lie between 0 and n = {n}", given=f"it is {value}"
+        )
     return int(value)
 
 
@@ -29,8 +44,10 @@ def penalty(value: Any) -> float | None:
     number = scalar("penalty", value)
     if number < 0:
         raise ProblemError(
-            f"`penalty` must not be negative: it is {number}; it is the price of "
-            "each nonzero."
+            "penalty",
+            "must not be negative",
+            given=f"it is {number}",
+            remedy="it is the price of each nonzero",
         )
     return number
 
@@ -41,15 +58,17 @@ def indices(name: str, value: ArrayLike | None, n: int) -> IntArray:
     given = np.atleast_1d(np.asarray([] if value is None else value))
     if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
         raise ProblemError(
-            f"`{name}` must be a list of indices, counted from 0: it is {value!r}."
+            name, "must be a list of indices, counted from 0", given=f"it is {value!r}"
         )
     if ((given < 0) | (given >= n)).any():
         raise ProblemError(
-            f"`{name}` must hold indices between 0 and {n - 1}: it is {value!r}."
+            name, f"must hold indices between 0 and {n - 1}", given=f"it is {value!r}"
         )
     unique = np.unique(given.astype(np.intp))
     if len(unique) < len(given):
-        raise ProblemError(f"`{name}` must name no variable twice: it is {value!r}.")
+        raise ProblemError(
+            name, "must name no variable twice", given=f"it is {value!r}"
+        )
     return unique
 
 
@@ -64,8 +83,11 @@ def forced_in(
         unique = whole_blocks(unique, blocks)
     if limit is not None and count > limit:
         raise ProblemError(
-            f"`forced_in` must leave room: it names {count} {what}, and "
-            f"`sparsity` is {limit}."
+            "forced_in",
+            "must leave room",
+            given=Phrase(
+                "it names {} {}, and {} is {}", count, what, Setting("sparsity"), limit
+            ),
         )
     return unique
 
@@ -80,7 +102,9 @@ def forced_out(
     both = np.intersect1d(unique, inside)
     if len(both):
         raise ProblemError(
-            f"`forced_out` must not name what `forced_in` names: both name {both[0]}."
+            "forced_out",
+            Phrase("must not name what {} names", Setting("forced_in")),
+            given=f"both name {both[0]}",
         )
     return unique
 
@@ -105,18 +129,29 @@ def blocks(
     given = np.asarray(labels)
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise ProblemError(
-            f"`blocks` must give the block of each of the {n} variables as an integer: "
-            f"its shape is {given.shape}, its type {given.dtype}."
+            "blocks",
+            f"must give the block of each of the {n} variables as an integer",
+            given=f"its shape is {given.shape}, its type {given.dtype}",
         )
     if has_groups:
         raise ProblemError(
-            "`blocks` and `groups` exclude each other: give limits of groups for "
-            "variables with switches of their own, or share switches without them."
+            None,
+            Phrase(
+                "{} and {} exclude each other", Setting("blocks"), Setting("groups")
+            ),
+            remedy=(
+                "give limits of groups for variables with switches of their own, or "
+                "share switches without them"
+            ),
         )
     if ((lower > 0) | (upper < 0)).any():
         raise ProblemError(
-            "`blocks` need bounds that 0 is between: variables of a block are zero "
-            "together, thresholds are for variables with switches of their own."
+            "blocks",
+            "need bounds that 0 is between",
+            given=(
+                "variables of a block are zero together, thresholds are for variables "
+                "with switches of their own"
+            ),
         )
     result = given.astype(np.intp)
     result.setflags(write=False)
@@ -131,15 +166,28 @@ def groups(
         return None, None
     if labels is None or limits is None:
         raise ProblemError(
-            "`groups` and `group_sparsity` belong together: give both or neither."
+            None,
+            Phrase(
+                "{} and {} belong together",
+                Setting("groups"),
+                Setting("group_sparsity"),
+            ),
+            remedy="give both or neither",
         )
     given = _group_labels(labels, n)
     each = _group_limits(limits, given)
     used = np.bincount(given[inside] + 1, minlength=len(each) + 1)[1:]
     if (over := np.flatnonzero(used > each)).size:
         raise ProblemError(
-            f"`forced_in` must leave room: it names {used[over[0]]} variables of group "
-            f"{over[0]}, whose `group_sparsity` is {each[over[0]]}."
+            "forced_in",
+            "must leave room",
+            given=Phrase(
+                "it names {} variables of group {}, whose {} is {}",
+                used[over[0]],
+                over[0],
+                Setting("group_sparsity"),
+                each[over[0]],
+            ),
         )
     if (given < 0).all():
         return None, None
@@ -155,8 +203,10 @@ def _group_labels(labels: ArrayLike, n: int) -> IntArray:
     given = np.asarray(labels)
     if given.shape != (n,) or given.dtype.kind not in "iu" or (given < -1).any():
         raise ProblemError(
-            f"`groups` must give the group of each of the {n} variables, counted from "
-            f"0, or -1 for none: it is {labels!r}."
+            "groups",
+            f"must give the group of each of the {n} variables, counted from 0, or -1 "
+            "for none",
+            given=f"it is {labels!r}",
         )
     return given
 
@@ -168,19 +218,27 @@ def _group_limits(limits: ArrayLike, labels: IntArray) -> IntArray:
     allowed = np.asarray(limits)
     if allowed.dtype.kind not in "iu" or (allowed < 0).any() or allowed.ndim > 1:
         raise ProblemError(
-            "`group_sparsity` must be a count, or one for each group: it is "
-            f"{limits!r}."
+            "group_sparsity",
+            "must be a count, or one for each group",
+            given=f"it is {limits!r}",
         )
     if allowed.ndim == 0 and count > n:
         raise ProblemError(
-            f"`groups` must be below {n}, the number of variables, where "
-            f"`group_sparsity` is one count for all: one of them is {count - 1}; "
-            "number the groups from 0 on."
+            "groups",
+            Phrase(
+                "must be below {}, the number of variables, where {} is one count for "
+                "all",
+                n,
+                Setting("group_sparsity"),
+            ),
+            given=f"one of them is {count - 1}",
+            remedy="number the groups from 0 on",
         )
     if allowed.ndim == 1 and len(allowed) < count:
         raise ProblemError(
-            f"`group_sparsity` must have an entry for each of the {count} groups: it "
-            f"has {len(allowed)}."
+            "group_sparsity",
+            f"must have an entry for each of the {count} groups",
+            given=f"it has {len(allowed)}",
         )
     return np.full(count, allowed) if allowed.ndim == 0 else allowed.copy()
 
@@ -192,14 +250,21 @@ def names(
     if value is None:
         return None
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ProblemError(f"`names` must be a list of names: it is {value!r}.")
+        raise ProblemError("names", "must be a list of names", given=f"it is {value!r}")
     refuse_masked(names=value)
     result = tuple(str(name) for name in value)
-    if len(result) != n:
-        raise ProblemError(
-            f"`names` must have {n} entries, one per {owner}: it has {len(result)}."
-        )
-    if len(set(result)) < n:
-        twice = next(name for name in result if result.count(name) > 1)
-        raise ProblemError(f"`names` must be distinct: {twice!r} occurs twice.")
+    entries("names", result, n, owner)
+    twice = repeated(result)
+    if twice is not None:
+        raise ProblemError("names", "must be distinct", given=f"{twice!r} occurs twice")
     return result
+
+
+def repeated(names: Iterable[str]) -> str | None:
+    """The first name that is there for the second time, or None."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None

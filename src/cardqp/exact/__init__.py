@@ -1,1 +1,0 @@
-"""Branch and bound on the perspective relaxation."""

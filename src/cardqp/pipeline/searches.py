@@ -1,0 +1,134 @@
+"""The last search of ``solve``, or what takes its place."""
+
+import numpy as np
+
+from cardqp._iterate import Stop
+from cardqp.backends.catalogue import Backend
+from cardqp.branch_and_bound.restore import restore
+from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS, StreamedSettings
+from cardqp.branch_and_bound.streamed.size import has_streamed_levels, is_streamed
+from cardqp.certificate import Certificate
+from cardqp.exceptions import ParameterError, ProblemError
+from cardqp.methods import Method
+from cardqp.methods.context import (
+    SolveContext,
+    explore,
+    search,
+    solve_with_backend,
+)
+from cardqp.methods.exact import Exact
+from cardqp.pipeline.build_solution import Searched
+from cardqp.pipeline.streamed import bound_streamed, search_streamed
+from cardqp.problem import SparseQP
+from cardqp.problem.feasibility import SOLVED_TOLERANCE
+from cardqp.problem.streamed_form import StreamedForm
+from cardqp.solution import Solution
+from cardqp.subproblems.support_qp import fit_support
+
+
+def stays_streamed(problem: SparseQP, method: Method) -> bool:
+    """Whether the data are streamed, and not copied into memory."""
+    settings = streamed_settings(method)
+    if method.uses_level:
+        return has_streamed_levels(problem, settings)
+    return isinstance(method, Exact) and is_streamed(problem, settings)
+
+
+def streamed_settings(method: Method) -> StreamedSettings:
+    """Settings of the streamed search: those of the method, if it has any."""
+    return method.streamed if isinstance(method, Exact) else DEFAULT_SETTINGS
+
+
+def use_start(context: SolveContext) -> None:
+    """Keep a guess that is feasible; fit its support, or as much of it as is allowed.
+
+    Large entries come first.
+    """
+    problem, start = context.problem, context.start
+    if start is None:
+        return
+    support = problem.rule.select(-np.abs(start))
+    context.update_incumbent(fit_support(problem, support, needs_proof=True).x)
+    if context.x is None or problem.feasibility(start).holds(SOLVED_TOLERANCE):
+        context.update_incumbent(start)
+
+
+def search_or_bound(
+    context: SolveContext, method: Method, is_partial: bool
+) -> tuple[Searched, Stop]:
+    """Search the whole problem, or bound it where a method has the answer.
+
+    Parameters
+    ----------
+    context : SolveContext
+        The call of ``solve``.
+    method : Method
+        The method whose stages came before.
+    is_partial : bool
+        Whether a method left out variables that are not proved zero.  Its point is the
+        answer then, and the root of the search bounds it.  Without a feasible point
+        there is nothing to bound: one is searched for everywhere.
+    """
+    problem, x = context.problem, context.x
+    is_heuristic = is_partial and x is not None
+    if isinstance(problem.quadratic, StreamedForm):
+        settings = streamed_settings(method)
+        if is_partial and x is not None:
+            return bound_streamed(context, x, settings)
+        streamed, stop = search_streamed(context, settings)
+        context.update_incumbent(streamed.x)
+        return streamed, stop
+    name = "bound" if is_heuristic else "search"
+    tree, stop = search(context, problem, name, x, root_only=is_heuristic)
+    if not is_heuristic:
+        context.update_incumbent(tree.best.x)
+    return tree, stop
+
+
+def search_by_backend(
+    context: SolveContext, backend: Backend, method: Method
+) -> tuple[Searched, Stop]:
+    """Leave the search to another solver; the bound is ours, and taken first.
+
+    A point that is met on the way to the bound is used only if the solver has none: the
+    answer is the solver's.
+    """
+    tree, _ = search(context, context.problem, "bound", None, root_only=True)
+    if tree.lower_bound == np.inf:
+        return tree, Stop.INFEASIBLE
+    is_partial = method.run_stages(context)
+    if not is_partial or context.x is None:
+        context.claim, x = solve_with_backend(
+            context, backend, context.problem, "search", context.x
+        )
+        context.update_incumbent(x)
+    if context.x is None:
+        context.update_incumbent(tree.best.x)
+    return tree, Stop.BACKEND if context.gave_up else Stop.COMPLETED
+
+
+def resume_search(context: SolveContext, solution: Solution) -> tuple[Searched, Stop]:
+    """Replay what an earlier solution proves, and go on from there.
+
+    Raises
+    ------
+    ParameterError
+        When it is no solution of this problem.
+    """
+    problem, certificate, x = context.problem, solution.certificate, solution.x
+    if not isinstance(certificate, Certificate):
+        certificate = Certificate()
+    try:
+        if x is not None and not problem.feasibility(x).holds():
+            raise ProblemError(None, "its point is not feasible")
+        tree = restore(problem, certificate, solution.n_nodes, x)
+    except ProblemError as err:
+        raise ParameterError(
+            "resume",
+            "must be a solution of this problem",
+            given=str(err).removesuffix("."),
+        ) from err
+    context.stages += solution.stages
+    tree, stop = explore(context, context.search, "search", lambda: tree)
+    context.update_incumbent(tree.best.x)
+    return tree, stop

@@ -1,0 +1,61 @@
+"""Pandas and Parquet, which tables are read with."""
+
+import io
+from typing import Any
+
+from cardqp.exceptions import BackendNotFoundError, DataError
+
+BROKEN_PARQUET = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
+"""What pyarrow raises for damaged files, by the place of the damage."""
+
+
+def require_pandas(user: str = "This data set") -> Any:
+    """The module pandas, or an error that says how to get it.
+
+    Parameters
+    ----------
+    user : str
+        Who needs it.
+    """
+    try:
+        import pandas
+    except ImportError as err:
+        raise _missing("pandas", user) from err
+    return pandas
+
+
+def _missing(package: str, user: str) -> BackendNotFoundError:
+    return BackendNotFoundError(
+        f"{user} needs {package}: install it with `pip install 'cardqp[data]'`."
+    )
+
+
+def exact_decimals(version: str) -> dict[str, str]:
+    """What makes pandas read decimal numbers to the last bit.
+
+    Newer releases do so by themselves, and warn of the option.
+    """
+    major, minor = version.split(".")[:2]
+    if (int(major), int(minor)) >= (3, 1):
+        return {}
+    return {"float_precision": "round_trip"}
+
+
+def read_parquet(data: bytes, label: str) -> Any:
+    """The frame in a Parquet file.
+
+    Parameters
+    ----------
+    data : bytes
+        Contents of the file.
+    label : str
+        How messages call it.
+    """
+    pandas = require_pandas()
+    try:
+        return pandas.read_parquet(io.BytesIO(data), engine="pyarrow")
+    except ImportError as err:
+        raise _missing("pyarrow", label) from err
+    except BROKEN_PARQUET as err:
+        reason = " ".join(str(err).split()).rstrip(".")
+        raise DataError(f"{label} is not a readable parquet file: {reason}.") from err
