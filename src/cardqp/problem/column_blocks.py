@@ -75,6 +75,7 @@ def products_and_squares(block: Any, R: FloatArray) -> FloatArray:
     if scipy.sparse.issparse(block):
         squares = np.asarray(block.power(2).sum(axis=0)).ravel()
     else:
+        # Not (block**2).sum(axis=0), which would make a copy of the block.
         squares = np.einsum("ij,ij->j", block, block)
     return np.column_stack([block.T @ R, squares])
 

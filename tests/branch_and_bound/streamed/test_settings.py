@@ -9,6 +9,7 @@ from cardqp.branch_and_bound.streamed.settings import (
     StreamedSettings,
 )
 from cardqp.certificate import StreamedCertificate
+from tests.problems import enumerate_optimum
 from tests.streamed import exact
 
 
@@ -55,3 +56,16 @@ def test_smaller_batches_take_more_passes(problem):
         return int(last.detail.split(" passes")[0])
 
     assert n_passes(1) > n_passes(32)
+
+
+def test_one_scale_is_no_closed_form():
+    """With a penalty, costs do not grow with the square of the scale."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 9)), rng.standard_normal(20)
+    problem = SparseQP.from_data(X, y, eta=50.0, sparsity=4, penalty=0.02)
+    found = solve(problem, method=exact(scales=(0.97,), root_columns=1), node_limit=30)
+    assert len(found.certificate.leaves) > 2
+    assert (found.certificate.leaves.scale == 0.97).all()
+    assert found.lower_bound <= enumerate_optimum(problem)[0]
+    proved = found.certificate.lower_bound(problem)
+    assert proved == pytest.approx(found.lower_bound, rel=1e-9)

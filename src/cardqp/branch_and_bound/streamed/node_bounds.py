@@ -80,13 +80,15 @@ def bound_nodes(
     settings : StreamedSettings
         How many columns are remembered, and which scales are tried.
     """
-    scales = (1.0,) if is_homogeneous(problem) else settings.scales
+    homogeneous = is_homogeneous(problem)
+    scales = (1.0,) if homogeneous else settings.scales
     residuals = [Residual.of(form, node.residual) for node in nodes]
     decided = [np.concatenate([node.fixed_in, node.fixed_out]) for node in nodes]
     counts = [
         max(settings.cheapest_columns, n_remaining(problem, node)) for node in nodes
     ]
 
+    # All scales share the products: trying several takes no further pass.
     def cheapest(start: int, products: FloatArray) -> list[list[_Cheapest]]:
         where = slice(start, start + len(products))
         found = []
@@ -116,7 +118,11 @@ def bound_nodes(
             _Cheapest.merge([block[k][i] for block in blocks], counts[k])
             for i in range(len(scales))
         ]
-        results.append(_best(residual, scales, tried, n_remaining(problem, node)))
+        totals = [each.total(n_remaining(problem, node)) for each in tried]
+        if homogeneous:
+            results.append(_best_scaled(residual, totals[0], tried[0]))
+        else:
+            results.append(_best_tried(residual, scales, totals, tried))
     return results
 
 
@@ -146,10 +152,15 @@ class _Cheapest:
         own = fixed_in - start
         own = own[(own >= 0) & (own < len(costs))]
         fixed_cost = float(costs[own].sum())
+        # A cost of zero never counts: the empty choice is as cheap.
         free = np.where(unfixed, costs, 0.0)
         free[decided] = 0.0
         columns = np.arange(start, start + len(free))
         return cls(*_smallest(columns, free, count), fixed_cost)
+
+    def total(self, remaining: int) -> float:
+        """The least sum of costs with so many more columns, or fewer."""
+        return self.fixed_cost + float(self.costs[: max(remaining, 0)].sum())
 
     @classmethod
     def merge(cls, parts: Sequence["_Cheapest"], count: int) -> "_Cheapest":
@@ -171,25 +182,36 @@ def _smallest(
     return columns[order], costs[order]
 
 
-def _best(
+def _best_scaled(residual: Residual, total: float, cheapest: _Cheapest) -> NodeBound:
+    """The bound at the best scale, given the costs at scale 1.
+
+    For problems whose costs grow with the square of the scale.
+    """
+    if not np.isfinite(total):  # overflow: nothing is proved
+        return NodeBound(-np.inf, 0.0, cheapest.columns, cheapest.costs)
+    scale = residual.best_scale(total)
+    factor = scale * scale
+    bound = _sum_down(residual.base(scale), factor * total)
+    return NodeBound(bound, scale, cheapest.columns, factor * cheapest.costs)
+
+
+def _best_tried(
     residual: Residual,
     scales: Sequence[float],
+    totals: Sequence[float],
     tried: Sequence[_Cheapest],
-    remaining: int,
 ) -> NodeBound:
-    """The best bound of a node over all scales that were tried."""
+    """The best bound over some scales, given the costs at each of them."""
     found = []
-    for scale, cheapest in zip(scales, tried, strict=True):
-        total = cheapest.fixed_cost + float(cheapest.costs[: max(remaining, 0)].sum())
+    for scale, total, cheapest in zip(scales, totals, tried, strict=True):
         if not np.isfinite(total):  # overflow: nothing is proved
             found.append(NodeBound(-np.inf, 0.0, cheapest.columns, cheapest.costs))
             continue
-        factor = 1.0
-        if len(scales) == 1:
-            scale = residual.best_scale(total)
-            factor = scale * scale
-        base = residual.base(scale)
-        bound = base + factor * total
-        bound -= ROUNDING * (abs(base) + factor * abs(total))
-        found.append(NodeBound(bound, scale, cheapest.columns, factor * cheapest.costs))
+        bound = _sum_down(residual.base(scale), total)
+        found.append(NodeBound(bound, scale, cheapest.columns, cheapest.costs))
     return max(found, key=lambda each: each.bound)
+
+
+def _sum_down(base: float, total: float) -> float:
+    """``base + total``, lowered by the margin for another order of sums."""
+    return base + total - ROUNDING * (abs(base) + abs(total))

@@ -73,7 +73,7 @@ class TreeLog:
             kept.append(position := stack.pop())
             if self._is_split(position, points):
                 stack += [self.child[position], self.child[position] + 1]
-        kept.sort()
+        kept.sort()  # children stay behind their parents, as the replay demands
         number = {position: k for k, position in enumerate(kept)}
         log = TreeLog([], [], [])
         for k, position in enumerate(kept):

@@ -17,6 +17,7 @@ def is_worth_streaming(
     """
     is_wide = n > settings.min_columns and n > n_samples
     is_large = n_samples * n >= settings.min_entries
+    # Eigenvectors of X'X and of XX'.
     components = 8.0 * n_samples * (n + n_samples)
     return is_wide and is_large and components <= memory_copy.MOST_BYTES
 

@@ -92,6 +92,7 @@ class WorkingSet:
         if self.X is None or not self._fits(len(joined)):
             return None, self.form.cross(joined, new)
         more = self.form.take(new)
+        # Residuals take a few columns at a time, which are contiguous in this order.
         X = np.asfortranarray(np.hstack([self.X, more]))
         return X, X.T @ more / self.form.n_samples
 
