@@ -35,8 +35,8 @@ class Subproblem:
 
     def __post_init__(self) -> None:
         if self.blocks is not None:
-            object.__setattr__(self, "inside", self.blocks.closed(self.fixed_in))
-            object.__setattr__(self, "outside", self.blocks.closed(self.fixed_out))
+            object.__setattr__(self, "fixed_in", self.blocks.closed(self.fixed_in))
+            object.__setattr__(self, "fixed_out", self.blocks.closed(self.fixed_out))
 
     @classmethod
     def root(cls, n: int, limit: int) -> "Subproblem":
