@@ -18,7 +18,8 @@ import numpy as np
 import scipy.sparse
 from threadpoolctl import threadpool_limits
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
+from cardqp.arithmetic.rounding import formed_unit, same_data_unit, streamed_slope_unit
 from cardqp.exceptions import ProblemError
 from cardqp.problem.quadratic import Factor, Gram, Minorant, plane
 
@@ -120,7 +121,7 @@ class Columns:
         N = self.n_samples
         power = float(self.target @ self.target) / N
         # Sums may come in another order.
-        unit = 4 * (N + 4) * UNIT_ROUNDOFF
+        unit = same_data_unit(N)
         slack = unit * np.sqrt(power) * np.sqrt(self.diagonal)
         is_same = (np.abs(c + 2.0 * self.products / N) <= slack).all()
         return bool(is_same) and abs(constant - power) <= unit * power
@@ -321,7 +322,7 @@ class Columns:
             return self.restrict(np.arange(self.n))
         N, height = self.n_samples, _height(self.n)
         formed = min(SUMMED, N) + -(-min(height, N) // SUMMED) + -(-N // height) + 2
-        psd_violation = 1.01 * self.n * formed * UNIT_ROUNDOFF * self.diagonal
+        psd_violation = formed_unit(self.n, formed) * self.diagonal
         # Sums of both halves may come in another order.
         matrix = self.dense()
         matrix = 0.5 * (matrix + matrix.T)
@@ -343,7 +344,7 @@ class Columns:
         slope = self.correlate(2.0 * fitted.T).T.reshape(x.shape) / self.n_samples
         unit = plane(np.zeros((self.n_samples, 0)), alpha, np.zeros(0))
         size = np.linalg.norm(alpha, axis=-1)
-        reach = 1.01 * (self.n_samples + 6) * UNIT_ROUNDOFF * size
+        reach = streamed_slope_unit(self.n_samples) * size
         error = np.multiply.outer(reach, np.sqrt(self.diagonal))
         return Minorant(slope, error, unit.offset, np.zeros(self.n))
 
