@@ -13,16 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray
+from cardqp._typing import FloatArray
+from cardqp.arithmetic.rounding import (
+    NORM_FACTOR,
+    RESIDUAL_BASE_UNIT,
+    RESIDUAL_COST_FACTOR,
+    RESIDUAL_SLOPE_UNIT,
+    SMALLEST_NORMAL,
+    residual_unit,
+)
 from cardqp.bounds.tangent_bound import SeparableBound, cost_down
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import Columns
 
 _ALL = slice(None)
-
-SMALLEST = float(np.finfo(float).tiny)
-"""What products that are rounded to nothing can have been, at most: a bound loses as
-much in the costs of all its variables."""
 
 LEAST_SCALE = 1e-150
 """A smaller scale loses its digits."""
@@ -53,12 +57,12 @@ class Residual:
     def of(cls, form: Columns, vector: FloatArray) -> "Residual":
         """The dual point for the data of a form."""
         N, y = form.n_samples, form.target
-        unit = (N + 4) * UNIT_ROUNDOFF
-        unit /= 1.0 - unit
+        unit = residual_unit(N)
         size = float(np.abs(y) @ np.abs(vector)) * (1.0 + 2.0 * unit)
-        square = float(vector @ vector) * (1.0 + 2.0 * unit) + N * SMALLEST
-        along = float(y @ vector) - unit * size - N * SMALLEST
-        return cls(vector, along / N, square / N, 1.01 * unit * float(np.sqrt(square)))
+        square = float(vector @ vector) * (1.0 + 2.0 * unit) + N * SMALLEST_NORMAL
+        along = float(y @ vector) - unit * size - N * SMALLEST_NORMAL
+        reach = NORM_FACTOR * unit * float(np.sqrt(square))
+        return cls(vector, along / N, square / N, reach)
 
     @property
     def finite(self) -> FloatArray:
@@ -73,7 +77,9 @@ class Residual:
         if scale < LEAST_SCALE:
             return 0.0 if scale == 0 else -np.inf
         gain, paid = 2.0 * scale * self.along, scale * (scale * self.square)
-        return gain - paid - 8.0 * UNIT_ROUNDOFF * (abs(gain) + paid) - SMALLEST
+        rounding = RESIDUAL_BASE_UNIT * (abs(gain) + paid)
+        # The last is what products that are rounded to nothing take off all costs.
+        return gain - paid - rounding - SMALLEST_NORMAL
 
     def costs(
         self,
@@ -112,19 +118,18 @@ class Residual:
         """The same, or no number where one is too large."""
         step = 2.0 * scale / form.n_samples
         ridge = problem.ridge[where]
-        lost = form.n_samples * SMALLEST
+        lost = form.n_samples * SMALLEST_NORMAL
         error = self.reach * (np.sqrt(form.squares[where]) + np.sqrt(lost)) + lost
         if problem.is_unconstrained:
             steepest = step * (np.abs(products) + error)
             # In this order nothing is lost where numbers are tiny.
-            costs = steepest * (steepest / (-4.0 * ridge)) * (1.0 + 16 * UNIT_ROUNDOFF)
+            costs = steepest * (steepest / (-4.0 * ridge)) * RESIDUAL_COST_FACTOR
         else:
             bounds = problem.lower[where], problem.upper[where]
-            ends = [-step * (products - error), -step * (products + error)]
-            margin = 4.0 * UNIT_ROUNDOFF
+            wide = error + RESIDUAL_SLOPE_UNIT * (np.abs(products) + error)
             costs = np.minimum(
-                cost_down(ridge, ends[0] * (1.0 + margin), *bounds),
-                cost_down(ridge, ends[1] * (1.0 + margin), *bounds),
+                cost_down(ridge, -step * (products - wide), *bounds),
+                cost_down(ridge, -step * (products + wide), *bounds),
             )
         return np.asarray(costs + problem.rule.penalty)
 
