@@ -5,16 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray, IntArray
+from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.arithmetic.rounding import leaf_unit
 from cardqp.bounds.residual_bound import Residual
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import Columns
 
 KEPT = 64
 """The cheapest columns of a branch that are remembered."""
-
-ROUNDING = 64 * UNIT_ROUNDOFF
-"""What the order of sums may cost, relatively."""
 
 SCALES = (1.0, 0.98, 0.95, 0.9)
 """Scales that are tried where costs do not grow with their square."""
@@ -103,7 +101,8 @@ def bound_branches(
             _Cheapest.merge([block[k][i] for block in blocks], max(KEPT, remaining))
             for i in range(len(scales))
         ]
-        results.append(_best(residual, scales, tried, remaining))
+        unit = leaf_unit(problem.rule.limit)
+        results.append(_best(residual, scales, tried, remaining, unit))
     return results
 
 
@@ -114,11 +113,15 @@ def slots_of(problem: SparseQP, branch: Branch) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cheapest:
-    """The cheapest free columns of some block, and the costs of those switched on."""
+    """The cheapest free columns of some block, and the costs of those switched on.
+
+    ``magnitude`` is the sum of the absolute values of the latter.
+    """
 
     columns: IntArray
     costs: FloatArray
     fixed_in: float
+    magnitude: float
 
     @classmethod
     def of_block(
@@ -132,17 +135,19 @@ class _Cheapest:
     ) -> "_Cheapest":
         own = fixed_in - start
         own = own[(own >= 0) & (own < len(costs))]
-        paid = float(costs[own].sum())
+        paid, magnitude = float(costs[own].sum()), float(np.abs(costs[own]).sum())
         free = np.where(alive, costs, 0.0)
         free[decided] = 0.0
-        return cls(*_smallest(np.arange(start, start + len(free)), free, count), paid)
+        cheapest = _smallest(np.arange(start, start + len(free)), free, count)
+        return cls(*cheapest, paid, magnitude)
 
     @classmethod
     def merge(cls, parts: Sequence["_Cheapest"], count: int) -> "_Cheapest":
         columns = np.concatenate([part.columns for part in parts])
         costs = np.concatenate([part.costs for part in parts])
         fixed_in = float(sum(part.fixed_in for part in parts))
-        return cls(*_smallest(columns, costs, count), fixed_in)
+        magnitude = float(sum(part.magnitude for part in parts))
+        return cls(*_smallest(columns, costs, count), fixed_in, magnitude)
 
 
 def _smallest(
@@ -162,11 +167,13 @@ def _best(
     scales: Sequence[float],
     tried: Sequence[_Cheapest],
     remaining: int,
+    unit: float,
 ) -> Bounded:
-    """The best scale of a branch."""
+    """The best scale of a branch; ``unit`` is for the rounding of its sum."""
     found = []
     for scale, cheapest in zip(scales, tried, strict=True):
-        total = cheapest.fixed_in + float(cheapest.costs[: max(remaining, 0)].sum())
+        gained = -float(cheapest.costs[: max(remaining, 0)].sum())
+        total, magnitude = cheapest.fixed_in - gained, cheapest.magnitude + gained
         if not np.isfinite(total):  # too large for a number: nothing is proved
             found.append(Bounded(-np.inf, 0.0, cheapest.columns, cheapest.costs))
             continue
@@ -176,6 +183,6 @@ def _best(
             factor = scale * scale
         base = residual.base(scale)
         bound = base + factor * total
-        bound -= ROUNDING * (abs(base) + factor * abs(total))
+        bound -= unit * (abs(base) + factor * magnitude)
         found.append(Bounded(bound, scale, cheapest.columns, factor * cheapest.costs))
     return max(found, key=lambda each: each.bound)
