@@ -4,17 +4,18 @@ A free problem, ``min c'x + x'Gx`` on a support, gains a quarter of ``c'G^{-1}c`
 gain of every support that contains the variables inside and some free ones is computed
 here by symmetric elimination, one variable after the other.
 
-Rounding: elimination of s variables is exact for a matrix that differs from G by at
-most ``4 s u sqrt(G_ii G_jj)`` in each entry.  If G lies above ``diag(least)``, this is
-at most ``4 s^2 u max(G_jj / least_j)`` of G itself, and changes the gain by no larger
-share; errors in the slope and in the sum are of lower order.  ``gain_error`` allows
-four times as much.
+Rounding: elimination of s variables is exact for a matrix that differs from G by a few
+``s u sqrt(G_ii G_jj)`` in each entry.  If G lies above ``diag(least)``, this is at most
+s times as much of ``max(G_jj / least_j)`` of G itself.  A matrix that is larger than G
+by a share, and definite as its pivots are positive, has a gain that is smaller by no
+more: see :func:`~cardqp.arithmetic.rounding.elimination_unit`.
 """
 
 import numpy as np
 
 from cardqp._compiled import compiled, inner, inner_fast
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
+from cardqp.arithmetic.rounding import COMPLETION_UNIT, elimination_unit
 from cardqp.problem import SparseQP
 
 MOST_FREE = {2: 2000, 3: 400}
@@ -29,8 +30,7 @@ def gain_error(problem: SparseQP, size: int) -> float:
     if not (least > 0).all():
         return np.inf
     condition = float((curvature / least).max())
-    terms = size + 4 + form.formed
-    return float(16 * (size + 4) * terms * UNIT_ROUNDOFF * condition)
+    return elimination_unit(size, form.formed) * condition
 
 
 @inner
@@ -141,4 +141,4 @@ def completion_bound(
     if not np.isfinite(gain):
         return -np.inf
     scale = abs(problem.constant) + gain
-    return float(problem.constant - gain - 4 * UNIT_ROUNDOFF * scale)
+    return float(problem.constant - gain - COMPLETION_UNIT * scale)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, BoolArray, Float, FloatArray, IntArray
+from cardqp._typing import BoolArray, Float, FloatArray, IntArray
+from cardqp.arithmetic.rounding import FIXING_SHARE, FIXING_UNIT, total_unit
 from cardqp.bounds.farkas import proves_empty
 from cardqp.bounds.tangent_bound import SeparableBound, evaluate
 from cardqp.certificate.completions import completion_bound, gain_error
@@ -259,13 +260,12 @@ class _Bounds:
         gained = np.where(np.arange(n) < count[:, None], ranked, 0.0).sum(axis=1)
         total = fixed_in.sum(axis=1) - gained
         size = np.abs(base) + np.abs(fixed_in).sum(axis=1) + gained
-        value = base + total - (n + 8) * UNIT_ROUNDOFF * size
+        value = base + total - total_unit(n) * size
         value = np.where(np.isnan(value), -np.inf, value)
         last, following = padded[row, count], padded[row, count + 1]
-        start = (value - 4 * UNIT_ROUNDOFF * np.abs(value))[:, None]
-        shrink = 1.0 - 8 * UNIT_ROUNDOFF
-        on = start + shrink * np.maximum(costs + last[:, None], 0.0)
-        off = start + shrink * np.maximum(-costs - following[:, None], 0.0)
+        start = (value - FIXING_UNIT * np.abs(value))[:, None]
+        on = start + FIXING_SHARE * np.maximum(costs + last[:, None], 0.0)
+        off = start + FIXING_SHARE * np.maximum(-costs - following[:, None], 0.0)
         # What is not a number proves nothing; what is beyond the limit is empty.
         on, off = (np.where(np.isnan(side), -np.inf, side) for side in (on, off))
         on[remaining <= 0] = np.inf

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
+from cardqp.arithmetic.rounding import mean_unit
 from cardqp.gram.moments import Moments, RowMoments
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -12,7 +13,7 @@ from cardqp.problem import validation as check
 
 def is_constant(rows: Moments) -> BoolArray:
     """Features whose variance is none, or all rounding."""
-    unit = np.finfo(float).eps * rows.n_samples
+    unit = mean_unit(rows.n_samples)
     return np.asarray(rows.variance <= (unit * rows.mean) ** 2)
 
 

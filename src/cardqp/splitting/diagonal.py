@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
+from cardqp.arithmetic.rounding import eigenvalue_margin
 from cardqp.bounds.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
@@ -42,8 +43,7 @@ def eigenvalue_shift(problem: SparseQP, kept: IntArray) -> FloatArray | None:
     unit = 1.0 / np.sqrt(curvature)
     scaled = unit[:, None] * block * unit
     least = float(scipy.linalg.eigvalsh(scaled, check_finite=False)[0])
-    margin = 4 * len(kept) ** 2 * UNIT_ROUNDOFF
-    spare = max(least - margin, 0.0) * curvature
+    spare = max(least - eigenvalue_margin(len(kept)), 0.0) * curvature
     is_worth = bool((spare >= WORTH * problem.ridge[kept]).any())
     return spare if is_worth else (np.zeros(len(kept)) if _is_wide(problem) else None)
 

@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 import scipy.linalg
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rational import is_positive_definite
+from cardqp.arithmetic.rounding import definite_share
 from cardqp.bounds.farkas import proves_empty
 from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP, lift
@@ -265,7 +266,7 @@ def _answer_exactly(
     is_equality[: len(rows)] = rows.is_equality
     form, c = 2.0 * block, problem.c[support]
     # Rounding in the block must not make it indefinite.
-    for share in (0.0, 4 * len(block) * UNIT_ROUNDOFF):
+    for share in (0.0, definite_share(len(block))):
         hessian = form + share * np.diag(form.diagonal())
         if is_positive_definite(hessian):
             program = ExactQP(hessian, c, normals, rhs, is_equality)
