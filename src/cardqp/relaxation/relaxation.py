@@ -18,31 +18,9 @@ from cardqp.relaxation import kernels
 from cardqp.relaxation.assessment import Margins
 from cardqp.relaxation.conic import relax_by_cones
 from cardqp.relaxation.scaled_data import Data, GroupData, RankOneMetric, RowData
+from cardqp.relaxation.settings import DEFAULT, RelaxationSettings
 
 log = logging.getLogger(__name__)
-
-CHUNK, MAX_CHUNKS = 200, 10
-"""Iterations between two looks at the clock, and how often; a bound is valid after any
-number of them."""
-
-ROUGH = 0.01
-"""Relative accuracy of these eigenvalues."""
-
-MOST_DECOMPOSED, MOST_TERMS = 1000, 32
-"""The most variables for which a metric comes from a decomposition; its most terms."""
-
-FEWEST_STEPS, TERM_COST = 4.0, 0.001
-"""Steps that a relaxation takes at least, and what a term or row adds to the cost of
-one, squared."""
-
-MANY_ROWS = 400
-"""With more rows than this an interior-point method is faster than the kernel."""
-
-LARGEST_CONES = 1000
-"""The most variables of a relaxation that an interior-point method is asked for."""
-
-DOMINANCE = 1.5
-"""How far the first eigenvalue must be above the second to be treated apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +40,8 @@ class Effort:
         Whether time is up.
     seconds_left : callable
         How much time is left; None if there is no limit.
-    chunks : int
-        The most chunks of iterations.
+    chunks : int, optional
+        The most chunks of iterations; by default as many as the settings say.
     """
 
     tolerance: float
@@ -71,7 +49,7 @@ class Effort:
     slack: float = 0.0
     is_over: Callable[[], bool] = lambda: False
     seconds_left: Callable[[], float | None] = lambda: None
-    chunks: int = MAX_CHUNKS
+    chunks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +95,16 @@ class Relaxation:
     rows: RowData | None
     metric: RankOneMetric | None
     margins: Margins
+    settings: RelaxationSettings = DEFAULT
 
     @classmethod
-    def prepare(cls, problem: SparseQP, *, is_reused: bool = False) -> "Relaxation":
+    def prepare(
+        cls,
+        problem: SparseQP,
+        *,
+        is_reused: bool = False,
+        settings: RelaxationSettings = DEFAULT,
+    ) -> "Relaxation":
         """Scale the data and choose the metric.
 
         If the relaxation is to be solved for many branches, a good metric is worth a
@@ -138,14 +123,14 @@ class Relaxation:
         ).scaled()
         ridge = problem.ridge * unit**2
         least, groups = 1e-3 * float(ridge.max()), problem.rule.groups
-        if len(rows) > 0 and is_reused and problem.n <= MOST_DECOMPOSED:
+        if len(rows) > 0 and is_reused and problem.n <= settings.max_decomposed:
             metric = Metric.choose_many(
-                matrix, is_gram, least, float(np.median(ridge)), len(rows)
+                matrix, is_gram, least, float(np.median(ridge)), len(rows), settings
             )
         else:
             # The proximal step in a tilted metric does not know of groups.
             is_plain = groups is not None and len(rows) == 0
-            metric = Metric.choose(matrix, is_gram, least, plain=is_plain)
+            metric = Metric.choose(matrix, is_gram, least, settings, plain=is_plain)
         directions, sigma = metric.directions, metric.sigma
         unbounded = np.isinf(problem.lower).all() and np.isinf(problem.upper).all()
         data = Data(
@@ -169,17 +154,20 @@ class Relaxation:
         )
         if len(rows) == 0:
             rank_one = RankOneMetric(directions, sigma)
-            return cls(problem, unit, row_scale, data, None, rank_one, margins)
+            return cls(
+                problem, unit, row_scale, data, None, rank_one, margins, settings
+            )
         used = sigma > 0
         row_data = RowData(
             rows.matrix, rows.rhs, rows.is_equality, directions[used], sigma[used]
         )
-        return cls(problem, unit, row_scale, data, row_data, None, margins)
+        return cls(problem, unit, row_scale, data, row_data, None, margins, settings)
 
     @property
     def prefers_cones(self) -> bool:
         """Whether there are many rows, or blocks, of which the kernel does not know."""
-        return self.problem.blocks is not None or len(self.row_scale) > MANY_ROWS
+        is_tall = len(self.row_scale) > self.settings.max_kernel_rows
+        return self.problem.blocks is not None or is_tall
 
     def solve(
         self, subproblem: Subproblem, x: FloatArray, nu: FloatArray, effort: Effort
@@ -197,7 +185,7 @@ class Relaxation:
             nothing = np.zeros(self.problem.n), np.zeros(len(nu))
             return Relaxed(*nothing, subproblem.fixed_in.astype(float), x, nu, False)
         best = -np.inf
-        for _ in range(effort.chunks):
+        for _ in range(effort.chunks or self.settings.max_chunks):
             bound, tangent_point, beta, z, worst, is_done = kernels.relax(
                 self.data,
                 self.rows,
@@ -207,7 +195,7 @@ class Relaxation:
                 effort.cutoff - self.problem.constant,
                 effort.tolerance,
                 effort.slack,
-                CHUNK,
+                self.settings.chunk,
                 x,
                 nu,
             )
@@ -233,7 +221,8 @@ class Relaxation:
         None if the branch is empty or too large, or the solver gives up, which it does
         when time is up.
         """
-        if self.problem.n > LARGEST_CONES and self.problem.blocks is None:
+        is_large = self.problem.n > self.settings.max_conic_variables
+        if is_large and self.problem.blocks is None:
             return None
         if effort.is_over():
             return None
@@ -274,7 +263,13 @@ class Metric:
 
     @classmethod
     def choose(
-        cls, matrix: FloatArray, is_gram: bool, least: float, *, plain: bool = False
+        cls,
+        matrix: FloatArray,
+        is_gram: bool,
+        least: float,
+        settings: RelaxationSettings = DEFAULT,
+        *,
+        plain: bool = False,
     ) -> "Metric":
         """The metric with at most one term of rank one.
 
@@ -284,11 +279,15 @@ class Metric:
             The form, as the kernels want it: its matrix or its transposed factor.
         least : float
             The metric is not chosen smaller than twice this.
+        settings : RelaxationSettings
+            When an eigenvalue is dominant.
         plain : bool
             No term of rank one.
         """
-        first, second, direction = _leading_pair(matrix, is_gram)
-        if plain or first <= DOMINANCE * max(second, least):
+        first, second, direction = _leading_pair(
+            matrix, is_gram, settings.eigenvalue_tolerance
+        )
+        if plain or first <= settings.dominance * max(second, least):
             nothing = np.zeros((1, len(matrix)))
             return cls(2.0 * max(first, least), nothing, np.zeros(1))
         base = 2.0 * max(second, least)
@@ -302,6 +301,7 @@ class Metric:
         least: float,
         ridge: float,
         n_rows: int,
+        settings: RelaxationSettings = DEFAULT,
     ) -> "Metric":
         """The metric with as many terms as pay.
 
@@ -313,16 +313,21 @@ class Metric:
         form = matrix if is_gram else matrix @ matrix.T
         values, vectors = scipy.linalg.eigh(form, driver="evd", check_finite=False)
         values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-        count = np.arange(min(MOST_TERMS, len(values) - 1) + 1)
-        least = max(ridge, least)
-        steps = FEWEST_STEPS + np.sqrt(np.maximum(values[count] / least, 1.0))
-        terms = int(np.argmin(steps * (1.0 + TERM_COST * (count + n_rows) ** 2)))
-        base = 2.0 * max((1.0 + ROUGH) * float(values[terms]), least)
-        sigma = np.maximum(2.0 * (1.0 + ROUGH) * values[:terms] - base, 0.0)
+        count = np.arange(min(settings.max_metric_terms, len(values) - 1) + 1)
+        least, above = max(ridge, least), 1.0 + settings.eigenvalue_tolerance
+        steps = settings.base_iterations + np.sqrt(
+            np.maximum(values[count] / least, 1.0)
+        )
+        cost = 1.0 + settings.term_cost * (count + n_rows) ** 2
+        terms = int(np.argmin(steps * cost))
+        base = 2.0 * max(above * float(values[terms]), least)
+        sigma = np.maximum(2.0 * above * values[:terms] - base, 0.0)
         return cls(base, np.ascontiguousarray(vectors[:, :terms].T), sigma)
 
 
-def _leading_pair(matrix: FloatArray, is_gram: bool) -> tuple[float, float, FloatArray]:
+def _leading_pair(
+    matrix: FloatArray, is_gram: bool, tolerance: float
+) -> tuple[float, float, FloatArray]:
     """Two largest eigenvalues, from slightly above, and the first eigenvector."""
     rows, columns = matrix.shape
     small = matrix if is_gram else matrix.T @ matrix
@@ -330,22 +335,22 @@ def _leading_pair(matrix: FloatArray, is_gram: bool) -> tuple[float, float, Floa
         small = matrix @ matrix.T
     if len(small) == 0:
         return 0.0, 0.0, np.zeros(rows)
-    values, vectors = _top_two(small)
+    values, vectors = _top_two(small, tolerance)
     direction = np.ascontiguousarray(vectors[:, -1])
     if not is_gram and columns <= rows:
         direction = matrix @ direction
         direction /= max(float(np.linalg.norm(direction)), 1e-300)
-    above = 1.0 + 2.0 * ROUGH
+    above = 1.0 + 2.0 * tolerance
     return above * float(values[-1]), above * float(values[0]), direction
 
 
-def _top_two(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _top_two(matrix: FloatArray, tolerance: float) -> tuple[FloatArray, FloatArray]:
     """The two largest eigenvalues in increasing order, and their eigenvectors."""
     if len(matrix) > 32:
         start = np.random.default_rng(0).standard_normal(len(matrix))
         try:
             values, vectors = scipy.sparse.linalg.eigsh(
-                matrix, k=2, v0=start, tol=ROUGH, ncv=12
+                matrix, k=2, v0=start, tol=tolerance, ncv=12
             )
             return values, vectors
         except scipy.sparse.linalg.ArpackError:
