@@ -6,16 +6,11 @@ import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
 from cardqp.certificate.completions import gain_error
+from cardqp.heuristics.settings import DEFAULT, HeuristicSettings
 from cardqp.problem import SparseQP
 from cardqp.relaxation.completion import best_completion
 
 _NONE = np.zeros(0, dtype=np.intp)
-
-WORST = 0.1
-"""The largest error of a gain, relatively, with which it is of any use."""
-
-LARGEST = 4000
-"""The most variables for which ``Q`` is formed to this end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +35,21 @@ class Supports:
     error: float
 
     @classmethod
-    def of(cls, problem: SparseQP) -> "Supports | None":
+    def of(
+        cls, problem: SparseQP, settings: HeuristicSettings = DEFAULT
+    ) -> "Supports | None":
         """The supports of a problem.
 
         None if it has rows, bounds or a penalty, or is too large or too badly
         conditioned.
         """
         is_plain = problem.is_unconstrained and problem.rule.penalty == 0
-        if not is_plain or problem.n > LARGEST:
+        if not is_plain or problem.n > settings.max_completion_variables:
             return None
         G = problem.quadratic.dense().copy()
         G[np.diag_indices(problem.n)] += problem.ridge
         error = gain_error(problem, problem.rule.limit)
-        if not error < WORST:
+        if not error < settings.max_completion_error:
             return None
         return cls(G, problem.c.copy(), problem.constant, error)
 

@@ -7,13 +7,11 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.heuristics.local_search import round_switches
+from cardqp.heuristics.settings import DEFAULT, HeuristicSettings
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 from cardqp.subproblems.violation import LP_TOLERANCE, least_violation
-
-MOST_PROGRAMS = 60
-"""The most linear programs that a dive solves."""
 
 
 def elastic_dive(
@@ -21,6 +19,7 @@ def elastic_dive(
     subproblem: Subproblem,
     wanted: FloatArray,
     is_over: Callable[[], bool] = lambda: False,
+    settings: HeuristicSettings = DEFAULT,
 ) -> SupportFit:
     """Look for a feasible point by making rows elastic and fixing one switch a time.
 
@@ -31,7 +30,7 @@ def elastic_dive(
     instead.  Nothing is found once time is up.
     """
     nothing, last = SupportFit.nothing(problem), -1
-    for _ in range(MOST_PROGRAMS):
+    for _ in range(settings.max_linear_programs):
         if subproblem.is_empty or is_over():
             return nothing
         least = least_violation(problem, subproblem)

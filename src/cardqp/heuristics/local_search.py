@@ -8,19 +8,10 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
 from cardqp.heuristics.block_exchange import exchange_blocks
+from cardqp.heuristics.settings import DEFAULT, HeuristicSettings
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem, SupportRule
 from cardqp.subproblems.support_qp import SupportFit, fit_support
-
-MOST_GREEDY = 200
-"""Variables that a support gains one by one; what it lacks then is added at once."""
-
-MAX_SWAPS = 1000
-ENTERING = 5
-"""How many variables are tried in the place of another one, with rows or bounds."""
-
-SHAKES, SHAKEN = 30, 3
-"""How often variables are exchanged at random, and how many at a time."""
 
 IMPROVEMENT = 1e-12
 """Relative decrease below which a swap is rounding, not progress."""
@@ -117,7 +108,10 @@ def changes_seen(problem: SparseQP, support: IntArray, view: SupportView) -> Flo
 
 
 def grow_greedily(
-    problem: SparseQP, support: IntArray, is_over: Callable[[], bool] = lambda: False
+    problem: SparseQP,
+    support: IntArray,
+    is_over: Callable[[], bool] = lambda: False,
+    settings: HeuristicSettings = DEFAULT,
 ) -> IntArray:
     """Add what is forced in, then what helps most, while it is allowed and worth it.
 
@@ -140,23 +134,27 @@ def grow_greedily(
         if not gain.max() > problem.rule.penalty:
             break
         room = problem.rule.limit - len(support)
-        count = room if is_last or len(support) >= MOST_GREEDY else 1
+        is_long = len(support) >= settings.max_greedy_steps
+        count = room if is_last or is_long else 1
         best = np.argsort(-gain, kind="stable")[:count]
         support = np.append(support, best[gain[best] > problem.rule.penalty])
     return np.sort(support)
 
 
 def improve(
-    problem: SparseQP, fit: SupportFit, is_over: Callable[[], bool] = lambda: False
+    problem: SparseQP,
+    fit: SupportFit,
+    is_over: Callable[[], bool] = lambda: False,
+    settings: HeuristicSettings = DEFAULT,
 ) -> SupportFit:
     """Exchange variables until no single exchange improves a fit, or time is up."""
-    for _ in range(MAX_SWAPS):
+    for _ in range(settings.max_swaps):
         if is_over():
             break
         if problem.is_unconstrained:
             following = _best_swap(problem, fit)
         else:
-            following = best_exchange(problem, fit, is_over=is_over)
+            following = best_exchange(problem, fit, settings.n_entering, is_over)
         if not following.objective < fit.objective - IMPROVEMENT * abs(fit.objective):
             break
         fit = following
@@ -164,28 +162,33 @@ def improve(
 
 
 def iterated_local_search(
-    problem: SparseQP, fit: SupportFit, seed: int, is_over: Callable[[], bool]
+    problem: SparseQP,
+    fit: SupportFit,
+    seed: int,
+    is_over: Callable[[], bool],
+    settings: HeuristicSettings = DEFAULT,
 ) -> SupportFit:
     """Exchange a few variables at random and improve, again and again.
 
     Ends up in better supports than single exchanges from one start do.
     """
     rng, rule = np.random.default_rng(seed), problem.rule
-    for _ in range(SHAKES):
+    for _ in range(settings.n_perturbations):
         if fit.x is None or is_over():
             break
         support = problem.support_of(fit.x)
         fixed_in = np.setdiff1d(support, problem.forced_in)
         others = np.setdiff1d(np.arange(problem.n), support)
         others = np.setdiff1d(others, problem.forced_out)
-        count = min(SHAKEN, len(fixed_in), len(others))
+        count = min(settings.perturbation_size, len(fixed_in), len(others))
         if count == 0:
             break
         leaving = rng.choice(fixed_in, count, replace=False)
         entering = rng.choice(others, count, replace=False)
         changed = np.union1d(np.setdiff1d(support, leaving), entering)
         if rule.excess(changed) == 0:
-            found = improve(problem, fit_support(problem, changed), is_over)
+            found = fit_support(problem, changed)
+            found = improve(problem, found, is_over, settings)
             fit = found if found.objective < fit.objective else fit
     return fit
 
@@ -213,7 +216,7 @@ def _best_swap(problem: SparseQP, fit: SupportFit) -> SupportFit:
 def best_exchange(
     problem: SparseQP,
     fit: SupportFit,
-    n_entering: int = ENTERING,
+    n_entering: int = DEFAULT.n_entering,
     is_over: Callable[[], bool] = lambda: False,
 ) -> SupportFit:
     """The best fit with one variable, or block, less, one more, or one exchanged.
