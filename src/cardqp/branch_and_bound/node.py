@@ -26,18 +26,6 @@ from cardqp.subproblems.violation import find_ray
 
 _NONE = np.zeros(0, dtype=np.intp)
 
-NODE_SLACK = 0.1
-"""How well the relaxation of a branch that must be split is solved."""
-
-ROUND_EVERY, ROUND_FIRST = 8, 200
-"""One in so many relaxations is rounded to a support, and with rows or bounds the first
-ones: without them swaps have usually found the best support before that."""
-
-
-FEW_SLOTS = 3
-"""Branches with so few slots are relaxed with and without the sparse minorant, which
-is not exact at leaves."""
-
 
 @dataclass(slots=True)
 class ProcessedNode:
@@ -303,7 +291,8 @@ class NodeProcessor:
     def _relax_both_ways(self, node: Node, remaining: int) -> ProcessedNode:
         """Relax a branch, near the leaves also without the sparse minorant."""
         first = self._relax(node, remaining, node.kind)
-        if not self.tree.has_minorant or not first.children or remaining > FEW_SLOTS:
+        is_near = remaining <= self.tree.settings.few_remaining
+        if not self.tree.has_minorant or not first.children or not is_near:
             return first
         other = Kind.POINT if node.kind == Kind.FULL else Kind.FULL
         second = self._relax(node, remaining, other)
@@ -334,8 +323,7 @@ class NodeProcessor:
             result.pruned_bound = result.bound
             return result
         result.x, result.nu = relaxed.x / change, relaxed.nu
-        is_early = self.tree.supports is None and node.position < ROUND_FIRST
-        if is_early or node.position % ROUND_EVERY == 0:
+        if self._is_rounded(node):
             result.support = self._round(node, relaxed.switches)
         branch = largest_share(relaxation.data.w, result.status, relaxed.x, costs)
         self._split(result, branch, on[branch], off[branch])
@@ -351,6 +339,12 @@ class NodeProcessor:
             together = Subproblem.of_status(result.status, self.problem.rule).together
             result.members = np.flatnonzero(together(branch))
         result.children = (max(result.bound, on), max(result.bound, off))
+
+    def _is_rounded(self, node: Node) -> bool:
+        """Whether the relaxation of a node is rounded: see :class:`SearchSettings`."""
+        settings = self.tree.settings
+        is_early = self.tree.supports is None and node.position < settings.round_first
+        return is_early or node.position % settings.round_every == 0
 
     def _round(self, node: Node, z: FloatArray) -> IntArray | None:
         """The support that the switches point to, if it is worth fitting."""

@@ -5,6 +5,7 @@ import heapq
 import numpy as np
 
 from cardqp._typing import FloatArray
+from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.replay import OpenBranch
@@ -15,7 +16,11 @@ from cardqp.subproblems.support_qp import SupportFit
 
 
 def restore(
-    problem: SparseQP, certificate: Certificate, n_nodes: int, x: FloatArray | None
+    problem: SparseQP,
+    certificate: Certificate,
+    n_nodes: int,
+    x: FloatArray | None,
+    settings: SearchSettings = DEFAULT,
 ) -> Tree:
     """The tree that a certificate describes, after replaying it.
 
@@ -29,6 +34,8 @@ def restore(
         How many branches were processed.
     x : (n,) array or None
         The best point so far.
+    settings : SearchSettings
+        The settings of the search that goes on.
 
     Raises
     ------
@@ -36,7 +43,7 @@ def restore(
         When the certificate does not fit the problem.
     """
     presolved, pruned_bound, branches = certificate.resume(problem)
-    tree = Tree.initial(problem, presolved)
+    tree = Tree.initial(problem, presolved, settings)
     tree.steps = list(certificate.root)
     tree.n_nodes, tree.pruned_bound = n_nodes, pruned_bound
     if any(_is_tightened(step) for step in tree.steps):
@@ -46,7 +53,7 @@ def restore(
         tree.keep(SupportFit(x, beta, problem.objective(x)))
     if len(certificate.tree):
         tree.is_rooted = True
-        tree.supports = Supports.of(presolved.original)
+        tree.supports = Supports.of(presolved.original, settings.heuristics)
         tree.log = ProofLog.resumed(certificate.tree)
         tree.n_created = len(certificate.tree)
         tree.closed_share = 1.0 - sum(2.0**-branch.depth for branch in branches)

@@ -7,7 +7,8 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
-from cardqp.branch_and_bound.node import NODE_SLACK, NodeProcessor, ProcessedNode
+from cardqp.branch_and_bound.node import NodeProcessor, ProcessedNode
+from cardqp.branch_and_bound.settings import RootSettings
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.certificate import DualProof, Kind, Reduction, RootStep
@@ -20,46 +21,11 @@ from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
-from cardqp.splitting.ascent import (
-    SAFETY,
-    level_start,
-    optimise_split,
-    signed_start,
-)
+from cardqp.splitting.ascent import level_start, optimise_split, signed_start
 from cardqp.splitting.diagonal import eigenvalue_shift, optimal_diagonal_shift
 from cardqp.splitting.sparse_split import Split, is_splittable
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import find_ray
-
-_NONE = np.zeros(0, dtype=np.intp)
-
-REDUCTION_SHARE = 0.85
-"""The root is processed again on what is left of its variables if that is at most this
-share of them."""
-
-RIDGE_SHARE, LOSS_SHARE = 0.01, 0.05
-"""A reduction is refused if its rounding takes more than the first share of a ridge, or
-more than the second of the gap at the best point."""
-
-LOOSE = 5.0
-"""A diagonal is optimised if the root leaves this many times the gap asked for."""
-
-WIDEST = 1500
-"""The most variables for which the matrix is formed where a factor was given."""
-
-VERY_LOOSE = 0.1
-"""A sparse minorant is optimised if the root leaves this gap."""
-
-TIGHT = 0.002
-"""Splits are not improved beyond this gap, nor looked for if signs are known."""
-
-WRAP_UP = 10.0
-"""What it takes to take over a split and to prove it again, in units of the time that
-it takes to move a diagonal: an ascent ends before so much is left."""
-
-EASY, EASY_DIVES, EASY_GAP = 300, 4, 0.08
-"""A sparse minorant is good enough if so many dives expect fewer branches than this.
-Dives are not tried with a larger gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +49,11 @@ class RootPhase:
     cutoff: float
     effort: Effort
 
+    @property
+    def settings(self) -> RootSettings:
+        """The settings of steps at the root."""
+        return self.tree.settings.root
+
     def start(self) -> None:
         """What the best point, or zero, proves as a dual point: that costs little."""
         tree, presolved = self.tree, self.tree.presolved
@@ -90,7 +61,7 @@ class RootPhase:
         step = RootStep(proof, *self._fix(proof.bound(presolved.problem)))
         decided = presolved.after(step)
         kept = np.flatnonzero(~decided.subproblem.fixed_out)
-        if 0 < len(kept) <= REDUCTION_SHARE * presolved.problem.n:
+        if 0 < len(kept) <= self.settings.reduction_share * presolved.problem.n:
             reduction = Reduction(kept)
             step, decided = (
                 replace(step, reduction=reduction),
@@ -164,7 +135,11 @@ class RootPhase:
         if tree.best.x is None:
             is_over = self.effort.is_over
             fit = elastic_dive(
-                presolved.original, presolved.subproblem, switches, is_over
+                presolved.original,
+                presolved.subproblem,
+                switches,
+                is_over,
+                tree.settings.heuristics,
             )
             tree.update_incumbent(fit, is_over)
 
@@ -208,11 +183,13 @@ class RootPhase:
         )
         if is_settled or self.effort.is_over():
             return None
-        diagonal_shift = eigenvalue_shift(problem, kept)
+        diagonal_shift = eigenvalue_shift(
+            problem, kept, self.tree.settings.splitting.diagonal
+        )
         found = None
         if diagonal_shift is not None and diagonal_shift.any():
             found = self._apply(presolved, Reduction(kept, diagonal_shift))
-        if len(kept) <= REDUCTION_SHARE * problem.n:
+        if len(kept) <= self.settings.reduction_share * problem.n:
             plain = Reduction(kept), problem.restrict(kept)
             return (
                 found
@@ -237,7 +214,7 @@ class RootPhase:
         Relaxed points are sparse: a product with the matrix costs less than one with
         the factor.
         """
-        if len(kept) > WIDEST:
+        if len(kept) > self.settings.max_formed_variables:
             return None
         return self._apply(presolved, Reduction(kept, np.zeros(len(kept))))
 
@@ -249,27 +226,30 @@ class RootPhase:
             presolved.problem.restrict(kept),
             presolved.subproblem.restrict(kept),
         )
-        size = self.tree.gap_unit
+        settings, is_over = self.tree.settings, self.effort.is_over
         diagonal_shift = optimal_diagonal_shift(
-            problem, subproblem, size, self.effort.is_over
+            problem,
+            subproblem,
+            self.tree.gap_unit,
+            is_over,
+            settings.splitting.diagonal,
         )
         if diagonal_shift is not None:
             found = self._apply(presolved, Reduction(kept, diagonal_shift))
             if problem.is_unconstrained or self._is_better(found, subproblem, reached):
                 return found
             return None
-        if problem.signs.any() or not self._is_wide(presolved, VERY_LOOSE):
+        is_loose = self._is_wide(presolved, self.settings.minorant_gap)
+        if problem.signs.any() or not is_loose or is_over():
             return None
-        if self.effort.is_over():
-            return None
-        supports = Supports.of(presolved.original.restrict(kept))
+        supports = Supports.of(presolved.original.restrict(kept), settings.heuristics)
         if supports is None or not supports.is_fine(
             presolved.lower_bound, self.effort.tolerance
         ):
             return None  # what a split loses at leaves must be made up for there
         if self._is_easy(presolved.reduced(Reduction(kept), problem), supports, kept):
             return None
-        start = level_start(problem, subproblem, self.effort.is_over)
+        start = level_start(problem, subproblem, is_over, settings.splitting.ascent)
         if start is None:
             return None
         diagonal_shift = problem.ridge - presolved.original.ridge[kept]
@@ -294,7 +274,7 @@ class RootPhase:
         if found is None or self.effort.is_over():
             return False
         _, problem = found
-        relaxation = Relaxation.prepare(problem)
+        relaxation = Relaxation.prepare(problem, settings=self.tree.settings.relaxation)
         relaxed = relaxation.solve(subproblem, *relaxation.start(), self.effort)
         proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
         return proof.bound(problem).value(subproblem) > reached
@@ -307,7 +287,8 @@ class RootPhase:
         is_easy = self._is_easy(presolved.reduced(Reduction(kept)), None, kept)
         if is_easy or is_over():
             return None
-        diagonal_shift = eigenvalue_shift(presolved.original, kept)
+        splitting = self.tree.settings.splitting
+        diagonal_shift = eigenvalue_shift(presolved.original, kept, splitting.diagonal)
         if diagonal_shift is None:
             diagonal_shift = np.zeros(len(kept))
         start = (
@@ -326,8 +307,8 @@ class RootPhase:
         if self.tree.has_minorant:
             return presolved.problem.quadratic.block(kept)
         problem = presolved.original.restrict(kept).move_to_ridge(diagonal_shift)
-        is_over = self.effort.is_over
-        return None if is_over() else signed_start(problem, is_over)
+        is_over, settings = self.effort.is_over, self.tree.settings.splitting.ascent
+        return None if is_over() else signed_start(problem, is_over, settings)
 
     def _ascend(
         self,
@@ -338,16 +319,17 @@ class RootPhase:
         least: float,
     ) -> tuple[Reduction, SparseQP] | None:
         """A sparse minorant of a narrowed problem, if its bound is good enough."""
-        kept, tree = base.kept, self.tree
-        if self._is_wide(presolved, VERY_LOOSE):
+        kept, tree, settings = base.kept, self.tree, self.tree.settings.splitting.ascent
+        if self._is_wide(presolved, self.settings.minorant_gap):
             tree.iterated_local_search(self.effort.is_over)
         if self.effort.is_over():
             return None
         since = time.perf_counter()
         problem = base.apply(presolved.original, presolved.original)
-        reserve = WRAP_UP * (time.perf_counter() - since)
-        left = self.effort.seconds_left()
-        seconds = SAFETY if left is None else min(SAFETY, left - reserve)
+        reserve = self.settings.wrap_up * (time.perf_counter() - since)
+        left, seconds = self.effort.seconds_left(), settings.max_seconds
+        if left is not None:
+            seconds = min(seconds, left - reserve)
         if seconds <= 0:
             return None
         split = optimise_split(
@@ -359,6 +341,7 @@ class RootPhase:
             seconds,
             is_over=self.effort.is_over,
             is_enough=lambda split: self._is_enough(presolved, kept, split, supports),
+            settings=settings,
         )
         if split is None or split.bound < least:
             return None
@@ -378,8 +361,8 @@ class RootPhase:
     ) -> bool:
         """Whether a split need not be improved."""
         gap = (self.tree.best.objective - split.bound) / self.tree.gap_unit
-        if gap < TIGHT or gap > EASY_GAP:
-            return gap < TIGHT
+        if gap < self.settings.tight_gap or gap > self.settings.easy_gap:
+            return gap < self.settings.tight_gap
         reduction = Reduction(kept, minorant=split.P)
         return self._is_easy(
             presolved.reduced(reduction, split.minorant), supports, kept
@@ -390,11 +373,12 @@ class RootPhase:
     ) -> bool:
         """Whether the tree will be small, as a few dives suggest."""
         tree = self.tree
-        trial = Tree.initial(tree.problem, presolved)
+        trial = Tree.initial(tree.problem, presolved, tree.settings)
         trial.best, trial.x, trial.supports = tree.best, tree.x[kept], supports
-        effort = replace(self.effort, slack=NODE_SLACK)
+        effort = replace(self.effort, slack=tree.settings.node_slack)
         processor = NodeProcessor(trial, self.cutoff, effort)
-        return estimate_nodes(processor, trial.root(), EASY_DIVES) < EASY
+        expected = estimate_nodes(processor, trial.root(), self.settings.easy_dives)
+        return expected < self.settings.easy_nodes
 
     def _apply(
         self, presolved: PresolveState, reduction: Reduction
@@ -410,20 +394,22 @@ class RootPhase:
         except ProblemError:
             return None
         loss = 2.0 * problem.quadratic.psd_violation
-        if (loss > RIDGE_SHARE * problem.ridge).any():
+        if (loss > self.settings.max_ridge_loss * problem.ridge).any():
             return None
         best = self.tree.best
         if best.x is not None:
             x = best.x[presolved.indices[reduction.kept]]
-            if 2.0 * loss @ x**2 > LOSS_SHARE * self.gap * self.tree.gap_unit:
+            most = self.settings.max_gap_loss * self.gap * self.tree.gap_unit
+            if 2.0 * loss @ x**2 > most:
                 return None
         return reduction, problem
 
     def _is_loose(self, presolved: PresolveState) -> bool:
         tree, count = self.tree, int(np.count_nonzero(~presolved.subproblem.fixed_out))
-        if tree.best.x is None or count > REDUCTION_SHARE * tree.tightened:
+        most = self.settings.reduction_share * tree.tightened
+        if tree.best.x is None or count > most or self.effort.is_over():
             return False
-        return not self.effort.is_over() and self._is_wide(presolved, LOOSE * self.gap)
+        return self._is_wide(presolved, self.settings.diagonal_gap * self.gap)
 
     def _is_splittable(self, presolved: PresolveState) -> bool:
         """Whether a split by signs is worth looking for."""
@@ -432,6 +418,8 @@ class RootPhase:
             return False
         if self.effort.is_over():
             return False
-        if not is_splittable(presolved.problem, presolved.subproblem):
+        ascent = tree.settings.splitting.ascent
+        if not is_splittable(presolved.problem, presolved.subproblem, ascent):
             return False
-        return count <= REDUCTION_SHARE * tree.split and self._is_wide(presolved, TIGHT)
+        is_new = count <= self.settings.reduction_share * tree.split
+        return is_new and self._is_wide(presolved, self.settings.tight_gap)

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
-from cardqp.branch_and_bound.node import NODE_SLACK, NodeProcessor, ProcessedNode
+from cardqp.branch_and_bound.node import NodeProcessor, ProcessedNode
 from cardqp.branch_and_bound.root import RootPhase
+from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.heuristics.local_search import grow_greedily
@@ -18,27 +19,8 @@ from cardqp.problem import SparseQP
 from cardqp.relaxation.relaxation import Effort
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
-PRUNING_SHARE = 0.99
-"""Share of the gap at which branches are closed; the rest is left to rounding."""
-
-RELAXATION_SHARE = 0.01
-"""Accuracy of a node's relaxation as a share of the gap."""
-
-ROOT_SLACK = 0.01
-"""How well the relaxation of the root is solved: its bound and fixings serve the whole
-tree, those of a node only itself."""
-
 PROOF_MEMORY = 2e9
 """Bytes for the record of the branches, unless something else is asked for."""
-
-LONG = 3000
-"""After this many branches a run counts as long."""
-
-MARKS = (300, 3000, 30000)
-"""After so many branches a better point is looked for around the best one."""
-
-BATCH = 4
-"""Branches that are looked into before any of them is committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +62,9 @@ class BranchAndBound:
         a branch need not be looked into if its bound is this.
     is_partial : bool
         Whether the problem is a part of another one, for those who watch.
+    settings : SearchSettings
+        Tuning of the search, given to the trees that it begins; steps follow the
+        settings of their tree.
     """
 
     gap: float = 1e-4
@@ -94,6 +79,7 @@ class BranchAndBound:
     optimise_split: bool = True
     limit: float = np.inf
     is_partial: bool = False
+    settings: SearchSettings = field(default_factory=SearchSettings)
 
     def initial_tree(
         self, problem: SparseQP, incumbent: FloatArray | None = None
@@ -107,7 +93,7 @@ class BranchAndBound:
         incumbent : (n,) array, optional
             A feasible point to start from.  If it is late, it is taken as it is.
         """
-        tree = Tree.initial(problem)
+        tree = Tree.initial(problem, settings=self.settings)
         tree.keep_proof = self.proof_memory > 0
         if not self.optimise_split:
             tree.tightened = tree.split = 0.0
@@ -126,7 +112,7 @@ class BranchAndBound:
         if incumbent is not None:
             start = problem.support_of(incumbent)
         tree.update_incumbent(fit_support(problem, start), self.is_late)
-        grown = grow_greedily(problem, start, self.is_late)
+        grown = grow_greedily(problem, start, self.is_late, self.settings.heuristics)
         if len(grown) > len(start):
             tree.update_incumbent(fit_support(problem, grown), self.is_late)
 
@@ -145,7 +131,7 @@ class BranchAndBound:
             return tree
         cutoff = self.cutoff(tree)
         nodes = [tree.pop() for _ in range(self._n_together(tree))]
-        effort = self._effort(tree, NODE_SLACK)
+        effort = self._effort(tree, tree.settings.node_slack)
         processor = NodeProcessor(tree, cutoff, effort)
         process = partial(self._process, processor)
         try:
@@ -163,13 +149,15 @@ class BranchAndBound:
                 tree.push(node)
             else:
                 result.commit(tree, self.is_over)
-        if any(before < mark <= tree.n_nodes for mark in MARKS):
+        marks = tree.settings.local_search_after
+        if any(before < mark <= tree.n_nodes for mark in marks):
             tree.iterated_local_search(self.is_over)
         if tree.log is not None and tree.log.nbytes > self.proof_memory:
             tree.keep_proof, tree.log = False, None
-        is_long = tree.n_nodes >= LONG and tree.n_open > 0
+        is_long = tree.n_nodes >= tree.settings.estimate_after and tree.n_open > 0
         if self.with_estimate and is_long and np.isnan(tree.estimate):
-            tree.estimate = estimate_nodes(processor, tree.root())
+            dives = tree.settings.estimate_dives
+            tree.estimate = estimate_nodes(processor, tree.root(), dives)
         return tree
 
     def _process(self, processor: NodeProcessor, node: Node) -> ProcessedNode | None:
@@ -178,13 +166,14 @@ class BranchAndBound:
 
     def _n_together(self, tree: Tree) -> int:
         """How many branches are looked into before any is committed."""
-        most = min(BATCH, tree.n_open)
+        most = min(tree.settings.batch_size, tree.n_open)
         if self.node_limit is None:
             return most
         return min(most, self.node_limit - tree.n_nodes)
 
     def _root_phase(self, tree: Tree) -> RootPhase:
-        effort = replace(self._effort(tree, ROOT_SLACK), cutoff=self.cutoff(tree))
+        slack, cutoff = tree.settings.root_slack, self.cutoff(tree)
+        effort = replace(self._effort(tree, slack), cutoff=cutoff)
         return RootPhase(tree, self.gap, effort.cutoff, effort)
 
     def _effort(self, tree: Tree, slack: float) -> Effort:
@@ -225,10 +214,12 @@ class BranchAndBound:
             return self.limit
         if tree.best.x is None:
             return np.inf
-        return tree.best.objective - PRUNING_SHARE * self.gap * tree.gap_unit
+        share = tree.settings.pruning_share
+        return tree.best.objective - share * self.gap * tree.gap_unit
 
     def tolerance(self, tree: Tree) -> float:
         """Accuracy asked of a relaxation, in units of the objective."""
         problem = tree.problem
         natural = abs(problem.constant) + problem.single_gain
-        return RELAXATION_SHARE * self.gap * min(tree.gap_unit, natural)
+        share = tree.settings.relaxation_share
+        return share * self.gap * min(tree.gap_unit, natural)

@@ -9,6 +9,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
+from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
 from cardqp.certificate.certificate import PresolveState
 from cardqp.heuristics.completed_supports import Supports
@@ -16,13 +17,6 @@ from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
 from cardqp.subproblems.support_qp import SupportFit
-
-MOST_OPEN = 100_000
-"""The search goes depth first while more branches than this are open."""
-
-
-FAILURES = 4
-"""So many relaxations that fail, and every second one, are too many."""
 
 
 class Node(NamedTuple):
@@ -100,6 +94,8 @@ class Tree:
         The same for a split by signs.
     tried : set of bytes
         Supports that have been fitted.
+    settings : SearchSettings
+        The settings of the search.
     """
 
     problem: SparseQP
@@ -125,16 +121,21 @@ class Tree:
     tightened: float = np.inf
     split: float = np.inf
     tried: set[bytes] = field(default_factory=set)
+    settings: SearchSettings = DEFAULT
     _relaxations: dict[Kind, Relaxation] = field(default_factory=dict)
 
     @classmethod
     def initial(
-        cls, problem: SparseQP, presolved: PresolveState | None = None
+        cls,
+        problem: SparseQP,
+        presolved: PresolveState | None = None,
+        settings: SearchSettings = DEFAULT,
     ) -> "Tree":
         """A tree before anything is known about it."""
         presolved = PresolveState.start(problem) if presolved is None else presolved
         x, nu = np.zeros(presolved.problem.n), np.zeros(len(problem.rows))
-        return cls(problem, presolved, SupportFit.nothing(problem), x, nu)
+        nothing = SupportFit.nothing(problem)
+        return cls(problem, presolved, nothing, x, nu, settings=settings)
 
     @property
     def relaxation(self) -> Relaxation:
@@ -153,13 +154,16 @@ class Tree:
             problem = (
                 self.presolved.without_minorant if is_full else self.presolved.problem
             )
-            self._relaxations[kind] = Relaxation.prepare(problem, is_reused=True)
+            self._relaxations[kind] = Relaxation.prepare(
+                problem, is_reused=True, settings=self.settings.relaxation
+            )
         return self._relaxations[kind]
 
     @property
     def kernel_fails(self) -> bool:
         """Whether the kernel has failed so often that it need not be asked."""
-        return self.n_by_cones >= FAILURES and 2 * self.n_by_cones > self.n_nodes
+        is_often = self.n_by_cones >= self.settings.max_failures
+        return is_often and 2 * self.n_by_cones > self.n_nodes
 
     @property
     def has_minorant(self) -> bool:
@@ -175,7 +179,7 @@ class Tree:
         """
         if not fit.objective < self.best.objective:
             return
-        fit = improve(self.presolved.original, fit, is_over)
+        fit = improve(self.presolved.original, fit, is_over, self.settings.heuristics)
         if fit.x is None:
             return
         x = lift(fit.x, self.presolved.indices, self.problem.n)
@@ -188,7 +192,11 @@ class Tree:
             return  # it has variables that no better point has
         start = SupportFit(x[presolved.indices], self.best.beta, self.best.objective)
         found = iterated_local_search(
-            presolved.original, start, self.n_perturbations, is_over
+            presolved.original,
+            start,
+            self.n_perturbations,
+            is_over,
+            self.settings.heuristics,
         )
         self.n_perturbations += 1
         if found.x is not None and found.objective < self.best.objective:
@@ -214,7 +222,7 @@ class Tree:
         Dual points are kept in single precision if that costs less than the accuracy.
         """
         self.is_rooted = True
-        self.supports = Supports.of(self.presolved.original)
+        self.supports = Supports.of(self.presolved.original, self.settings.heuristics)
         self.n_created = 1
         if self.keep_proof:
             self.log = self._new_log(accuracy)
@@ -255,7 +263,7 @@ class Tree:
     @property
     def heap_is_full(self) -> bool:
         """Whether the search goes depth first."""
-        return len(self.heap) >= MOST_OPEN
+        return len(self.heap) >= self.settings.max_open
 
     @property
     def n_open(self) -> int:

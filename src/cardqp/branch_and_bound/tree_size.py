@@ -5,10 +5,8 @@ import numpy as np
 from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.tree import Node
 
-DIVES = 20
 
-
-def estimate_nodes(processor: NodeProcessor, root: Node, dives: int = DIVES) -> float:
+def estimate_nodes(processor: NodeProcessor, root: Node, dives: int) -> float:
     """The number of branches below the root, as random dives to the bottom suggest.
 
     A dive goes down to one child at random; what it meets at depth d stands for ``2^d``

@@ -5,6 +5,7 @@ import numpy as np
 from cardqp._iterate import Stop
 from cardqp.backends.catalogue import Backend
 from cardqp.branch_and_bound.restore import restore
+from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.branch_and_bound.streamed import has_swept_levels, is_for_sweeps
 from cardqp.certificate import Certificate
 from cardqp.exceptions import ParameterError, ProblemError
@@ -30,6 +31,11 @@ def stays_streamed(problem: SparseQP, method: Method) -> bool:
     if method.uses_level:
         return has_swept_levels(problem)
     return isinstance(method, Exact) and is_for_sweeps(problem)
+
+
+def search_settings(method: Method) -> SearchSettings:
+    """Tuning of the searches that a method makes."""
+    return method.settings if isinstance(method, Exact) else SearchSettings()
 
 
 def use_start(context: SolveContext) -> None:
@@ -109,7 +115,9 @@ def resume_search(context: SolveContext, solution: Solution) -> tuple[Searched, 
     try:
         if x is not None and not problem.feasibility(x).holds():
             raise ProblemError(None, "its point is not feasible")
-        tree = restore(problem, certificate, solution.n_nodes, x)
+        tree = restore(
+            problem, certificate, solution.n_nodes, x, context.search.settings
+        )
     except ProblemError as err:
         raise ParameterError(
             "resume",

@@ -15,8 +15,8 @@ from cardqp.bounds.sparse_minorant import ridge_unit
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort
+from cardqp.splitting.settings import DEFAULT, AscentSettings
 from cardqp.splitting.sparse_split import (
-    ACCURACY,
     Levels,
     Split,
     highest_level,
@@ -25,57 +25,30 @@ from cardqp.splitting.sparse_split import (
 from cardqp.splitting.split_bound import Bounded, Point, in_units
 from cardqp.splitting.supergradient import Slope, supergradient
 
-MAX_STEPS = 160
-"""The normal end of an ascent: a count, so that results can be reproduced."""
-
-SAFETY = 30.0
-"""Seconds after which an ascent ends in any case."""
-
-CHECKPOINTS = (16, 24, 32, 44, 58, 80, 110)
-"""Steps after which it is asked whether the split is good enough."""
-
-STEP_ACCURACY = 1e-4
-"""How well the relaxation is solved in each step, as a share of the objective."""
-
-FIRST_AIM, MOST_AIM, LEAST_AIM = 0.1, 0.2, 2e-5
-"""The gain that a step aims at: the first and the largest as a share of the gap, and
-the one at which an ascent ends as a share of the objective."""
-
-LONGER, SHORTER, GROWTH = 1.1, 0.5, 1.2
-"""Factors of the aim after good and bad steps; how much longer than the last one a step
-may be."""
-
-PATIENCE = 4
-"""After so many steps without a new best, go back to the best and aim at less."""
-
-FLAT = 1e-10
-"""Eigenvalues below this share of the largest count as zero.  If more than half of them
-are, there is little to be gained: a split must not lose what is tight already."""
-
-MIXED = 0.1
-"""The share of ``Q`` in the start of an ascent where signs are known."""
-
 
 class Ascent:
     """The state of an ascent: where it is, where it was best, how far it aims."""
 
     def __init__(self, function: Bounded, start: Point, upper_bound: float) -> None:
         self.function, self.upper_bound = function, upper_bound
+        self.settings = function.settings
         self.point = self.best = start
-        self.aim = FIRST_AIM * (upper_bound - start.bound)
+        self.aim = self.settings.first_gain * (upper_bound - start.bound)
         self.length, self.n_failed = np.inf, 0
         self.slope: Slope | None = None
 
     def step(self) -> bool:
         """Take a step or draw back; False if there is no way up."""
-        new = supergradient(self.point, self.function.problem.rule.limit)
-        averages = () if self.slope is None else (self.slope.averaged(new),)
+        smoothing = self.settings.supergradient
+        new = supergradient(self.point, self.function.problem.rule.limit, smoothing)
+        averages = () if self.slope is None else (self.slope.averaged(new, smoothing),)
         for slope in (*averages, new):
             product = slope.times(self.point.P)
             rise = 2.0 * new.inner(product)
             if rise > 0:
                 self.slope = slope
-                length = min(self.aim / rise, GROWTH * self.length)
+                longest = self.settings.max_lengthening * self.length
+                length = min(self.aim / rise, longest)
                 found = self._moved(slope, product, length)
                 self._judge(found, length, length * rise)
                 return True
@@ -99,7 +72,7 @@ class Ascent:
     def _judge(self, found: Point | None, length: float, expected: float) -> None:
         self.length = length
         if found is None or found.bound < self.best.bound - self.aim:
-            self.length *= SHORTER
+            self.length *= self.settings.decrease
             self._draw_back()
             return
         gain = found.bound - self.point.bound
@@ -107,16 +80,16 @@ class Ascent:
         if found.bound > self.best.bound:
             self.best, self.n_failed = found, 0
             if gain > 0.5 * expected:
-                most = MOST_AIM * (self.upper_bound - found.bound)
-                self.aim = min(LONGER * self.aim, most)
+                most = self.settings.max_gain * (self.upper_bound - found.bound)
+                self.aim = min(self.settings.increase * self.aim, most)
             return
         self.n_failed += 1
-        if self.n_failed >= PATIENCE:
+        if self.n_failed >= self.settings.patience:
             self._draw_back()
 
     def _draw_back(self) -> None:
         self.point, self.n_failed = self.best, 0
-        self.aim *= SHORTER
+        self.aim *= self.settings.decrease
 
 
 def optimise_split(
@@ -125,9 +98,10 @@ def optimise_split(
     start: FloatArray,
     upper_bound: float,
     size: float,
-    seconds: float = SAFETY,
+    seconds: float | None = None,
     is_over: Callable[[], bool] = lambda: False,
     is_enough: Callable[[Split], bool] = lambda _: False,
+    settings: AscentSettings = DEFAULT.ascent,
 ) -> Split | None:
     """Improve a split for the sake of its bound on a branch.
 
@@ -146,13 +120,16 @@ def optimise_split(
         The objective at a feasible point.
     size : float
         The size of the objective, the unit of gaps.
-    seconds : float
-        When to be content with what was reached.  By default this is a safety: ascents
-        end after ``MAX_STEPS`` steps, and are then reproducible.
+    seconds : float, optional
+        When to be content with what was reached.  By default this is
+        ``settings.max_seconds``, a safety: ascents end after ``settings.max_steps``
+        steps, and are then reproducible.
     is_over : callable
         Whether time is up.
     is_enough : callable
         Whether a split is good enough; asked now and then.
+    settings : AscentSettings
+        Steps, limits and accuracies.
 
     Returns
     -------
@@ -160,28 +137,30 @@ def optimise_split(
         A split whose bound is at least that of the start.  None for problems with a
         penalty, for large ones, for a start that leaves no ridge, and if time is up.
     """
-    if not is_splittable(problem, subproblem):
+    if not is_splittable(problem, subproblem, settings):
         return None
-    end = time.perf_counter() + seconds
+    end = time.perf_counter() + (settings.max_seconds if seconds is None else seconds)
     unit = ridge_unit(problem)
-    function = Bounded(in_units(problem, unit), subproblem, STEP_ACCURACY * size)
+    function = Bounded(
+        in_units(problem, unit), subproblem, settings.step_accuracy * size, settings
+    )
     nothing = np.zeros(problem.n), np.zeros(len(problem.rows))
     first = function.at(start * unit[:, None] * unit, *nothing)
     if first is None:
         return None
     ascent = Ascent(function, first, upper_bound)
-    effort = Effort(ACCURACY * size, is_over=is_over)
+    effort = Effort(settings.final_accuracy * size, is_over=is_over)
 
     def split_at(point: Point) -> Split | None:
         P, x = point.P / unit[:, None] / unit, point.x * unit
         return Split.relax(problem, subproblem, P, x, effort)
 
-    for n_steps in range(MAX_STEPS):
+    for n_steps in range(settings.max_steps):
         if is_over():
             return None
-        if ascent.aim < LEAST_AIM * size or time.perf_counter() > end:
+        if ascent.aim < settings.least_gain * size or time.perf_counter() > end:
             break
-        if n_steps in CHECKPOINTS:
+        if n_steps in settings.checkpoints:
             split = split_at(ascent.best)
             if split is not None and is_enough(split):
                 return split
@@ -195,22 +174,26 @@ def level_start(
     problem: SparseQP,
     subproblem: Subproblem,
     is_over: Callable[[], bool] = lambda: False,
+    settings: AscentSettings = DEFAULT.ascent,
 ) -> FloatArray | None:
     """Where to start an ascent: what is above a high level of the eigenvalues.
 
     None where splits are not looked for, or would not gain much, or time is up.
     """
-    if is_over() or not is_splittable(problem, subproblem):
+    if is_over() or not is_splittable(problem, subproblem, settings):
         return None
     levels = Levels.of(problem)
-    if np.count_nonzero(levels.values > FLAT * levels.values[0]) < 0.5 * problem.n:
+    least = settings.rank_tolerance * levels.values[0]
+    if np.count_nonzero(levels.values > least) < 0.5 * problem.n:
         return None
-    level = highest_level(problem, levels, is_over)
+    level = highest_level(problem, levels, is_over, settings)
     return None if is_over() else levels.above(level)
 
 
 def signed_start(
-    problem: SparseQP, is_over: Callable[[], bool] = lambda: False
+    problem: SparseQP,
+    is_over: Callable[[], bool] = lambda: False,
+    settings: AscentSettings = DEFAULT.ascent,
 ) -> FloatArray | None:
     """Where to start an ascent if signs are known; None if time is up.
 
@@ -218,8 +201,8 @@ def signed_start(
     would lead nowhere: something of ``Q`` itself is mixed in.
     """
     levels = Levels.of(problem)
-    level = highest_level(problem, levels, is_over)
+    level = highest_level(problem, levels, is_over, settings)
     if is_over():
         return None
-    start = levels.above(level)
-    return np.asarray((1.0 - MIXED) * start + MIXED * problem.quadratic.dense())
+    start, mixed = levels.above(level), settings.mixed_share
+    return np.asarray((1.0 - mixed) * start + mixed * problem.quadratic.dense())

@@ -12,21 +12,12 @@ from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
 from cardqp.splitting.optimal_diagonal import Data, optimal_diagonal
-
-WORTH = 0.01
-"""A diagonal is worth moving when it adds this share to some ridge."""
-
-NEWTON_LIMIT = 600
-"""The most variables for which an optimal diagonal is looked for."""
-
-ROUNDS = 2
-"""How often multipliers of rows and bounds are updated."""
-
-START_ACCURACY = 1e-4
-"""How well the relaxation is solved where the search for a diagonal starts."""
+from cardqp.splitting.settings import DEFAULT, DiagonalSettings
 
 
-def eigenvalue_shift(problem: SparseQP, kept: IntArray) -> FloatArray | None:
+def eigenvalue_shift(
+    problem: SparseQP, kept: IntArray, settings: DiagonalSettings = DEFAULT.diagonal
+) -> FloatArray | None:
     """A diagonal that can be taken out of ``Q`` on some variables, leaving it convex.
 
     It is the least eigenvalue of the block scaled to unit diagonal, in the original
@@ -44,7 +35,8 @@ def eigenvalue_shift(problem: SparseQP, kept: IntArray) -> FloatArray | None:
     least = float(scipy.linalg.eigvalsh(scaled, check_finite=False)[0])
     margin = 4 * len(kept) ** 2 * UNIT_ROUNDOFF
     spare = max(least - margin, 0.0) * curvature
-    is_worth = bool((spare >= WORTH * problem.ridge[kept]).any())
+    least_gain = settings.worthwhile_share * problem.ridge[kept]
+    is_worth = bool((spare >= least_gain).any())
     return spare if is_worth else (np.zeros(len(kept)) if _is_wide(problem) else None)
 
 
@@ -58,6 +50,7 @@ def optimal_diagonal_shift(
     subproblem: Subproblem,
     size: float,
     is_over: Callable[[], bool] = lambda: False,
+    settings: DiagonalSettings = DEFAULT.diagonal,
 ) -> FloatArray | None:
     """The diagonal, of either sign, that gives about the best bound on a branch.
 
@@ -75,20 +68,24 @@ def optimal_diagonal_shift(
         The size of the objective.
     is_over : callable
         Whether time is up: there is no diagonal then.
+    settings : DiagonalSettings
+        Limits and accuracies.
     """
-    is_large = problem.n > NEWTON_LIMIT or problem.blocks is not None
+    is_large = problem.n > settings.max_variables or problem.blocks is not None
     if problem.rule.penalty != 0 or is_large or subproblem.remaining < 1:
         return None
     start = -0.5 * problem.ridge
     Q, free = problem.quadratic.dense(), subproblem.undecided.astype(np.float64)
-    for _ in range(1 if problem.is_unconstrained else ROUNDS):
+    for _ in range(1 if problem.is_unconstrained else settings.multiplier_rounds):
         view = problem.move_to_ridge(start)
         relaxation = Relaxation.prepare(view)
-        effort = Effort(START_ACCURACY * size, is_over=is_over)
+        effort = Effort(settings.start_accuracy * size, is_over=is_over)
         relaxed = relaxation.solve(subproblem, *relaxation.start(), effort)
         slope = _slope_of_the_free(view, relaxed)
         data = Data(Q, slope, problem.ridge, subproblem.remaining, free)
-        best = optimal_diagonal(data, start, relaxed.tangent_point, size, is_over)
+        best = optimal_diagonal(
+            data, start, relaxed.tangent_point, size, is_over, settings.barrier
+        )
         if is_over():
             return None
         start = 0.5 * (start + best)

@@ -22,13 +22,7 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import FloatArray
-
-MAX_STEPS = 60
-FIRST_BARRIER, LAST_BARRIER, BARRIER_FACTOR = 3.0, 3e-3, 0.3
-"""The barrier parameter, in units of the objective over n, and how fast it falls."""
-
-CENTRED = 0.05
-"""Decrement, in units of n times the barrier, at which a point counts as centred."""
+from cardqp.splitting.settings import DEFAULT, BarrierSettings
 
 SQUARABLE = 1e150
 """Squares of larger numbers, and of inverses of these, are not numbers any more."""
@@ -70,6 +64,7 @@ def optimal_diagonal(
     x: FloatArray,
     size: float,
     is_over: Callable[[], bool] = lambda: False,
+    settings: BarrierSettings = DEFAULT.diagonal.barrier,
 ) -> FloatArray:
     """Improve a diagonal from a start at which the relaxation was solved.
 
@@ -85,11 +80,13 @@ def optimal_diagonal(
         The size of the objective, which sets the scale of the barrier.
     is_over : callable
         Whether time is up: no further step is taken.
+    settings : BarrierSettings
+        How the barrier falls, and the most steps.
     """
     n = len(data.c)
-    barrier = FIRST_BARRIER * size / n
+    barrier = settings.first * size / n
     point = _start(data, d, x, barrier)
-    for _ in range(MAX_STEPS):
+    for _ in range(settings.max_steps):
         if is_over():
             break
         found = _newton(data, point, barrier)
@@ -100,10 +97,10 @@ def optimal_diagonal(
         if length == 0.0:
             break
         point = point.moved(step, length)
-        if length > 0.9 or decrement < CENTRED * n * barrier:
-            if barrier <= LAST_BARRIER * size / n:
+        if length > 0.9 or decrement < settings.centred * n * barrier:
+            if barrier <= settings.last * size / n:
                 break
-            barrier *= BARRIER_FACTOR
+            barrier *= settings.factor
     return point.d
 
 

@@ -14,18 +14,7 @@ from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
-
-MOST_VARIABLES = 2000
-"""The most variables for which dense splits are looked for."""
-
-ENOUGH = 0.75
-"""The share of every ridge that the start of an ascent must leave."""
-
-LEAST_LEVEL = 1e-3
-"""A level, in units of the ridge, that comes close to no split at all."""
-
-ACCURACY = 1e-5
-"""How well the relaxation of a split is solved, as a share of the objective."""
+from cardqp.splitting.settings import DEFAULT, AscentSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,10 +61,15 @@ class Split:
         return cls(P, minorant, relaxed.tangent_point, bound)
 
 
-def is_splittable(problem: SparseQP, subproblem: Subproblem) -> bool:
+def is_splittable(
+    problem: SparseQP,
+    subproblem: Subproblem,
+    settings: AscentSettings = DEFAULT.ascent,
+) -> bool:
     """Whether splits are looked for: no penalty, and not too large."""
     is_plain = problem.rule.penalty == 0 and problem.blocks is None
-    return is_plain and subproblem.remaining >= 1 and problem.n <= MOST_VARIABLES
+    is_small = problem.n <= settings.max_variables
+    return is_plain and subproblem.remaining >= 1 and is_small
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +112,10 @@ class Levels:
 
 
 def highest_level(
-    problem: SparseQP, levels: Levels, is_over: Callable[[], bool] = lambda: False
+    problem: SparseQP,
+    levels: Levels,
+    is_over: Callable[[], bool] = lambda: False,
+    settings: AscentSettings = DEFAULT.ascent,
 ) -> float:
     """About the highest level that leaves enough of every ridge, to start an ascent at.
 
@@ -130,10 +127,10 @@ def highest_level(
         if is_over():
             return False
         ridge = ridge_left(problem, levels.above(level))
-        return bool((ridge >= ENOUGH * problem.ridge).all())
+        return bool((ridge >= settings.start_ridge_share * problem.ridge).all())
 
     level = 1.0
-    while level > LEAST_LEVEL and not leaves_enough(level):
+    while level > settings.least_level and not leaves_enough(level):
         level *= 0.5
     if level == 1.0:
         while level < levels.values[0] and leaves_enough(2.0 * level):

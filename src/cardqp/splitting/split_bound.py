@@ -11,12 +11,7 @@ from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
-
-LEAST_RIDGE = 0.01
-"""No ridge may fall below this share of the original."""
-
-LARGEST_GROWTH = 1e3
-"""A step must not let ``P`` outgrow ``Q`` by more than this."""
+from cardqp.splitting.settings import DEFAULT, AscentSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,17 +57,18 @@ class Bounded:
     problem: SparseQP
     subproblem: Subproblem
     tolerance: float
+    settings: AscentSettings = DEFAULT.ascent
 
     def at(self, P: FloatArray, x: FloatArray, nu: FloatArray) -> Point | None:
         """The bound at ``P``, starting at ``x, nu``; None outside the domain."""
         Q = self.problem.quadratic.array
-        if not np.abs(P).max() <= LARGEST_GROWTH * np.abs(Q).max():
+        if not np.abs(P).max() <= self.settings.max_growth * np.abs(Q).max():
             return None
         R = Q - P
         entries = offdiagonal_loss(R, self.problem.signs)
         reach, cut = top_row_sums(entries, self.problem.rule.limit)
         ridge = 1.0 + R.diagonal() - reach
-        if not ridge.min() >= LEAST_RIDGE:
+        if not ridge.min() >= self.settings.least_ridge_share:
             return None
         minorant = self.problem.with_quadratic(Gram(P, np.zeros(len(P))), ridge)
         relaxation = Relaxation.prepare(minorant)
