@@ -1,7 +1,8 @@
-"""The perspective relaxation of a branch as a program over second-order cones.
+"""The perspective relaxation of a node as a second-order cone program.
 
-Slower than the first-order method of the search, and safe where that fails: rows with
-coefficients far apart, variables with next to no curvature.
+``x^2 <= t z`` is a rotated second-order cone (Günlük & Linderoth 2010).  An
+interior-point method is slower than the first-order one of the search, and safe where
+that fails: rows with coefficients far apart, variables with next to no curvature.
 """
 
 from dataclasses import dataclass
@@ -29,19 +30,19 @@ class RelaxedPoint:
 def relax_by_cones(
     problem: SparseQP, subproblem: Subproblem, seconds: float | None = None
 ) -> RelaxedPoint | None:
-    """Relax a branch; None if it is empty.
+    """Solve the relaxation of a node; None if it is empty.
 
     Raises
     ------
     BackendError
-        When the solver gives up, which it does after so many seconds.
+        When the solver gives up, as it does after ``seconds``.
     """
     return ConeProgram.of(problem, subproblem).solve(seconds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConeProgram:
-    """The relaxation of a branch in ``(x, z, t)``.
+    """The relaxation of a node as a program in ``(x, z, t)``.
 
     ``x`` are the variables that are not switched off, scaled to unit curvature and unit
     size; each free one has a square ``t`` and a switch ``z``, which it may share, with
@@ -49,8 +50,8 @@ class ConeProgram:
 
     Attributes
     ----------
-    problem, choice
-        The problem with the variables that are left, and the branch.
+    problem, subproblem
+        The problem on the variables that are left, and the node.
     live : int array
         Which these are.
     n_all : int
@@ -77,14 +78,15 @@ class ConeProgram:
 
     @classmethod
     def of(cls, problem: SparseQP, subproblem: Subproblem) -> "ConeProgram":
-        """The program of a branch."""
+        """Build the program of a node."""
         live = np.flatnonzero(~subproblem.fixed_out)
         part = problem.restrict(live)
         unit = 1.0 / power_of_two(np.sqrt(part.quadratic.diagonal + part.ridge))
         rows, row_scale = Rows(
             part.rows.matrix * unit, part.rows.rhs, part.rows.is_equality
         ).scaled()
-        # As large as rows, slope and the price of a switch want them to be.
+        # The interior-point method works best where solutions are about 1 in size: as
+        # large as right-hand sides, linear cost and the price of a switch suggest.
         wanted = np.abs(np.concatenate([rows.rhs, part.c * unit])).max(initial=0.0)
         size = max(float(wanted), np.sqrt(part.rule.penalty)) or 1.0
         branch = subproblem.restrict(live)

@@ -1,4 +1,9 @@
-"""The relaxation of a node: data in scaled units, and the call of the kernel."""
+"""The perspective relaxation of a node: scaling, metric, and the call of the kernel.
+
+Replacing ``x^2`` by its perspective ``x^2 / z`` gives the convex hull of one switched
+variable with its square (Frangioni & Gentile 2006; Günlük & Linderoth 2010).  What is
+solved, and why any iterate gives a bound: docs/theory.md#perspective.
+"""
 
 import logging
 from collections.abc import Callable
@@ -25,21 +30,21 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How far a relaxation is worth solving.
+    """When to stop solving a relaxation.
 
     Attributes
     ----------
     tolerance : float
         Value and bound count as equal at this distance.
     cutoff : float
-        The branch is closed once its bound is this large.
+        The node is pruned once its bound is this large.
     slack : float
-        How near the bound must be to the value of a branch that cannot be closed, as a
-        share of what it lacks.
+        For a node that cannot be pruned: stop once value and bound differ by at most
+        this share of the distance from the value to the cutoff.
     is_over : callable
         Whether time is up.
     seconds_left : callable
-        How much time is left; None if there is no limit.
+        Seconds until the time limit; None if there is none.
     chunks : int, optional
         The most chunks of iterations; by default as many as the settings say.
     """
@@ -54,7 +59,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """The outcome of a node's relaxation, in the problem's units.
+    """A solved relaxation, in the problem's units but for the warm start.
 
     Attributes
     ----------
@@ -63,12 +68,13 @@ class Relaxed:
     switches : (n,) array
         The relaxed switches z, for rounding and branching.
     x, nu : arrays
-        Warm start for the children, in scaled units.
+        The last point and row multipliers: the warm start of the children, in scaled
+        units.
     has_worked : bool
-        Whether the rows held at the end, or the branch is closed; if not, it may be
-        empty, or the method has failed.
+        Whether the rows are met, or the node is pruned.  If not, the node may be empty,
+        or the method has failed to converge.
     by_cones : bool
-        Whether an interior-point method did it, and not the kernel.
+        Whether the interior-point method solved it, and not the first-order kernel.
     """
 
     tangent_point: FloatArray
@@ -86,6 +92,19 @@ class Relaxation:
 
     Variables are scaled to unit curvature and rows to unit length, both by powers of
     two, so that scaling introduces no rounding.
+
+    Attributes
+    ----------
+    problem : SparseQP
+        The problem.
+    unit : (n,) array
+        Units of the variables: a scaled point times the unit is a point.
+    row_scale : (m,) array
+        Factors of the rows.
+    data, rows, metric, margins
+        What the kernels work with.  One of ``rows`` and ``metric`` is None.
+    settings : RelaxationSettings
+        How relaxations are solved.
     """
 
     problem: SparseQP
@@ -107,74 +126,81 @@ class Relaxation:
     ) -> "Relaxation":
         """Scale the data and choose the metric.
 
-        If the relaxation is to be solved for many branches, a good metric is worth a
-        decomposition.
+        Parameters
+        ----------
+        problem : SparseQP
+            The problem.
+        is_reused : bool
+            Whether the relaxation is to be solved for many nodes, so that a good metric
+            is worth a decomposition.
+        settings : RelaxationSettings
+            How to choose the metric and to solve.
         """
         form = problem.quadratic
         unit = 1.0 / power_of_two(np.sqrt(form.diagonal + problem.ridge))
+        rows, row_scale = Rows(
+            problem.rows.matrix * unit, problem.rows.rhs, problem.rows.is_equality
+        ).scaled()
         is_gram = isinstance(form, Gram)
         if is_gram:
             matrix = unit[:, None] * form.array * unit
         else:
             matrix = np.ascontiguousarray((form.array * unit).T)
-        by_variable = problem.rows.matrix * unit
-        rows, row_scale = Rows(
-            by_variable, problem.rows.rhs, problem.rows.is_equality
-        ).scaled()
-        ridge = problem.ridge * unit**2
-        least, groups = 1e-3 * float(ridge.max()), problem.rule.groups
+        ridge, groups = problem.ridge * unit**2, problem.rule.groups
+        least = 1e-3 * float(ridge.max())
+        # With rows, terms of rank one are just more rows of the same Newton system, so
+        # that several are affordable; without, the scalar equation allows for one.
         if len(rows) > 0 and is_reused and problem.n <= settings.max_decomposed:
             metric = Metric.choose_many(
                 matrix, is_gram, least, float(np.median(ridge)), len(rows), settings
             )
         else:
-            # The proximal step in a tilted metric does not know of groups.
+            # The derivative that the scalar equation needs does not know of groups.
             is_plain = groups is not None and len(rows) == 0
             metric = Metric.choose(matrix, is_gram, least, settings, plain=is_plain)
-        directions, sigma = metric.directions, metric.sigma
-        unbounded = np.isinf(problem.lower).all() and np.isinf(problem.upper).all()
-        data = Data(
-            M=matrix,
-            is_gram=is_gram,
-            c=problem.c * unit,
-            w=ridge,
-            lower=problem.lower / unit,
-            upper=problem.upper / unit,
-            is_open=bool(unbounded) and groups is None,
-            theta=float(problem.rule.penalty),
-            lipschitz=metric.lipschitz,
-            groups=None
-            if groups is None
-            else GroupData(groups.labels.copy(), groups.limits.copy()),
-        )
+        data = _scaled_data(problem, unit, matrix, ridge, metric.lipschitz)
         margins = Margins(
             np.sqrt(form.diagonal + form.psd_violation) * unit,
             form.psd_violation * unit**2,
             float(problem.constant),
         )
+        parts = metric.directions, metric.sigma
         if len(rows) == 0:
-            rank_one = RankOneMetric(directions, sigma)
+            rank_one = RankOneMetric(*parts)
             return cls(
                 problem, unit, row_scale, data, None, rank_one, margins, settings
             )
-        used = sigma > 0
+        used = metric.sigma > 0
         row_data = RowData(
-            rows.matrix, rows.rhs, rows.is_equality, directions[used], sigma[used]
+            rows.matrix, rows.rhs, rows.is_equality, *(part[used] for part in parts)
         )
         return cls(problem, unit, row_scale, data, row_data, None, margins, settings)
 
     @property
     def prefers_cones(self) -> bool:
-        """Whether there are many rows, or blocks, of which the kernel does not know."""
+        """Whether there are many rows, or blocks, which the kernel does not support."""
         is_tall = len(self.row_scale) > self.settings.max_kernel_rows
         return self.problem.blocks is not None or is_tall
 
     def solve(
         self, subproblem: Subproblem, x: FloatArray, nu: FloatArray, effort: Effort
     ) -> Relaxed:
-        """Relax a branch from a warm start, which is in scaled units.
+        """Solve the relaxation of a node from a warm start.
 
-        See :attr:`prefers_cones` for when the kernel is not used.
+        Parameters
+        ----------
+        subproblem : Subproblem
+            The node's fixings.
+        x, nu : arrays
+            Where to start, in scaled units; they are not changed.
+        effort : Effort
+            When to stop.
+
+        Returns
+        -------
+        Relaxed
+            The dual point with the best bound, and the last point.  By interior points
+            if :attr:`prefers_cones`.
         """
         x, nu = x.copy(), nu.copy()
         if self.prefers_cones:
@@ -185,6 +211,8 @@ class Relaxation:
             nothing = np.zeros(self.problem.n), np.zeros(len(nu))
             return Relaxed(*nothing, subproblem.fixed_in.astype(float), x, nu, False)
         best = -np.inf
+        # Compiled code cannot see the clock: it works in chunks, each a warm start of
+        # the next.
         for _ in range(effort.chunks or self.settings.max_chunks):
             bound, tangent_point, beta, z, worst, is_done = kernels.relax(
                 self.data,
@@ -200,14 +228,15 @@ class Relaxation:
                 nu,
             )
             if bound > best or best == -np.inf:
-                best, best_anchor, best_beta = bound, tangent_point, beta
+                best, best_point, best_beta = bound, tangent_point, beta
             if is_done or effort.is_over():
                 break
-        is_finite = np.isfinite(best_anchor).all() and np.isfinite(best_beta).all()
+        is_finite = np.isfinite(best_point).all() and np.isfinite(best_beta).all()
         if not is_finite:
-            best_anchor, best_beta = np.zeros(len(x)), np.zeros(len(nu))
+            # Theorem 1 holds at any dual point, so zero is as good as another.
+            best_point, best_beta = np.zeros(len(x)), np.zeros(len(nu))
         return Relaxed(
-            tangent_point=best_anchor * self.unit,
+            tangent_point=best_point * self.unit,
             beta=best_beta / self.row_scale,
             switches=z,
             x=x,
@@ -216,10 +245,10 @@ class Relaxation:
         )
 
     def solve_by_cones(self, subproblem: Subproblem, effort: Effort) -> Relaxed | None:
-        """Relax a branch without the kernel, where that is slow or fails.
+        """Solve the relaxation of a node by interior points.
 
-        None if the branch is empty or too large, or the solver gives up, which it does
-        when time is up.
+        Returns None if the node is empty or too large, or if the solver gives up, as it
+        does when time is up.
         """
         is_large = self.problem.n > self.settings.max_conic_variables
         if is_large and self.problem.blocks is None:
@@ -245,16 +274,28 @@ class Relaxation:
         )
 
     def start(self) -> tuple[FloatArray, FloatArray]:
-        """A cold start."""
+        """Point and row multipliers of a cold start: zeros."""
         return np.zeros(self.problem.n), np.zeros(len(self.problem.rows))
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """``lipschitz I + sum_i sigma_i direction_i direction_i'``, a matrix above ``2 Q``.
+    """A variable metric: the identity times a constant, plus terms of rank one.
 
-    Eigenvalues far above all others would make steps tiny; they are taken care of by
-    the terms of rank one.  On a subset of the variables the metric stays above.
+    ``lipschitz I + sum_i sigma_i direction_i direction_i'`` is a matrix above ``2 Q``.
+    A few eigenvalues far above all others would make the steps of a proximal gradient
+    method tiny; rank-one terms take care of them at the price of one scalar equation
+    each (Becker & Fadili 2012; Becker, Fadili & Ochs 2019; docs/theory.md#metric).  On
+    a subset of the variables the metric stays above.
+
+    Attributes
+    ----------
+    lipschitz : float
+        The constant.
+    directions : (k, n) array
+        The directions, one in each row.
+    sigma : (k,) array
+        Their weights.
     """
 
     lipschitz: float
@@ -271,18 +312,19 @@ class Metric:
         *,
         plain: bool = False,
     ) -> "Metric":
-        """The metric with at most one term of rank one.
+        """Choose a metric with at most one term of rank one.
 
         Parameters
         ----------
         matrix, is_gram
-            The form, as the kernels want it: its matrix or its transposed factor.
+            The matrix of the form, or its transposed factor.
         least : float
-            The metric is not chosen smaller than twice this.
+            A lower limit of half the constant: longer steps than the ridge allows would
+            make the proximal step as hard as the whole problem.
         settings : RelaxationSettings
             When an eigenvalue is dominant.
         plain : bool
-            No term of rank one.
+            Whether to do without terms of rank one.
         """
         first, second, direction = _leading_pair(
             matrix, is_gram, settings.eigenvalue_tolerance
@@ -303,12 +345,12 @@ class Metric:
         n_rows: int,
         settings: RelaxationSettings = DEFAULT,
     ) -> "Metric":
-        """The metric with as many terms as pay.
+        """Choose a metric with as many terms of rank one as pay.
 
-        The number of steps grows with the root of the largest eigenvalue that is left,
-        in units of a typical ``ridge``; the cost of a step with the number of terms and
-        rows, squared.  Longer steps than the ridge allows would make the proximal step
-        as hard as the whole problem.
+        The number of iterations is taken to grow with the root of the condition number:
+        the largest eigenvalue that is left over a typical ``ridge``.  The cost of an
+        iteration grows with the square of the number of terms and rows, by the Newton
+        system.
         """
         form = matrix if is_gram else matrix @ matrix.T
         values, vectors = scipy.linalg.eigh(form, driver="evd", check_finite=False)
@@ -325,10 +367,40 @@ class Metric:
         return cls(base, np.ascontiguousarray(vectors[:, :terms].T), sigma)
 
 
+def _scaled_data(
+    problem: SparseQP,
+    unit: FloatArray,
+    matrix: FloatArray,
+    ridge: FloatArray,
+    lipschitz: float,
+) -> Data:
+    """The problem in scaled units, without its rows."""
+    groups = problem.rule.groups
+    unbounded = np.isinf(problem.lower).all() and np.isinf(problem.upper).all()
+    return Data(
+        M=matrix,
+        is_gram=isinstance(problem.quadratic, Gram),
+        c=problem.c * unit,
+        w=ridge,
+        lower=problem.lower / unit,
+        upper=problem.upper / unit,
+        is_open=bool(unbounded) and groups is None,
+        theta=float(problem.rule.penalty),
+        lipschitz=lipschitz,
+        groups=None
+        if groups is None
+        else GroupData(groups.labels.copy(), groups.limits.copy()),
+    )
+
+
 def _leading_pair(
     matrix: FloatArray, is_gram: bool, tolerance: float
 ) -> tuple[float, float, FloatArray]:
-    """Two largest eigenvalues, from slightly above, and the first eigenvector."""
+    """The two largest eigenvalues, raised a little, and the first eigenvector.
+
+    They are raised by twice the tolerance, so that the metric is above ``2 Q`` although
+    Lanczos iterations approach eigenvalues from below.
+    """
     rows, columns = matrix.shape
     small = matrix if is_gram else matrix.T @ matrix
     if not is_gram and columns > rows:
