@@ -1,8 +1,10 @@
-"""Ascent to the split that gives the best bound.
+"""Supergradient ascent to the sparse minorant with the best bound.
 
-Steps along supergradients ``G`` (see ``split_slope.py``) are taken in the metric of
-``P`` itself, ``(I + t G) P (I + t G)``, so ``P`` stays positive semidefinite.  Whatever
-comes out is judged by ``sparse_minorant``.
+The bound is concave in ``P`` (docs/theory.md#split-ascent).  Steps along smoothed
+supergradients ``G`` (see ``supergradient.py``) are taken in the metric of ``P`` itself,
+``(I + t G) P (I + t G)``, so that ``P`` stays positive semidefinite without a
+projection, which would take an eigendecomposition in each step.  Whatever comes out is
+judged by ``sparse_minorant``.
 """
 
 import time
@@ -27,7 +29,11 @@ from cardqp.splitting.supergradient import Slope, supergradient
 
 
 class Ascent:
-    """The state of an ascent: where it is, where it was best, how far it aims."""
+    """The state of an ascent: where it is, where it was best, the gain it aims at.
+
+    Step lengths are Polyak's, with a target in place of the unknown maximum: the gain
+    aimed at over the derivative along the step.  The target adapts to what steps gain.
+    """
 
     def __init__(self, function: Bounded, start: Point, upper_bound: float) -> None:
         self.function, self.upper_bound = function, upper_bound
@@ -38,10 +44,12 @@ class Ascent:
         self.slope: Slope | None = None
 
     def step(self) -> bool:
-        """Take a step or draw back; False if there is no way up."""
+        """Take a step, or return to the best point; False if there is no way up."""
         smoothing = self.settings.supergradient
         new = supergradient(self.point, self.function.problem.rule.limit, smoothing)
         averages = () if self.slope is None else (self.slope.averaged(new, smoothing),)
+        # The average need not be an ascent direction any more; the newest one starts
+        # a new average then.
         for slope in (*averages, new):
             product = slope.times(self.point.P)
             rise = 2.0 * new.inner(product)
@@ -58,6 +66,7 @@ class Ascent:
 
     def _moved(self, slope: Slope, product: FloatArray, length: float) -> Point | None:
         """The point after a step; ``product`` is that of the slope and ``P``."""
+        # P + t (G P + P G) + t^2 G P G, in place: these are the largest matrices here.
         transposed = np.ascontiguousarray(product.T)
         P = slope.times(transposed)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -70,6 +79,7 @@ class Ascent:
         return self.function.at(P, self.point.x, self.point.nu)
 
     def _judge(self, found: Point | None, length: float, expected: float) -> None:
+        """Keep a point or return to the best, and adapt the gain that steps aim at."""
         self.length = length
         if found is None or found.bound < self.best.bound - self.aim:
             self.length *= self.settings.decrease
@@ -88,6 +98,7 @@ class Ascent:
             self._draw_back()
 
     def _draw_back(self) -> None:
+        """Return to the best point and aim at less."""
         self.point, self.n_failed = self.best, 0
         self.aim *= self.settings.decrease
 
@@ -103,7 +114,7 @@ def optimise_split(
     is_enough: Callable[[Split], bool] = lambda _: False,
     settings: AscentSettings = DEFAULT.ascent,
 ) -> Split | None:
-    """Improve a split for the sake of its bound on a branch.
+    """Improve a split for the sake of its bound on a node.
 
     The best start is not the split with the best bound, but one at a high level: see
     :func:`cardqp.splitting.sparse_split.highest_level`.
@@ -112,8 +123,8 @@ def optimise_split(
     ----------
     problem : SparseQP
         The problem, with the variables that are switched off taken out.
-    choice : Subproblem
-        The branch.
+    subproblem : Subproblem
+        The node.
     start : (n, n) array
         The matrix ``P`` to start from.
     upper_bound : float
@@ -121,13 +132,13 @@ def optimise_split(
     size : float
         The size of the objective, the unit of gaps.
     seconds : float, optional
-        When to be content with what was reached.  By default this is
-        ``settings.max_seconds``, a safety: ascents end after ``settings.max_steps``
-        steps, and are then reproducible.
+        When to end with what was reached.  By default this is ``settings.max_seconds``,
+        a safety: ascents end after ``settings.max_steps`` steps, and are then
+        reproducible.
     is_over : callable
         Whether time is up.
     is_enough : callable
-        Whether a split is good enough; asked now and then.
+        Whether a split is good enough; called at ``settings.checkpoints``.
     settings : AscentSettings
         Steps, limits and accuracies.
 
@@ -176,9 +187,10 @@ def level_start(
     is_over: Callable[[], bool] = lambda: False,
     settings: AscentSettings = DEFAULT.ascent,
 ) -> FloatArray | None:
-    """Where to start an ascent: what is above a high level of the eigenvalues.
+    """The matrix ``P`` to start an ascent from: ``Q`` above a high level.
 
-    None where splits are not looked for, or would not gain much, or time is up.
+    None where sparse minorants are not supported or would not gain much, and if time is
+    up.
     """
     if is_over() or not is_splittable(problem, subproblem, settings):
         return None
@@ -195,10 +207,10 @@ def signed_start(
     is_over: Callable[[], bool] = lambda: False,
     settings: AscentSettings = DEFAULT.ascent,
 ) -> FloatArray | None:
-    """Where to start an ascent if signs are known; None if time is up.
+    """The matrix ``P`` to start an ascent from if signs are known; None if time is up.
 
     Little may be left of ``Q`` above a high level then, and steps relative to ``P``
-    would lead nowhere: something of ``Q`` itself is mixed in.
+    would lead nowhere: a share of ``Q`` itself is mixed in.
     """
     levels = Levels.of(problem)
     level = highest_level(problem, levels, is_over, settings)

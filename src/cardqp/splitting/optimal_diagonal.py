@@ -1,4 +1,4 @@
-r"""The diagonal that makes the relaxation of a free problem tightest.
+r"""The diagonal with the best bound for a problem without rows and bounds.
 
 Over all diagonals :math:`d` that leave :math:`S = Q - \mathrm{diag}(d)` positive
 definite and :math:`w = \text{ridge} + d` positive, the bound of Theorem 1 is largest
@@ -9,10 +9,15 @@ where
     + \tfrac14 \bigl( K t + \sum_j u_j \bigr)
     \quad \text{s.t.} \quad (u_j + r_j t)\, w_j \ge \gamma_j^2,\; u, t \ge 0
 
-is attained; :math:`K` counts the slots, and :math:`r_j` is 1 for free variables and 0
-for those switched on.  It is solved by a barrier method: Newton steps in
-:math:`(\gamma, d)`, with :math:`u` and :math:`t` eliminated.  Whatever comes out is a
-valid split as long as :math:`S` is positive semidefinite, which is checked elsewhere.
+is attained; :math:`K` variables may be chosen, and :math:`r_j` is 1 for undecided ones
+and 0 for those switched on.  This convex program is the dual of the semidefinite one of
+Zheng, Sun & Li (2014), after the QCR method of Billionnet, Elloumi & Plateau (2009);
+proof in docs/theory.md#optimal-diagonal.
+
+It is solved by a barrier method: Newton steps in :math:`(\gamma, d)`, with :math:`u`
+and :math:`t` eliminated, so that each takes one factorisation of order ``2 n``.
+Whatever comes out is a valid split as long as :math:`S` is positive semidefinite, which
+is proved elsewhere.
 """
 
 from collections.abc import Callable
@@ -30,18 +35,28 @@ SQUARABLE = 1e150
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The free problem: ``Q``, ``c``, ridge, slots, and which variables are free."""
+    """The problem: form, linear cost, ridge, and the node.
+
+    Attributes
+    ----------
+    Q, c, ridge : arrays
+        The objective.
+    remaining : int
+        How many undecided variables may be switched on.
+    undecided : (n,) array
+        1 for undecided variables, 0 for those switched on.
+    """
 
     Q: FloatArray
     c: FloatArray
     ridge: FloatArray
     remaining: int
-    is_unconstrained: FloatArray
+    undecided: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """An interior point of the program."""
+    """A strictly feasible point of the program, or a direction."""
 
     slope: FloatArray
     d: FloatArray
@@ -66,7 +81,7 @@ def optimal_diagonal(
     is_over: Callable[[], bool] = lambda: False,
     settings: BarrierSettings = DEFAULT.diagonal.barrier,
 ) -> FloatArray:
-    """Improve a diagonal from a start at which the relaxation was solved.
+    """Improve a diagonal by a barrier method, from a solved relaxation.
 
     Parameters
     ----------
@@ -82,6 +97,11 @@ def optimal_diagonal(
         Whether time is up: no further step is taken.
     settings : BarrierSettings
         How the barrier falls, and the most steps.
+
+    Returns
+    -------
+    (n,) array
+        The diagonal, feasible wherever the iterations end.
     """
     n = len(data.c)
     barrier = settings.first * size / n
@@ -105,20 +125,24 @@ def optimal_diagonal(
 
 
 def _start(data: Data, d: FloatArray, x: FloatArray, barrier: float) -> Point:
+    """A strictly feasible point from a relaxed minimiser.
+
+    At the optimum ``t`` lies between the last gain that counts and the next one.
+    """
     slope = data.c + 2.0 * (data.Q @ x - d * x)
     gains = slope**2 / (data.ridge + d)
-    ranked = np.sort(gains[data.is_unconstrained > 0])[::-1]
+    ranked = np.sort(gains[data.undecided > 0])[::-1]
     last = ranked[min(data.remaining, len(ranked)) - 1]
     following = ranked[min(data.remaining, len(ranked) - 1)]
     t = max(0.5 * (last + following), 1e-3 * ranked[0], 1e-3 * barrier)
-    u = np.maximum(gains - data.is_unconstrained * t, 0.0) + 8.0 * barrier
+    u = np.maximum(gains - data.undecided * t, 0.0) + 8.0 * barrier
     return Point(slope, d, u, float(t))
 
 
 def _value(data: Data, point: Point, barrier: float) -> float:
     """The barrier function; infinite outside its domain."""
     w = data.ridge + point.d
-    room = (point.u + data.is_unconstrained * point.t) * w - point.slope**2
+    room = (point.u + data.undecided * point.t) * w - point.slope**2
     if min(point.t, point.u.min(), w.min(), room.min()) <= 0:
         return np.inf
     try:
@@ -144,7 +168,7 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
     """The Newton step and its decrement; None when the system cannot be solved."""
     if not 1 / SQUARABLE < point.t < SQUARABLE:
         return None
-    n, r = len(data.c), data.is_unconstrained
+    n, r = len(data.c), data.undecided
     try:
         factor = scipy.linalg.cho_factor(data.Q - np.diag(point.d), check_finite=False)
     except scipy.linalg.LinAlgError:
@@ -196,7 +220,11 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
 
 
 def _solve_scaled(H: FloatArray, rhs: FloatArray) -> FloatArray | None:
-    """Solve with the Hessian scaled to unit diagonal, with what jitter it takes."""
+    """Solve with the Hessian scaled to unit diagonal; None if that is hopeless.
+
+    Near the boundary the scaled Hessian may be singular by rounding: the least jitter
+    is added with which its Cholesky factorisation exists.
+    """
     if not (np.isfinite(H).all() and np.diag(H).min() > 0):
         return None
     scale = np.sqrt(np.diag(H))
@@ -218,7 +246,10 @@ def _solve_scaled(H: FloatArray, rhs: FloatArray) -> FloatArray | None:
 def _line_search(
     data: Data, point: Point, step: Point, barrier: float, decrement: float
 ) -> float:
-    """A step length that decreases the barrier function enough; 0 if there is none."""
+    """A step length that decreases the barrier function enough; 0 if there is none.
+
+    Backtracking with Armijo's condition, after a step to the boundary at most.
+    """
     if not decrement > 0:
         return 0.0
     length = 1.0

@@ -1,4 +1,9 @@
-"""Sparse minorants to choose from: what is above a level in each eigenvalue."""
+"""Sparse minorants to start from: the part of ``Q`` above a level of its eigenvalues.
+
+A split ``Q = P + R`` need only hold at points with at most ``s`` nonzeros, so that far
+more than the least eigenvalue can be moved to the ridge: what ``R`` loses is bounded by
+the largest entries of each row, as by Gershgorin (docs/theory.md#theorem-6).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +24,7 @@ from cardqp.splitting.settings import DEFAULT, AscentSettings
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """A sparse minorant and the bound it gives on a branch.
+    """A sparse minorant and its bound on a node.
 
     Attributes
     ----------
@@ -30,7 +35,7 @@ class Split:
     tangent_point : (n,) array
         The point whose tangent gives the bound (Theorem 1 for the minorant).
     bound : float
-        A lower bound on the problem's objective over the branch, constant included.
+        A lower bound on the problem's objective over the node, constant included.
     """
 
     P: FloatArray
@@ -47,7 +52,7 @@ class Split:
         x: FloatArray,
         effort: Effort,
     ) -> "Split | None":
-        """Split and solve the relaxation from ``x``; None if ``P`` does not do."""
+        """Split by ``P``, and relax from ``x``; None if too little ridge is left."""
         try:
             minorant = sparse_minorant(problem, P)
             relaxation = Relaxation.prepare(minorant)
@@ -66,7 +71,7 @@ def is_splittable(
     subproblem: Subproblem,
     settings: AscentSettings = DEFAULT.ascent,
 ) -> bool:
-    """Whether splits are looked for: no penalty, and not too large."""
+    """Whether sparse minorants are supported: no penalty, no blocks, not too large."""
     is_plain = problem.rule.penalty == 0 and problem.blocks is None
     is_small = problem.n <= settings.max_variables
     return is_plain and subproblem.remaining >= 1 and is_small
@@ -92,7 +97,7 @@ class Levels:
 
     @classmethod
     def of(cls, problem: SparseQP) -> "Levels":
-        """Decompose once for all levels."""
+        """Decompose the form of a problem, once for all levels."""
         form, unit = problem.quadratic, ridge_unit(problem)
         if isinstance(form, Factor) and len(form.array) < problem.n:
             _, roots, rows = scipy.linalg.svd(
@@ -117,10 +122,10 @@ def highest_level(
     is_over: Callable[[], bool] = lambda: False,
     settings: AscentSettings = DEFAULT.ascent,
 ) -> float:
-    """About the highest level that leaves enough of every ridge, to start an ascent at.
+    """About the highest level at which enough is left of every ridge.
 
-    Searched for by factors of 2, up or down from 1, and then of the root of 2.  Once
-    time is up, it is any level.
+    It is searched for by factors of 2, up or down from 1, and then of the root of 2.
+    Once time is up, it is any level.
     """
 
     def leaves_enough(level: float) -> bool:

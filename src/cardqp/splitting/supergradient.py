@@ -1,4 +1,4 @@
-r"""Supergradients of the bound of a split.
+r"""Supergradients of the bound of a sparse minorant.
 
 The bound of a sparse minorant, :math:`B(P)`, is concave in ``P``.  With ``x`` and ``z``
 the relaxed minimiser and its switches, :math:`\omega_j = x_j^2 / z_j`, and
@@ -8,10 +8,14 @@ the relaxed minimiser and its switches, :math:`\omega_j = x_j^2 / z_j`, and
     G = x x^\top - \mathrm{diag}(\omega) + \text{for each row } j:\;
     \tfrac12 \omega_j \operatorname{sign}(R_{ij}) \text{ at } (i, j) \text{ and } (j, i)
 
-for ``i`` among the ``K - 1`` entries of the row that count most (see ``minorant.py``).
-It is sparse but for a term of rank one.  As gradients jump, they are averaged over
-steps, and entries near the cut count in part.  Variables at which ``x`` is zero do not
-appear in ``G``; those whose ridge gets low are held up as if they did.
+for ``i`` among the ``K - 1`` entries of the row that count most (see
+``bounds/sparse_minorant.py``; proof in docs/theory.md#split-ascent).  It is sparse but
+for a term of rank one.
+
+The bound is not smooth, and plain supergradients zigzag.  So they are averaged over
+steps, and entries of a row near the threshold count in part.  Variables at which ``x``
+is zero do not appear in ``G``, and their ridges would fall until they do; rows with a
+low ridge get a weight of their own.
 """
 
 from dataclasses import dataclass
@@ -61,7 +65,7 @@ class Slope:
     def averaged(
         self, new: "Slope", settings: SupergradientSettings = SETTINGS
     ) -> "Slope":
-        """The running average after one more gradient."""
+        """The exponential running average after one more supergradient."""
         old, fresh = settings.memory, 1.0 - settings.memory
         weights = np.concatenate([old * self.weights, fresh * new.weights])
         keep = weights > settings.faded * weights[-1]
@@ -76,7 +80,17 @@ class Slope:
 def supergradient(
     point: Point, limit: int, settings: SupergradientSettings = SETTINGS
 ) -> Slope:
-    """The supergradient at a point, softened at the cut and propped at low ridges."""
+    """A smoothed supergradient at a point.
+
+    Parameters
+    ----------
+    point : Point
+        The split and its relaxation.
+    limit : int
+        The largest number of nonzeros, ``K``.
+    settings : SupergradientSettings
+        How it is smoothed.
+    """
     n = len(point.x)
     omega = _ridge_weights(point, settings.low_ridge)
     rows = np.flatnonzero(omega > 1e-9 * omega.max())
@@ -89,7 +103,7 @@ def supergradient(
 
 
 def _ridge_weights(point: Point, low_ridge: float) -> FloatArray:
-    """The slope of the bound in each ridge; where one is low, as if it were steeper."""
+    """The derivative of the bound in each ridge, larger where a ridge is low."""
     omega = point.x**2 / np.maximum(point.z, 1e-12)
     usual = omega.sum() / max(np.count_nonzero(omega), 1)
     lacking = low_ridge * float(np.median(point.ridge)) / point.ridge - 1.0
@@ -99,12 +113,15 @@ def _ridge_weights(point: Point, low_ridge: float) -> FloatArray:
 def _row_weights(
     point: Point, rows: IntArray, count: int, settings: SupergradientSettings
 ) -> FloatArray:
-    """How much each entry counts: the largest fully, those near the cut in part."""
+    """The weight of each entry: 1 for the largest, less for those near the threshold.
+
+    The weights of a row sum to ``count`` at most.
+    """
     if count <= 0:
         return np.zeros((len(rows), len(point.x)))
     entries = point.offdiagonal_loss[rows]
     least = settings.negligible**2 * entries.max(initial=0.0) + 1e-300
-    weights = entries / np.maximum(point.cut[rows], least)[:, None]
+    weights = entries / np.maximum(point.threshold[rows], least)[:, None]
     weights -= 1.0 - settings.softness
     weights /= 2.0 * settings.softness
     np.clip(weights, 0.0, 1.0, out=weights)
