@@ -1,4 +1,4 @@
-"""Supports whose exact value is cheap: the last slots are filled by trying them all."""
+"""The best completion of a support, where the last variables can be enumerated."""
 
 from dataclasses import dataclass
 
@@ -15,18 +15,18 @@ _NONE = np.zeros(0, dtype=np.intp)
 
 @dataclass(frozen=True, slots=True)
 class Supports:
-    """The values of supports of a free problem.
+    """The optimal values of supports, for a problem without rows and bounds.
 
     Attributes
     ----------
     G : (n, n) array
         ``Q`` with the ridge on its diagonal.
     c : (n,) array
-        The slope.
+        The linear cost.
     constant : float
         The objective at zero.
     error : float
-        How much larger, relatively, a gain may be than computed.
+        By how much, relatively, a gain may be larger than computed.
     """
 
     G: FloatArray
@@ -38,9 +38,9 @@ class Supports:
     def of(
         cls, problem: SparseQP, settings: HeuristicSettings = DEFAULT
     ) -> "Supports | None":
-        """The supports of a problem.
+        """Prepare a problem.
 
-        None if it has rows, bounds or a penalty, or is too large or too badly
+        Returns None if it has rows, bounds or a penalty, or is too large or too badly
         conditioned.
         """
         is_plain = problem.is_unconstrained and problem.rule.penalty == 0
@@ -56,7 +56,7 @@ class Supports:
     def best(
         self, fixed_in: IntArray, free: IntArray, remaining: int
     ) -> tuple[float, IntArray]:
-        """A bound on all supports of a branch, and the best of them."""
+        """A lower bound on all supports of a node, and the best of them."""
         if remaining <= 0:
             free = _NONE
         elif len(free) <= remaining:
@@ -69,11 +69,11 @@ class Supports:
         return bound, np.sort(np.concatenate([fixed_in, chosen]))
 
     def is_fine(self, bound: float, tolerance: float) -> bool:
-        """Whether the error in a bound is small."""
+        """Whether a bound loses no more than a tolerance to rounding."""
         loss = 2.0 * self.error * abs(bound - self.constant)
         return bool(np.isfinite(bound) and loss <= tolerance)
 
     def estimate(self, support: IntArray) -> float:
-        """The objective of the best point on a support, about."""
+        """The objective of the best point on a support, up to rounding."""
         gain, _ = best_completion(self.G, self.c, support, _NONE, 0)
         return self.constant - gain

@@ -1,4 +1,4 @@
-"""A first feasible point, where rounding finds none."""
+"""A diving heuristic for a first feasible point, where rounding finds none."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,13 +21,31 @@ def elastic_dive(
     is_over: Callable[[], bool] = lambda: False,
     settings: HeuristicSettings = DEFAULT,
 ) -> SupportFit:
-    """Look for a feasible point by making rows elastic and fixing one switch a time.
+    """Search for a feasible point by fixing one switch at a time.
 
-    The total violation of the rows is minimised with fractional switches.  While it is
-    zero, the support that the switches point to is tried, and the variable that is
-    switched on most, but not fully, is switched on for good; among equals the one that
-    the relaxation ``wanted`` most.  If that leaves a violation it is switched off
-    instead.  Nothing is found once time is up.
+    Rows are elastic: their total violation is minimised with fractional switches, a
+    linear program.  While it is zero, the support that the switches round to is tried,
+    and the variable with the largest fractional switch is switched on; among equals the
+    one with the largest relaxed switch.  If that leaves a violation, it is switched off
+    instead.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    subproblem : Subproblem
+        The node to dive from.
+    wanted : (n,) array
+        The switches of its relaxation.
+    is_over : callable
+        Whether time is up: nothing is found then.
+    settings : HeuristicSettings
+        The most linear programs.
+
+    Returns
+    -------
+    SupportFit
+        A feasible point, or nothing.
     """
     nothing, last = SupportFit.nothing(problem), -1
     for _ in range(settings.max_linear_programs):
@@ -37,6 +55,7 @@ def elastic_dive(
         if least.total > LP_TOLERANCE:
             if last < 0:
                 return nothing
+            # One step of backtracking: deeper ones would make it a search of its own.
             subproblem, last = _flipped(subproblem, last), -1
             continue
         support = round_switches(problem, subproblem, least.switches)
@@ -51,7 +70,7 @@ def elastic_dive(
 
 
 def _flipped(subproblem: Subproblem, variable: int) -> Subproblem:
-    """The branch with a variable switched off instead of on."""
+    """The node with a variable switched off instead of on."""
     own = subproblem.together(variable)
     return replace(
         subproblem,

@@ -1,4 +1,8 @@
-"""Feasible points: rounding of relaxed switches, and all exact swaps."""
+"""Feasible points: rounding, greedy growth, exchanges, iterated local search.
+
+Exchanges of single variables, as in the coordinate-wise methods of Beck & Hallak (2016),
+lead to supports that no such exchange improves.  Nothing that is proved depends on them.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,18 +18,23 @@ from cardqp.problem.sparsity import Subproblem, SupportRule
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 IMPROVEMENT = 1e-12
-"""Relative decrease below which a swap is rounding, not progress."""
+"""Relative decrease below which a swap is rounding, not progress: a tolerance of the
+arithmetic, no setting."""
 
 
 def round_switches(
     problem: SparseQP, subproblem: Subproblem, switches: FloatArray
 ) -> IntArray:
-    """The support that the relaxed switches point to, within a branch."""
+    """The support that relaxed switches round to, within a node.
+
+    It has as many variables as are allowed, those with the largest switches; with a
+    penalty, only those that are switched on by more than a half.
+    """
     least = 0.5 if problem.rule.penalty > 0 else 0.0
     free = subproblem.undecided & (switches > least)
     if subproblem.blocks is not None:
         free &= subproblem.blocks.leads
-    # Costs that are the less, the more a variable is switched on.
+    # A rule selects the least costs, so the largest switches are negated.
     best = SupportRule(subproblem.remaining).select(np.where(free, -switches, 0.0))
     if subproblem.groups is not None:
         room = subproblem.groups.room(subproblem.fixed_in)
@@ -41,9 +50,10 @@ def round_switches(
 
 @dataclass(frozen=True, slots=True)
 class SupportView:
-    """What every variable sees of the best point on a support of a free problem.
+    """The best point on a support, and what determines the gain of any exchange.
 
-    With ``G = Q + diag(ridge)`` and ``H`` the inverse of its block on the support:
+    For problems without rows and bounds.  With ``G = Q + diag(ridge)`` and ``H`` the
+    inverse of its block on the support:
 
     Attributes
     ----------
@@ -54,9 +64,9 @@ class SupportView:
     B : (s, n) array
         ``H G[support]``.
     slope : (n,) array
-        ``c + 2 G x``.
+        The gradient ``c + 2 G x``.
     schur : (n,) array
-        What is left of each diagonal entry of ``G``.
+        The Schur complement of each variable off the support.
     """
 
     x: FloatArray
@@ -69,7 +79,7 @@ class SupportView:
     def of(
         cls, problem: SparseQP, support: IntArray, c: FloatArray | None = None
     ) -> "SupportView":
-        """The view from a support, in O(s^2 n), perhaps with another linear cost."""
+        """Compute these in O(s^2 n), perhaps with another linear cost."""
         c = problem.c if c is None else c
         across = problem.quadratic.columns(support).T.copy()
         across[np.arange(len(support)), support] += problem.ridge[support]
@@ -79,6 +89,7 @@ class SupportView:
         diagonal = problem.quadratic.diagonal + problem.ridge
         schur = diagonal - np.einsum("ij,ij->j", across, B)
         slope = c + 2.0 * (x @ across)
+        # A Schur complement is at least the ridge, whatever rounding makes of it.
         return cls(x, np.diag(H).copy(), B, slope, np.maximum(schur, problem.ridge))
 
 
@@ -88,17 +99,21 @@ def swap_changes(problem: SparseQP, support: IntArray) -> FloatArray:
     For problems without rows and bounds.  Entry ``[i, j]`` belongs to ``support[i]``
     leaving and variable ``j`` entering; it is infinite for ``j`` in the support.
     Removing ``i`` costs ``x_i^2 / H_ii``; adding ``j`` afterwards gains the square of
-    the slope that ``j`` then sees over four times its Schur complement.
+    its derivative then over four times its Schur complement
+    (docs/theory.md#exchanges).
     """
     return changes_seen(problem, support, SupportView.of(problem, support))
 
 
 def changes_seen(problem: SparseQP, support: IntArray, view: SupportView) -> FloatArray:
-    """The same, seen from the support, with what enters held within its bounds."""
+    """The change for every swap, with the variable that enters within its bounds.
+
+    Exact without bounds, as ``swap_changes``; with them, the others are not held.
+    """
     weight = view.weight[:, None]
-    seen = view.slope - 2.0 * (view.x[:, None] / weight) * view.B
+    slope = view.slope - 2.0 * (view.x[:, None] / weight) * view.B
     room = view.schur + view.B**2 / weight
-    _, cost = separable_minimum(seen, room, problem.lower, problem.upper)
+    _, cost = separable_minimum(slope, room, problem.lower, problem.upper)
     change = (view.x**2)[:, None] / weight + cost
     change[:, support] = np.inf
     change[:, problem.forced_out] = np.inf
@@ -113,10 +128,11 @@ def grow_greedily(
     is_over: Callable[[], bool] = lambda: False,
     settings: HeuristicSettings = DEFAULT,
 ) -> IntArray:
-    """Add what is forced in, then what helps most, while it is allowed and worth it.
+    """A support grown by forward selection: one variable at a time, that gains most.
 
-    With rows or bounds, variables are ranked by what they gain on their own.  Once time
-    is up, what the support lacks is added at once.
+    It ends at the limit of the support, or where a penalty exceeds the gain.  With rows
+    or bounds nothing is grown: an empty support becomes that of the largest gains of
+    variables on their own.  Once time is up, what the support lacks is added at once.
     """
     support = np.union1d(support, problem.forced_in)
     if not problem.is_unconstrained:
@@ -147,7 +163,10 @@ def improve(
     is_over: Callable[[], bool] = lambda: False,
     settings: HeuristicSettings = DEFAULT,
 ) -> SupportFit:
-    """Exchange variables until no single exchange improves a fit, or time is up."""
+    """The local optimum of a local search: the best exchange, as long as one improves.
+
+    Once time is up, it is the last fit.
+    """
     for _ in range(settings.max_swaps):
         if is_over():
             break
@@ -168,9 +187,23 @@ def iterated_local_search(
     is_over: Callable[[], bool],
     settings: HeuristicSettings = DEFAULT,
 ) -> SupportFit:
-    """Exchange a few variables at random and improve, again and again.
+    """The best fit of an iterated local search (Lourenço, Martin & Stützle 2003).
 
-    Ends up in better supports than single exchanges from one start do.
+    Each round exchanges a few variables of the best support at random, improves the
+    result to a local optimum, and keeps it if it is better.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    fit : SupportFit
+        Where to start.
+    seed : int
+        Decides the random exchanges.
+    is_over : callable
+        Whether time is up.
+    settings : HeuristicSettings
+        How many rounds, and how many variables they exchange.
     """
     rng, rule = np.random.default_rng(seed), problem.rule
     for _ in range(settings.n_perturbations):
@@ -221,9 +254,9 @@ def best_exchange(
 ) -> SupportFit:
     """The best fit with one variable, or block, less, one more, or one exchanged.
 
-    Only those enter that promise most where the others stay.  Most exchanges need not
-    be fitted: what they can gain at most is known.  Once time is up, it is the best of
-    those that were fitted.
+    Only ``n_entering`` variables may enter: those that gain most while all others stay
+    as they are.  Most exchanges need not be fitted: what they gain at most is known.
+    Once time is up, it is the best of those that were fitted.
     """
     if fit.x is None:
         return fit
@@ -257,13 +290,13 @@ def best_exchange(
 def exchange_bounds(
     problem: SparseQP, fit: SupportFit, support: IntArray
 ) -> FloatArray:
-    """How much each exchange changes the objective at least, up to rounding.
+    """A lower bound on the change of the objective by each exchange, up to rounding.
 
     Entry ``[i, j]`` belongs to ``support[i]`` leaving and variable ``j`` entering; in
-    the last row nothing leaves, in the last column nothing enters.  Multipliers of rows
-    and bounds are kept as they are at the fit, so that only what enters is held by its
-    bounds.  All of the support that results pays its price.  Exchanges that are not
-    allowed are infinite.
+    the last row nothing leaves, in the last column nothing enters.  Rows and bounds are
+    replaced by their multipliers at the fit (weak duality), so that only the variable
+    that enters is held by its bounds.  The new support pays its price.  Exchanges that
+    are not allowed are infinite.
     """
     s, n, price = len(support), problem.n, problem.rule.penalty
     least = np.full((s + 1, n + 1), -np.inf)
