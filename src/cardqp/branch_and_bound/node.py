@@ -1,4 +1,8 @@
-"""One branch: close it, solve it, or split it."""
+"""The processing of one node: prune it, solve it, or branch.
+
+Processing a node changes nothing in the tree, so that several nodes can be processed at
+the same time; what was found is committed in a fixed order afterwards.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -29,36 +33,36 @@ _NONE = np.zeros(0, dtype=np.intp)
 
 @dataclass(slots=True)
 class ProcessedNode:
-    """What looking into a branch found; the tree is not changed until it is committed.
+    """The outcome of processing a node, to be committed to the tree.
 
     Attributes
     ----------
     node : Node
-        The branch.
+        The node.
     kind : Kind
         How it is proved.
     index, value, beta : arrays
-        Its dual point, in the problem's units, or its ray.
+        Its dual point, in the problem's units, or its Farkas ray.
     status : (n,) int8 array
-        What is decided after Theorem 2.
-    closed : float
-        The least bound among what was closed.
+        The status of variables after reduced-cost fixing (Theorem 2).
+    pruned_bound : float
+        The least bound among what was pruned.
     bound : float
-        The bound of what was not closed.
+        The bound of what was not pruned.
     branch : int
-        The variable to split on; -1 to go on with one child.
+        The variable to branch on; -1 to go on with one child.
     members : int array
-        The variable and what shares its switch.
+        The variable and those that share its switch.
     children : tuple of float
-        The bounds of the children.
+        The bounds of the children, on before off.
     x, nu : arrays
-        Where their relaxations start.
+        The warm start of their relaxations.
     support : int array or None
         A support worth fitting.
     fit : SupportFit or None
-        A feasible point that was met.
+        A feasible point of a leaf.
     by_cones : bool
-        Whether it was relaxed by cones, not by the kernel.
+        Whether it was relaxed by interior points, not by the kernel.
     """
 
     node: Node
@@ -79,7 +83,7 @@ class ProcessedNode:
     by_cones: bool = False
 
     def commit(self, tree: Tree, is_over: Callable[[], bool] = lambda: False) -> None:
-        """Write what was found into the tree; points are improved while time lasts."""
+        """Write the outcome into the tree; points are improved while time lasts."""
         if tree.log is not None:
             self._record(tree.log)
         for child in self.open(tree.n_created):
@@ -114,7 +118,7 @@ class ProcessedNode:
             log.split(self.node.position, self.branch)
 
     def open(self, first: int) -> list[Node]:
-        """The children, numbered from ``first`` on."""
+        """The children as open nodes, numbered from ``first`` on."""
         if not self.children:
             return []
         index = np.flatnonzero(self.x).astype(np.int32)
@@ -143,16 +147,16 @@ class ProcessedNode:
 
 @dataclass(frozen=True, slots=True)
 class NodeProcessor:
-    """Looks into branches of a tree; several may be looked into at the same time.
+    """Processes nodes of a tree, several at the same time if need be.
 
     Parameters
     ----------
     tree : Tree
-        The tree.
+        The tree; it is read and not changed.
     cutoff : float
-        The bound at which a branch is closed.
+        The bound at which a node is pruned.
     effort : Effort
-        How far to solve relaxations.
+        When to stop solving relaxations.
     """
 
     tree: Tree
@@ -161,11 +165,11 @@ class NodeProcessor:
 
     @property
     def problem(self) -> SparseQP:
-        """The problem that the branches belong to."""
+        """The presolved problem."""
         return self.tree.presolved.problem
 
     def process(self, node: Node) -> ProcessedNode:
-        """Close a branch, solve it, or split it."""
+        """Prune a node, solve it, or branch (docs/theory.md#theorem-7)."""
         if node.bound >= self.cutoff:
             return ProcessedNode(node, pruned_bound=node.bound)
         rule = self.problem.rule
@@ -182,7 +186,11 @@ class NodeProcessor:
         return self._relax_both_ways(node, remaining)
 
     def _complete(self, node: Node, remaining: int) -> ProcessedNode | None:
-        """Try every way to fill the slots; None if rounding would tell too much."""
+        """Enumerate the completions of a node; None if rounding would cost too much.
+
+        The bound is inexact by rounding: that is fine if it prunes the node, or is
+        within the tolerance of relaxations.
+        """
         supports = self.tree.supports
         if supports is None:
             return None
@@ -199,12 +207,16 @@ class NodeProcessor:
         return result
 
     def _is_overfull(self, status: IntArray) -> bool:
-        """Whether more is switched on in a group than it allows."""
+        """Whether more variables are switched on in a group than it allows."""
         groups = self.problem.rule.groups
         return groups is not None and bool((groups.room(status > 0) < 0).any())
 
     def _is_leaf(self, status: IntArray) -> bool:
-        """Whether the branch is a quadratic program on one support."""
+        """Whether a node is a quadratic program on one support.
+
+        So it is if no more switches may be on, or if all that are undecided may be:
+        unless being on has a price or a threshold.
+        """
         subproblem = Subproblem.of_status(status, self.problem.rule)
         if subproblem.remaining <= 0 or not subproblem.undecided.any():
             return True
@@ -213,7 +225,7 @@ class NodeProcessor:
         return self.problem.rule.excess(np.flatnonzero(status >= 0)) == 0
 
     def _solve(self, node: Node, remaining: int) -> ProcessedNode:
-        """Solve the quadratic program that a branch has come down to."""
+        """Solve the quadratic program of a leaf, and prove its optimum or emptiness."""
         support = np.flatnonzero(
             node.status > 0 if remaining == 0 else node.status >= 0
         )
@@ -221,6 +233,8 @@ class NodeProcessor:
         if fit.x is None and (empty := self._empty(node, fit.beta)) is not None:
             return empty
         if fit.x is None:
+            # The first solver may be wrong, though it hardly ever is: the others are
+            # asked only here, where a proof is needed.
             fit = fit_support(
                 self.tree.presolved.without_minorant, support, needs_proof=True
             )
@@ -237,10 +251,10 @@ class NodeProcessor:
     def _empty(
         self, node: Node, guess: FloatArray | None = None
     ) -> ProcessedNode | None:
-        """The proof that a branch is empty, if there is one.
+        """The proof that a node is empty, if there is one: a Farkas ray (Theorem 8).
 
-        Multipliers of a relaxation that did not work, or of a quadratic program without
-        a solution, are a good ``guess``.
+        Multipliers of a relaxation that did not converge, or of a quadratic program
+        without a solution, are a good ``guess``.
         """
         if len(self.problem.rows) == 0:
             return None
@@ -258,12 +272,13 @@ class NodeProcessor:
         tangent_point: FloatArray,
         beta: FloatArray,
     ) -> tuple[ProcessedNode, FloatArray, FloatArray, FloatArray]:
-        """What a dual point, in scaled units, proves about a branch.
+        """The bound and the fixings that a dual point, in scaled units, proves.
 
         Also the bounds with each variable switched on and off, and their costs.
         """
         relaxation, log = self.tree.relaxation_of(kind), self.tree.log
         single = log is not None and log.is_single
+        # Rounded first, then assessed: the bound is that of the point as it is stored.
         index, point = round_tangent_point(tangent_point, relaxation.unit, single)
         if self.problem.blocks is None:
             value, least, decided, on, off, costs = assess(
@@ -289,7 +304,11 @@ class NodeProcessor:
         return result, on, off, costs
 
     def _relax_both_ways(self, node: Node, remaining: int) -> ProcessedNode:
-        """Relax a branch, near the leaves also without the sparse minorant."""
+        """Relax a node, near the leaves both with and without the sparse minorant.
+
+        The minorant is tighter high up in the tree, and loses something at integral
+        points (docs/theory.md#theorem-6); the better of the two is kept.
+        """
         first = self._relax(node, remaining, node.kind)
         is_near = remaining <= self.tree.settings.few_remaining
         if not self.tree.has_minorant or not first.children or not is_near:
@@ -299,13 +318,14 @@ class NodeProcessor:
         return second if second.bound > first.bound or not second.children else first
 
     def _relax(self, node: Node, remaining: int, kind: Kind) -> ProcessedNode:
-        """Relax a branch; close it or split it."""
+        """Relax a node; prune it or branch."""
         relaxation = self.tree.relaxation_of(kind)
         change = self.tree.relaxation.unit / relaxation.unit
         x = np.zeros(self.problem.n)
         x[node.entries] = node.values
         subproblem = Subproblem.of_status(node.status, self.problem.rule)
         gives_up = self.tree.kernel_fails and not relaxation.prefers_cones
+        # One chunk from a warm start: a node that is not done then is branched on.
         effort = replace(self.effort, cutoff=self.cutoff, chunks=1)
         rescue = relaxation.solve_by_cones(subproblem, effort) if gives_up else None
         relaxed = rescue or relaxation.solve(subproblem, x * change, node.nu, effort)
@@ -330,7 +350,10 @@ class NodeProcessor:
         return result
 
     def _split(self, result: ProcessedNode, branch: int, on: float, off: float) -> None:
-        """Split a branch on a variable, unless it is a leaf now."""
+        """Branch on a variable, unless fixings have made the node a leaf.
+
+        Children inherit the bounds of Theorem 2 with the variable on and off.
+        """
         if self._is_leaf(result.status):
             result.children = (result.bound,)
             return
@@ -347,7 +370,7 @@ class NodeProcessor:
         return is_early or node.position % settings.round_every == 0
 
     def _round(self, node: Node, z: FloatArray) -> IntArray | None:
-        """The support that the switches point to, if it is worth fitting."""
+        """The support that relaxed switches round to, if it is worth fitting."""
         subproblem = Subproblem.of_status(node.status, self.problem.rule)
         support = round_switches(self.problem, subproblem, z)
         supports, best = self.tree.supports, self.tree.best.objective

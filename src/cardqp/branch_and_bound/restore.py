@@ -1,4 +1,4 @@
-"""Take up a search where its certificate ends."""
+"""Resume a search from its certificate."""
 
 import heapq
 
@@ -22,7 +22,9 @@ def restore(
     x: FloatArray | None,
     settings: SearchSettings = DEFAULT,
 ) -> Tree:
-    """The tree that a certificate describes, after replaying it.
+    """Rebuild the tree that a certificate describes, by replaying it.
+
+    Nothing is taken on trust: bounds of open nodes are those that the replay proves.
 
     Parameters
     ----------
@@ -31,9 +33,9 @@ def restore(
     certificate : Certificate
         The proof so far.
     n_nodes : int
-        How many branches were processed.
+        The number of nodes processed so far.
     x : (n,) array or None
-        The best point so far.
+        The incumbent.
     settings : SearchSettings
         The settings of the search that goes on.
 
@@ -63,7 +65,10 @@ def restore(
 
 
 def _is_tightened(step: RootStep) -> bool:
-    """Whether a split was optimised in a step."""
+    """Whether a step optimised a split.
+
+    An optimal diagonal has negative entries as a rule, an eigenvalue shift has none.
+    """
     reduction = step.reduction
     if reduction is None:
         return False
@@ -74,7 +79,7 @@ def _is_tightened(step: RootStep) -> bool:
 
 
 def _node(tree: Tree, certificate: Certificate, branch: OpenBranch) -> Node:
-    """An open branch, which starts from the nearest dual point."""
+    """An open node, with the dual point of its nearest ancestor as warm start."""
     index, value = np.zeros(0, dtype=np.intp), np.zeros(0)
     if branch.record >= 0:
         index, value = certificate.tree.point(branch.record)

@@ -1,7 +1,8 @@
 """Feasible points: rounding, greedy growth, exchanges, iterated local search.
 
-Exchanges of single variables, as in the coordinate-wise methods of Beck & Hallak (2016),
-lead to supports that no such exchange improves.  Nothing that is proved depends on them.
+Exchanges of single variables, as in the coordinate-wise methods of Beck & Hallak
+(2016), lead to supports that no such exchange improves.  Nothing that is proved depends
+on them.
 """
 
 from collections.abc import Callable
