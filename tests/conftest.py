@@ -1,21 +1,19 @@
-"""Options of the test suite, and a fresh start for compiled code."""
+"""Options of the test suite, and a cache of compiled code that is never stale."""
 
-import hashlib
 import os
-import tempfile
 from pathlib import Path
 
+import pytest
 
-def _fingerprint() -> str:
-    """A hash of the sources: Numba notices changes only in the file that is called."""
-    folder = Path(__file__).parents[1] / "src" / "cardqp"
-    sources = sorted(folder.rglob("*.py"))
-    return hashlib.sha256(b"".join(p.read_bytes() for p in sources)).hexdigest()[:16]
+from tests.compiled_cache import cache_folder, use
 
+FEW = 6
+"""Random problems of each kind that are not marked as slow."""
 
-os.environ["NUMBA_CACHE_DIR"] = str(
-    Path(tempfile.gettempdir()) / f"cardqp-compiled-{_fingerprint()}"
-)
+_folder = cache_folder(Path(__file__).parents[1] / "src" / "cardqp")
+os.environ["NUMBA_CACHE_DIR"] = str(_folder)
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    use(_folder)
 
 
 def pytest_addoption(parser):
@@ -29,4 +27,6 @@ def pytest_addoption(parser):
 
 def pytest_generate_tests(metafunc):
     if "any_seed" in metafunc.fixturenames:
-        metafunc.parametrize("any_seed", range(metafunc.config.getoption("--seeds")))
+        seeds = range(metafunc.config.getoption("--seeds"))
+        many = [pytest.param(seed, marks=pytest.mark.slow) for seed in seeds[FEW:]]
+        metafunc.parametrize("any_seed", [*seeds[:FEW], *many])

@@ -48,6 +48,7 @@ def problem():
 BEST, SECOND = np.array([1.0, 0.75, 0.0, 0.0]), np.array([1.0, 0.0, 0.5, 0.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("kind", KINDS)
 def test_branch_and_bound_and_scip_agree(kind, seed):

@@ -304,6 +304,7 @@ def test_files_are_written_and_read_for_some(problem, truth):
     assert (said.status, said.error, said.complaints) == ("OPTIMAL", "", ())
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_it_stopped_and_ends_with_a_table(tmp_path, capfd):
     numbers = [str(number) for number in range(20)]
     options = ["--out", str(tmp_path), "--numbers"]
@@ -326,6 +327,7 @@ def die_at_three(seed, number):
     return {"number": number, "seed": seed, "findings": []}
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_one_error():
     records = {r["number"]: r for r in run_all(7, range(6), 1, die_at_three)}
     assert sorted(records) == list(range(6))

@@ -29,6 +29,7 @@ from cardqp.methods import (
     SplittingSettings,
 )
 from cardqp.relaxation.relaxation import Effort
+from cardqp.solution.claim import ClaimStatus
 from tests.problems import enumerate_optimum, random_problem
 
 DEPTH_FIRST = Exact(SearchSettings(max_open=0))
@@ -211,17 +212,23 @@ def test_a_file_that_is_no_solution_is_refused(problem, solution, tmp_path):
 
 def test_no_proof_is_kept_if_none_is_wanted(problem, solution):
     found = solve(problem, proof_memory=0)
-    assert found.certificate is None
-    assert found.status is Status.OPTIMAL
+    assert len(found.certificate.tree) == 0
+    assert found.status is Status.FEASIBLE
     assert found.n_nodes == solution.n_nodes
-    assert "no certificate was kept" in found.verify().complaints[0]
+    assert found.lower_bound < solution.lower_bound
+    assert found.claim.status is ClaimStatus.OPTIMAL
+    assert found.claim.bound == pytest.approx(solution.lower_bound)
+    assert found.verify().ok
+    assert "proof_memory" in found.advice
 
 
 def test_a_proof_that_gets_too_large_is_dropped(problem, solution):
     found = solve(problem, proof_memory=20_000)
     assert solution.certificate.tree.nbytes > 20_000
-    assert found.certificate is None
+    assert len(found.certificate.tree) == 0
     assert found.objective == solution.objective
+    assert found.claim.status is ClaimStatus.OPTIMAL
+    assert found.verify().ok
 
 
 def test_a_full_memory_makes_the_search_go_deep(problem, solution):

@@ -421,12 +421,12 @@ def test_better_supports_keep_to_what_is_decided(seed):
         support: support_optimum(problem, list(support))
         for support in itertools.combinations(range(10), 3)
     }
-    presolve_states = list(certificate.presolve_states(problem))
+    root_states = list(certificate.root_states(problem))
     status = list(certificate.decided(problem))
-    assert len(status) == len(presolve_states) == len(certificate.root) + 1
+    assert len(status) == len(root_states) == len(certificate.root) + 1
     assert not status[0].any()
     n_better = 0
-    for presolved, decided in zip(presolve_states, status, strict=True):
+    for presolved, decided in zip(root_states, status, strict=True):
         for support, value in values.items():
             if value < presolved.pruned_bound:
                 n_better += decided.any()

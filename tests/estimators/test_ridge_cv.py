@@ -68,6 +68,7 @@ def test_smallest_model_within_one_standard_error():
     assert small.n_nonzero_coefs_ == expected < best.n_nonzero_coefs_
 
 
+@pytest.mark.slow
 def test_folds_in_processes_give_the_same():
     X, y = regression()
     alone = SparseRidgeCV([1, 3], cv=3).fit(X, y)

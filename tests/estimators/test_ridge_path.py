@@ -30,6 +30,7 @@ def test_bic_by_its_definition():
     assert len(found.support_) == found.n_nonzero_coefs_
 
 
+@pytest.mark.slow
 def test_criteria_differ_in_how_much_they_ask():
     X, y = regression(60, 40)
     sizes = [

@@ -40,6 +40,7 @@ def assert_same(model, plain):
     assert model.lower_bound_ <= plain.objective_ * (1 + 1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [
@@ -66,6 +67,7 @@ def test_models_are_those_of_the_factor(settings, weighted, request):
     assert str(model.summary()) == str(plain.summary())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_thousands_of_columns(seed, monkeypatch):
     X, y = table(60, 5000, seed)
@@ -88,6 +90,7 @@ def test_frames_and_sparse_matrices():
     assert again.solution_.verify().ok
 
 
+@pytest.mark.slow
 def test_alternatives_and_other_methods(request):
     X, y = table()
     plain = SparseRidge(3, eta=1.0).fit(X, y).alternatives(20)
@@ -99,6 +102,7 @@ def test_alternatives_and_other_methods(request):
         assert set(model.support_) >= {1}
 
 
+@pytest.mark.slow
 def test_paths_and_folds(request):
     X, y = table()
     settings = {"eta": 2.0, "standardize": True}

@@ -11,6 +11,7 @@ def regression(eta, **settings):
     return SparseQP.from_regression(data.X, data.y, eta=eta, sparsity=5, **settings)
 
 
+@pytest.mark.slow
 def test_faults_of_the_script_make_it_keep_more():
     sizes = [
         (

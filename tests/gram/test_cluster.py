@@ -143,6 +143,7 @@ def numbered():
     return X, X @ [1.0, -2.0, 3.0, 0.0]
 
 
+@pytest.mark.slow
 def test_a_real_cluster_and_a_worker_that_dies(tmp_path):
     distributed = pytest.importorskip("distributed")
     X, y = numbered()

@@ -426,6 +426,7 @@ def test_a_killed_run_ends_with_the_same_bits(tmp_path):
     assert state(again) == state(GramAccumulator.from_files(path, target="y"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 @pytest.mark.parametrize("suffix", [".parquet", ".npy"])
 def test_memory_does_not_grow_with_the_file(tmp_path, suffix):

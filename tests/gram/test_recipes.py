@@ -466,6 +466,7 @@ def test_row_groups_are_batched():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 @pytest.mark.parametrize(
     ("suffix", "sizes"), [(".parquet", (10, 40)), (".csv", (4, 20))]

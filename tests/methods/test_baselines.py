@@ -36,6 +36,7 @@ FUNCTIONS = {
 NAMES = ("safe-screening", "warm-start", "beck-hallak", "block-decomposition")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_baselines_are_feasible_and_never_better_than_the_optimum(kind, name):
@@ -81,6 +82,7 @@ def regression(**settings):
     return SparseQP.from_regression(data.X, data.y, **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "stages"),
     [

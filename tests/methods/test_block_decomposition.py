@@ -70,6 +70,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_result_is_optimal_within_random_blocks(case):
     problem = regression(**CASES[case])

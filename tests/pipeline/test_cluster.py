@@ -15,6 +15,8 @@ from cardqp.certificate import SweepCertificate
 from experiments.reproduce.command import reproduce
 from tests.estimators.data import regression
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def client():

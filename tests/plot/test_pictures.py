@@ -277,7 +277,7 @@ def test_screening_of_one_variable():
 
 
 def test_screening_needs_a_certificate():
-    solution = solve(problem(), proof_memory=0.0)
+    solution = replace(solve(problem()), certificate=None)
     with pytest.raises(ParameterError, match="`solution` must have a certificate"):
         plot_screening(solution)
 

@@ -114,13 +114,6 @@ def test_an_optimum_is_called_one():
     assert third.endswith("replayed from the data before it was claimed.")
 
 
-def test_a_proof_without_record_is_not_called_replayed():
-    solution = solve(problem(), proof_memory=0.0)
-    assert solution.status is Status.OPTIMAL
-    last = words.certificate(solution)[-1]
-    assert last.endswith("no record of it was kept, so it cannot be replayed.")
-
-
 def test_a_price_is_mentioned():
     solution = solve(problem(sparsity=None, penalty=0.25))
     assert (

@@ -12,11 +12,11 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.node import NodeProcessor
+from cardqp.branch_and_bound.presolve import PresolveState, reduce_problem
 from cardqp.branch_and_bound.settings import RootSettings
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.certificate import DualProof, Reduction
-from cardqp.certificate.certificate import PresolveState
 from cardqp.exceptions import ProblemError
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.problem import SparseQP
@@ -233,7 +233,8 @@ class ReductionSearch:
         if self.effort.is_over():
             return None
         since = time.perf_counter()
-        problem = base.apply(presolved.original, presolved.original)
+        unreduced = replace(presolved, problem=presolved.original)
+        problem = reduce_problem(unreduced, base)
         reserve = self.settings.wrap_up * (time.perf_counter() - since)
         left, seconds = self.effort.seconds_left(), settings.max_seconds
         if left is not None:
@@ -302,7 +303,7 @@ class ReductionSearch:
         if self.effort.is_over():
             return None
         try:
-            problem = reduction.apply(presolved.problem, presolved.original)
+            problem = reduce_problem(presolved, reduction)
         except ProblemError:
             return None
         loss = 2.0 * problem.quadratic.psd_violation

@@ -5,6 +5,7 @@ import heapq
 import numpy as np
 
 from cardqp._typing import FloatArray
+from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.certificate import Certificate, ProofLog, RootStep
@@ -44,7 +45,8 @@ def restore(
     ProblemError
         When the certificate does not fit the problem.
     """
-    presolved, pruned_bound, branches = certificate.resume(problem)
+    state, pruned_bound, branches = certificate.resume(problem)
+    presolved = PresolveState.restored(state)
     tree = Tree.initial(problem, presolved, settings)
     tree.steps = list(certificate.root)
     tree.n_nodes, tree.pruned_bound = n_nodes, pruned_bound

@@ -24,6 +24,8 @@ from cardqp.relaxation.relaxation import Effort, Relaxed
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import find_ray
 
+_NONE = np.zeros(0, dtype=np.intp)
+
 
 @dataclass(frozen=True, slots=True)
 class RootPhase:
@@ -58,8 +60,9 @@ class RootPhase:
         """
         tree, presolved = self.tree, self.tree.presolved
         proof = DualProof.at(tree.x, tree.best.beta)
-        step = RootStep(proof, *self._fix(proof.bound(presolved.problem)))
-        decided = presolved.after(step)
+        bound = proof.bound(presolved.problem)
+        step = RootStep(proof, *self._fix(bound))
+        decided = presolved.bounded(bound, step.fixed_in, step.fixed_out)
         kept = np.flatnonzero(~decided.subproblem.fixed_out)
         if 0 < len(kept) <= self.settings.reduction_share * presolved.problem.n:
             reduction = Reduction(kept)
@@ -103,11 +106,11 @@ class RootPhase:
         value = bound.value(presolved.subproblem)
         if value >= self.cutoff:
             step = RootStep(proof)
-            tree.step_root(step, presolved.after(step))
+            tree.step_root(step, presolved.bounded(bound, _NONE, _NONE))
             self._close()
             return
         step = RootStep(proof, *self._fix(bound))
-        decided = presolved.after(step)
+        decided = presolved.bounded(bound, step.fixed_in, step.fixed_out)
         search = ReductionSearch(tree, self.gap, self.cutoff, self.effort)
         found = search.find(decided, value)
         if is_over():

@@ -158,7 +158,7 @@ class BranchAndBound:
         if any(before < mark <= tree.n_nodes for mark in marks):
             tree.iterated_local_search(self.is_over)
         if tree.log is not None and tree.log.nbytes > self.proof_memory:
-            # A proof with a part missing is worth nothing.
+            # With nodes missing, only the steps at the root prove anything.
             tree.keep_proof, tree.log = False, None
         is_long = tree.n_nodes >= tree.settings.estimate_after and tree.n_open > 0
         if self.with_estimate and is_long and np.isnan(tree.estimate):

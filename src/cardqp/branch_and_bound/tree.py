@@ -9,9 +9,9 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
+from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
-from cardqp.certificate.certificate import PresolveState
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
@@ -298,10 +298,13 @@ class Tree:
         return min(self.presolved.pruned_bound, self.pruned_bound, least)
 
     @property
-    def certificate(self) -> Certificate | None:
-        """The proof so far; None if none is kept."""
-        if not self.keep_proof:
-            return None
+    def is_recorded(self) -> bool:
+        """Whether the certificate proves all of the bound, not only the root's part."""
+        return self.keep_proof or self.n_created == 0
+
+    @property
+    def certificate(self) -> Certificate:
+        """The proof so far; if nodes are not recorded, the steps at the root."""
         if self.log is None:
             return Certificate(tuple(self.steps))
         return Certificate(tuple(self.steps), self.log.tree())

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from cardqp.certificate.certificate import Certificate, RootStep
+from cardqp.certificate.certificate import Certificate
 from cardqp.certificate.dual_proof import DualProof, Reduction
 from cardqp.certificate.proof_tree import ProofTree
+from cardqp.certificate.root import RootStep
 from cardqp.certificate.streamed import Points, SweepCertificate
 from cardqp.exceptions import ProblemError
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from cardqp import __version__
 from cardqp._iterate import Stop
 from cardqp.bounds.gap import relative_gap
 from cardqp.certificate import Certificate, SweepCertificate
@@ -12,6 +13,7 @@ from cardqp.methods.context import SolveContext
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import Columns
 from cardqp.solution import Solution, Status
+from cardqp.solution.claim import Claim, ClaimStatus
 from cardqp.solution.verification import LARGEST_GAP, compare, is_out_of_reach
 
 QUICK = 3000
@@ -29,19 +31,26 @@ class Searched(Protocol):
 
     @property
     def lower_bound(self) -> float:
-        """The bound proved."""
+        """The bound that the search arrived at."""
 
     @property
-    def certificate(self) -> Certificate | SweepCertificate | None:
-        """Its proof."""
+    def certificate(self) -> Certificate | SweepCertificate:
+        """The proof of that bound, or of a part of it."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the certificate proves all of the bound."""
 
 
 def build_solution(context: SolveContext, tree: Searched, stop: Stop) -> Solution:
     """Assemble the solution; more is claimed only after it was recomputed."""
     problem, x = context.given or context.problem, context.x
     objective = np.inf if x is None else problem.objective(x)
-    certificate = tree.certificate
-    lower = min(tree.lower_bound, objective)
+    certificate, bound = tree.certificate, tree.lower_bound
+    if not tree.is_recorded:
+        # What cannot be replayed is the search's word, not a proof.
+        bound = certificate.lower_bound(problem, context.threads)
+    lower = min(bound, objective)
     gap = relative_gap(problem, x, objective, lower)
     status = Status.UNKNOWN if x is None else Status.FEASIBLE
     solution = Solution(
@@ -57,7 +66,7 @@ def build_solution(context: SolveContext, tree: Searched, stop: Stop) -> Solutio
         n_nodes=tree.n_nodes,
         tolerance=context.gap,
         problem=problem,
-        claim=context.claim,
+        claim=context.claim if tree.is_recorded else _own_claim(context, tree, stop),
     )
     try:
         solution = _promote(solution, context.threads)
@@ -72,12 +81,11 @@ def build_solution(context: SolveContext, tree: Searched, stop: Stop) -> Solutio
 def _promote(solution: Solution, threads: int) -> Solution:
     """Call a solution optimal, or infeasible, if its own check confirms it.
 
-    First its bound is lowered to what its certificate proves; without one, the bound is
-    the search's word.
+    First its bound is lowered to what its certificate proves.
     """
     certificate = solution.certificate
     if certificate is None:
-        return _judged(solution)
+        return solution
     if not (_is_proved(solution) or _is_quick(certificate, solution.problem)):
         return solution
     proved = certificate.lower_bound(solution.problem, threads)
@@ -86,6 +94,30 @@ def _promote(solution: Solution, threads: int) -> Solution:
         solution = _without_point(solution, proved)
     better = _judged(solution)
     return better if compare(better, proved).ok else solution
+
+
+def _own_claim(context: SolveContext, tree: Searched, stop: Stop) -> Claim:
+    """What the search says about a problem whose proof was not kept."""
+    x = context.x
+    objective = np.inf if x is None else context.problem.objective(x)
+    gap = relative_gap(context.problem, x, objective, min(tree.lower_bound, objective))
+    if gap <= context.gap:
+        status = ClaimStatus.OPTIMAL
+    elif tree.lower_bound == np.inf:
+        status = ClaimStatus.INFEASIBLE
+    else:
+        status = ClaimStatus.UNKNOWN if x is None else ClaimStatus.FEASIBLE
+    return Claim(
+        solver=f"cardqp {__version__}",
+        status=status,
+        x=x,
+        objective=objective,
+        bound=tree.lower_bound,
+        gap=gap,
+        seconds=context.watch.seconds,
+        n_nodes=tree.n_nodes,
+        message=f"{stop.value}; the proof was not kept",
+    )
 
 
 def _is_proved(solution: Solution) -> bool:

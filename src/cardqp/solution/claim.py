@@ -1,4 +1,4 @@
-"""What another solver says about a problem."""
+"""What a solver says about a problem, without a proof that can be replayed."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -19,7 +19,9 @@ class ClaimStatus(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim:
-    """What another solver says; nothing in it is proved by this library.
+    """What a solver says; nothing in it is proved by this library.
+
+    Another solver's word, or that of our own search if its proof was not kept.
 
     Attributes
     ----------

@@ -103,6 +103,9 @@ class Solution:
                 "the ridge 1/eta is lost in the rounding of Q, so nothing can be "
                 f"proved: use a smaller eta{other}"
             )
+        claim = self.claim
+        if claim is not None and claim.solver.startswith("cardqp "):
+            return "raise `proof_memory`, so that the proof is kept and can be replayed"
         return self.status.advice
 
     @property

@@ -82,6 +82,7 @@ def test_no_copy_is_made(method, monkeypatch):
     assert max(most) < 2000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_the_point_is_the_method_s_own(method):
     """A better one that the bound meets is told, not taken."""

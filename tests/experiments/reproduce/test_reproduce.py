@@ -139,6 +139,7 @@ def _tables(folder):
     return {file.name: file.read_bytes() for file in kept}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 needs POSIX")
 def test_killed_runs_go_on_where_they_were(synthetic, tmp_path):
     command = [sys.executable, "-m", "cardqp.cli.main", "reproduce", *SYNTHETIC]
@@ -161,6 +162,7 @@ def _stored_bytes(folder):
     return sum(file.stat().st_size for file in folder.rglob("*.jsonl"))
 
 
+@pytest.mark.slow
 def test_workers_end_with_their_parent(tmp_path):
     if not PROCESSES.is_dir():
         pytest.skip("looks for processes in /proc")

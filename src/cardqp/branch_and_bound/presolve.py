@@ -1,0 +1,123 @@
+"""The problem as the steps at the root leave it, by the search's own account.
+
+The checker computes the same from the certificate, in
+:mod:`cardqp.certificate.root`; neither calls the other.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cardqp._typing import IntArray
+from cardqp.bounds.sparse_minorant import sparse_minorant
+from cardqp.bounds.tangent_bound import SeparableBound
+from cardqp.certificate import Reduction
+from cardqp.certificate.root import RootState
+from cardqp.problem import SparseQP, in_memory
+from cardqp.problem.sparsity import Subproblem
+
+
+@dataclass(frozen=True, slots=True)
+class PresolveState:
+    """The problem after some steps at the root.
+
+    Attributes
+    ----------
+    problem : SparseQP
+        The problem that is relaxed: as given, with a diagonal moved to the ridge, or a
+        sparse minorant of it.
+    without_minorant : SparseQP
+        The same, before a minorant took its place.
+    original : SparseQP
+        The problem as given, with the variables that are left.
+    indices : int array
+        Which variables of the given problem these are.
+    subproblem : Subproblem
+        What has been decided about them.
+    lower_bound : float
+        The best bound of what is left.
+    pruned_bound : float
+        The least bound among what was pruned by fixing variables.
+    """
+
+    problem: SparseQP
+    without_minorant: SparseQP
+    original: SparseQP
+    indices: IntArray
+    subproblem: Subproblem
+    lower_bound: float = -np.inf
+    pruned_bound: float = np.inf
+
+    @classmethod
+    def start(cls, problem: SparseQP) -> "PresolveState":
+        """Nothing done yet; data that are kept as they are come into memory."""
+        problem = in_memory(problem)
+        return cls(problem, problem, problem, np.arange(problem.n), problem.root)
+
+    @classmethod
+    def restored(cls, state: RootState) -> "PresolveState":
+        """Where a search stood, from what a replay of its certificate found."""
+        return cls(
+            state.problem,
+            state.without_minorant,
+            state.original,
+            state.indices,
+            state.subproblem,
+            state.lower_bound,
+            state.pruned_bound,
+        )
+
+    def bounded(
+        self, bound: SeparableBound, fixed_in: IntArray, fixed_out: IntArray
+    ) -> "PresolveState":
+        """The state after Theorem 1 at a dual point, and fixings by Theorem 2."""
+        lower = max(self.lower_bound, bound.value(self.subproblem))
+        pruned = self.pruned_bound
+        if len(fixed_in) + len(fixed_out) > 0:
+            on, off = bound.fixing_bounds(self.subproblem)
+            least = np.minimum(
+                off[fixed_in].min(initial=np.inf), on[fixed_out].min(initial=np.inf)
+            )
+            pruned = min(pruned, max(lower, float(least)))
+        return replace(
+            self,
+            lower_bound=lower,
+            pruned_bound=pruned,
+            subproblem=self.subproblem.decide(fixed_in, fixed_out),
+        )
+
+    def reduced(
+        self, reduction: Reduction, problem: SparseQP | None = None
+    ) -> "PresolveState":
+        """The state after a reduction, whose ``problem`` may be at hand."""
+        kept = reduction.kept
+        if problem is None:
+            problem = reduce_problem(self, reduction)
+        without_minorant = problem
+        if self.without_minorant is not self.problem or reduction.minorant is not None:
+            without_minorant = self.without_minorant.restrict(kept)
+        return replace(
+            self,
+            problem=problem,
+            without_minorant=without_minorant,
+            original=self.original.restrict(kept),
+            indices=self.indices[kept],
+            subproblem=self.subproblem.restrict(kept),
+        )
+
+
+def reduce_problem(state: PresolveState, reduction: Reduction) -> SparseQP:
+    """The problem that takes the place of the state's own.
+
+    A minorant starts anew from the original problem; all else goes on from the problem
+    as it is.
+    """
+    if reduction.minorant is None:
+        reduced = state.problem.restrict(reduction.kept)
+    else:
+        reduced = state.original.restrict(reduction.kept)
+    if reduction.diagonal_shift is not None:
+        reduced = reduced.move_to_ridge(reduction.diagonal_shift)
+    if reduction.minorant is not None:
+        reduced = sparse_minorant(reduced, reduction.minorant)
+    return reduced

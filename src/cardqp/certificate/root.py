@@ -1,0 +1,141 @@
+"""Steps of a proof at the root, and the problem as they leave it.
+
+This is the checker's own account.  The search has another one,
+:mod:`cardqp.branch_and_bound.presolve`, so that a mistake in either shows in a replay.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from cardqp._typing import IntArray
+from cardqp.bounds.tangent_bound import SeparableBound
+from cardqp.certificate.dual_proof import DualProof, Reduction, is_array
+from cardqp.exceptions import ProblemError
+from cardqp.problem import SparseQP, in_memory
+from cardqp.problem.sparsity import Subproblem
+
+_NONE = np.zeros(0, dtype=np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class RootStep:
+    """One step at the root.
+
+    Attributes
+    ----------
+    proof : DualProof
+        A dual point.
+    fixed_in, fixed_out : int arrays
+        Variables decided by Theorem 2 at this dual point.
+    reduction : Reduction or None
+        How the problem is looked at from here on, if not as before.
+    """
+
+    proof: DualProof
+    fixed_in: IntArray = field(default_factory=lambda: _NONE)
+    fixed_out: IntArray = field(default_factory=lambda: _NONE)
+    reduction: Reduction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RootState:
+    """The problem after some steps at the root, as the checker finds it.
+
+    Attributes
+    ----------
+    problem : SparseQP
+        The problem whose dual points are evaluated: as given, with a diagonal moved to
+        the ridge, or a sparse minorant of it.
+    full : SparseQP
+        The same, before it was replaced by a minorant.
+    exact : SparseQP
+        The problem as given, with the variables that are left.
+    indices : int array
+        Which variables of the given problem these are.
+    choice : Subproblem
+        What has been decided about them.
+    floor : float
+        The best bound of what is left.
+    closed : float
+        The least bound among what was closed on the way.
+    """
+
+    problem: SparseQP
+    without_minorant: SparseQP
+    original: SparseQP
+    indices: IntArray
+    subproblem: Subproblem
+    lower_bound: float = -np.inf
+    pruned_bound: float = np.inf
+
+    @classmethod
+    def start(cls, problem: SparseQP) -> "RootState":
+        """Nothing done yet; data that are kept as they are come into memory."""
+        problem = in_memory(problem)
+        return cls(problem, problem, problem, np.arange(problem.n), problem.root)
+
+    def after(self, step: RootStep) -> "RootState":
+        """The problem after one more step.
+
+        Raises
+        ------
+        ProblemError
+            When the step makes no sense.
+        """
+        self._check(step)
+        bound = step.proof.bound(self.problem)
+        lower_bound = max(self.lower_bound, bound.value(self.subproblem))
+        pruned_bound = max(lower_bound, _fixing_bound(step, bound, self.subproblem))
+        seen = replace(
+            self,
+            lower_bound=lower_bound,
+            pruned_bound=min(self.pruned_bound, pruned_bound),
+            subproblem=self.subproblem.decide(step.fixed_in, step.fixed_out),
+        )
+        return seen if step.reduction is None else seen._reduced(step.reduction)
+
+    def _reduced(self, reduction: Reduction) -> "RootState":
+        """The problem with fewer variables, or with another split of ``Q``."""
+        kept = reduction.kept
+        if (
+            not reduction.is_sound()
+            or not ((kept >= 0) & (kept < self.problem.n)).all()
+            or len(np.unique(kept)) < len(kept)
+            or not np.delete(self.subproblem.fixed_out, kept).all()
+        ):
+            raise ProblemError("A reduction must keep what is not switched off, once.")
+        problem = without_minorant = reduction.apply(self.problem, self.original)
+        if self.without_minorant is not self.problem or reduction.minorant is not None:
+            without_minorant = self.without_minorant.restrict(kept)
+        return replace(
+            self,
+            problem=problem,
+            without_minorant=without_minorant,
+            original=self.original.restrict(kept),
+            indices=self.indices[kept],
+            subproblem=self.subproblem.restrict(kept),
+        )
+
+    def _check(self, step: RootStep) -> None:
+        if not (is_array(step.fixed_in, "i", 1) and is_array(step.fixed_out, "i", 1)):
+            raise ProblemError("A step must decide variables by their indices.")
+        decided = np.concatenate([step.fixed_in, step.fixed_out])
+        free = self.subproblem.undecided
+        if (
+            len(np.unique(decided)) < len(decided)
+            or not ((decided >= 0) & (decided < len(free))).all()
+            or not free[decided].all()
+        ):
+            raise ProblemError("A step must decide free variables, once.")
+
+
+def _fixing_bound(
+    step: RootStep, bound: SeparableBound, subproblem: Subproblem
+) -> float:
+    """The least bound among the branches that Theorem 2 prunes."""
+    if len(step.fixed_in) + len(step.fixed_out) == 0:
+        return np.inf
+    on, off = bound.fixing_bounds(subproblem)
+    pruned_bound = np.concatenate([off[step.fixed_in], on[step.fixed_out]])
+    return -np.inf if np.isnan(pruned_bound).any() else float(pruned_bound.min())
