@@ -126,6 +126,7 @@ class ProcessedNode:
         height = self.node.height - (self.branch >= 0)
         nodes = []
         for child, bound in enumerate(self.children):
+            # Without a variable to branch on, the one child shares the array.
             status = self.status
             if self.branch >= 0:
                 status = status.copy()
@@ -177,6 +178,7 @@ class NodeProcessor:
         n_free = int(np.count_nonzero(node.status == 0))
         if remaining < 0 or self._is_overfull(node.status):
             return ProcessedNode(node, Kind.COMPLETED)
+        # Enumeration before relaxation: it is exact, and ends the branch.
         if self.tree.supports is not None and is_countable(n_free, remaining):
             result = self._complete(node, remaining)
             if result is not None:
@@ -242,6 +244,7 @@ class NodeProcessor:
             return self._empty(node, fit.beta) or ProcessedNode(
                 node, pruned_bound=node.bound
             )
+        # At a leaf the tangent in the optimum proves it, but not for the minorant.
         kind = Kind.FULL if self.tree.has_minorant else Kind.POINT
         scaled, beta = fit.x / self.tree.relaxation_of(kind).unit, fit.beta
         result, *_ = self._assess(node, remaining, kind, scaled, beta)
@@ -320,6 +323,7 @@ class NodeProcessor:
     def _relax(self, node: Node, remaining: int, kind: Kind) -> ProcessedNode:
         """Relax a node; prune it or branch."""
         relaxation = self.tree.relaxation_of(kind)
+        # Warm starts are kept in the units of the presolved problem.
         change = self.tree.relaxation.unit / relaxation.unit
         x = np.zeros(self.problem.n)
         x[node.entries] = node.values
@@ -330,6 +334,7 @@ class NodeProcessor:
         rescue = relaxation.solve_by_cones(subproblem, effort) if gives_up else None
         relaxed = rescue or relaxation.solve(subproblem, x * change, node.nu, effort)
         if not relaxed.has_worked:
+            # Diverging multipliers are the sign of an empty node, and often its proof.
             last = relaxed.nu / relaxation.row_scale
             if (empty := self._empty(node, last)) is not None:
                 return empty
@@ -373,6 +378,7 @@ class NodeProcessor:
         """The support that relaxed switches round to, if it is worth fitting."""
         subproblem = Subproblem.of_status(node.status, self.problem.rule)
         support = round_switches(self.problem, subproblem, z)
+        # A quick estimate saves most fits.
         supports, best = self.tree.supports, self.tree.best.objective
         if supports is not None and not supports.estimate(support) < best:
             return None

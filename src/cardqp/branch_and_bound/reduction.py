@@ -81,6 +81,8 @@ class ReductionSearch:
         diagonal_shift = eigenvalue_shift(
             problem, kept, self.tree.settings.splitting.diagonal
         )
+        # The eigenvalue shift goes on as long as variables are fixed; all that takes
+        # longer waits until it does not help any more.
         found = None
         if diagonal_shift is not None and diagonal_shift.any():
             found = self._apply(presolved, Reduction(kept, diagonal_shift))
@@ -134,6 +136,8 @@ class ReductionSearch:
             if problem.is_unconstrained or self._is_better(found, subproblem, reached):
                 return found
             return None
+        # There are too many variables for an optimal diagonal.  Where signs are known,
+        # _split_by_signs does better than a minorant that ignores them.
         is_loose = self._leaves_gap(presolved, self.settings.minorant_gap)
         if problem.signs.any() or not is_loose or is_over():
             return None
@@ -148,6 +152,7 @@ class ReductionSearch:
         start = level_start(problem, subproblem, is_over, settings.splitting.ascent)
         if start is None:
             return None
+        # A minorant starts from the original problem: move what was moved since then.
         diagonal_shift = problem.ridge - presolved.original.ridge[kept]
         return self._ascend(
             presolved,
@@ -252,6 +257,7 @@ class ReductionSearch:
             is_enough=lambda split: self._is_enough(presolved, kept, split, supports),
             settings=settings,
         )
+        # Never worse than before: a split that loses the bound at hand is refused.
         if split is None or split.bound < least:
             return None
         return self._apply(presolved, replace(base, minorant=split.P))
@@ -285,6 +291,7 @@ class ReductionSearch:
         Optimising a split takes as long as hundreds of nodes.
         """
         tree = self.tree
+        # A tree of its own, so that dives leave no trace in the real one.
         trial = Tree.initial(tree.problem, presolved, tree.settings)
         trial.best, trial.x, trial.supports = tree.best, tree.x[kept], supports
         effort = replace(self.effort, slack=tree.settings.node_slack)
@@ -306,6 +313,7 @@ class ReductionSearch:
             problem = reduce_problem(presolved, reduction)
         except ProblemError:
             return None
+        # Theorem 1 takes twice the violation off the ridge.
         loss = 2.0 * problem.quadratic.psd_violation
         if (loss > self.settings.max_ridge_loss * problem.ridge).any():
             return None

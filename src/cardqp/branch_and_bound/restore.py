@@ -51,6 +51,7 @@ def restore(
     tree.steps = list(certificate.root)
     tree.n_nodes, tree.pruned_bound = n_nodes, pruned_bound
     if any(_is_tightened(step) for step in tree.steps):
+        # Splits are optimised again only if many more variables are fixed.
         tree.tightened = tree.split = presolved.problem.n
     if x is not None:
         beta = np.zeros(len(problem.rows))

@@ -105,6 +105,7 @@ class RootPhase:
         bound = proof.bound(presolved.problem)
         value = bound.value(presolved.subproblem)
         if value >= self.cutoff:
+            # Fixings would only make the proof longer.
             step = RootStep(proof)
             tree.step_root(step, presolved.bounded(bound, _NONE, _NONE))
             self._close()
@@ -114,6 +115,7 @@ class RootPhase:
         search = ReductionSearch(tree, self.gap, self.cutoff, self.effort)
         found = search.find(decided, value)
         if is_over():
+            # The search for a reduction may have been cut short: not the end of it.
             tree.step_root(step, decided)
             return
         if found is None:
@@ -124,6 +126,7 @@ class RootPhase:
         tree.step_root(
             replace(step, reduction=reduction), decided.reduced(reduction, problem)
         )
+        # Multipliers are scaled by the metric, which has changed with the problem.
         tree.x, tree.nu = tree.x[reduction.kept], np.zeros(len(tree.nu))
 
     def _relax(self) -> Relaxed:
@@ -172,5 +175,6 @@ class RootPhase:
         subproblem = self.tree.presolved.subproblem
         on, off = bound.fixing_bounds(subproblem)
         is_out = subproblem.undecided & (on >= self.cutoff)
+        # With both values ruled out nothing better is left: one fixing will do.
         is_in = subproblem.undecided & (off >= self.cutoff) & ~is_out
         return np.flatnonzero(is_in), np.flatnonzero(is_out)

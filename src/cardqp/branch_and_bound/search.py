@@ -145,6 +145,7 @@ class BranchAndBound:
             else:
                 results = list(self.executor.map(process, nodes))
         except BaseException:
+            # Ctrl-C as well: the bound of a tree with nodes missing would be wrong.
             for node in nodes:
                 tree.push(node)
             raise
@@ -216,6 +217,7 @@ class BranchAndBound:
 
     def cutoff(self, tree: Tree) -> float:
         """The bound at which a node is pruned: it has no point better by the gap."""
+        # Points above the limit do not count, not even as incumbents.
         if tree.best.objective > self.limit:
             return self.limit
         if tree.best.x is None:

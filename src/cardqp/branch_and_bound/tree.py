@@ -221,6 +221,7 @@ class Tree:
         """Record a step of the presolve and what it leaves."""
         self.steps.append(step)
         if presolved.problem is not self.presolved.problem:
+            # Scaling and metric belong to the old problem.
             self._relaxations = {}
         self.presolved = presolved
 
@@ -268,6 +269,7 @@ class Tree:
 
     def push(self, node: Node) -> None:
         """Add an open node: to the heap, or to the stack while that is full."""
+        # Depth first keeps the number of open nodes, and so memory, within bounds.
         if not self.heap_is_full:
             heapq.heappush(self.heap, node)
         else:

@@ -27,6 +27,7 @@ def estimate_nodes(processor: NodeProcessor, root: Node, dives: int) -> float:
     float
         The estimate; infinite if time is up.
     """
+    # A fixed seed, as estimates decide about splits: runs can be repeated.
     rng = np.random.default_rng(0)
     return float(np.mean([_dive(processor, root, rng) for _ in range(dives)]))
 

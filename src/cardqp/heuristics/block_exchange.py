@@ -31,6 +31,7 @@ def exchange_blocks(
     entering = order[:n_entering]
     leaving = np.unique(blocks.labels[is_in])
     leaving = np.setdiff1d(leaving, blocks.labels[problem.forced_in])
+    # -1 is no block: nothing leaves, or nothing enters.
     for out, enters in product((-1, *leaving), (-1, *entering)):
         if is_over():
             break

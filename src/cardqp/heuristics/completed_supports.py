@@ -48,6 +48,7 @@ class Supports:
             return None
         G = problem.quadratic.dense().copy()
         G[np.diag_indices(problem.n)] += problem.ridge
+        # A weak ridge makes gains ill-conditioned; the checker has the same margin.
         error = gain_error(problem, problem.rule.limit)
         if not error < settings.max_completion_error:
             return None

@@ -63,6 +63,7 @@ def elastic_dive(
         free = np.flatnonzero(subproblem.undecided & (least.switches > LP_TOLERANCE))
         if fit.x is not None or len(free) == 0:
             return fit
+        # Linear programs have many optima; the relaxation breaks ties.
         score = least.switches[free] + 0.01 * wanted[free]
         last = int(free[np.argmax(score)])
         subproblem = subproblem.decide(np.array([last]), np.zeros(0, dtype=np.intp))

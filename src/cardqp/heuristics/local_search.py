@@ -219,6 +219,7 @@ def iterated_local_search(
             break
         leaving = rng.choice(fixed_in, count, replace=False)
         entering = rng.choice(others, count, replace=False)
+        # Entering variables are random as well: greedy ones would lead back.
         changed = np.union1d(np.setdiff1d(support, leaving), entering)
         if rule.excess(changed) == 0:
             found = fit_support(problem, changed)
@@ -274,6 +275,7 @@ def best_exchange(
     least = exchange_bounds(problem, fit, support)
     near = least[:, np.append(entering, problem.n)]
     margin, best = IMPROVEMENT * abs(fit.objective), fit
+    # By increasing bounds: the first one that cannot beat the best ends the loop.
     for place in np.argsort(near, axis=None, kind="stable"):
         leaves, enters = np.unravel_index(place, near.shape)
         is_worse = not fit.objective + near[leaves, enters] < best.objective - margin

@@ -134,6 +134,7 @@ def best_triple(G: FloatArray, c: FloatArray) -> tuple[float, int, int, int]:
             slope[j - first] = c[j] - t * c[i]
             for k in range(j, n):
                 rest[j - first, k - first] = G[j, k] - t * G[i, k]
+        # Pairs that do not beat the best triple so far are passed over.
         gain, j, k = best_pair(rest, slope[: n - first], best - own)
         if j >= 0 and own + gain > best:
             best, best_i, best_j, best_k = own + gain, i, first + j, first + k

@@ -102,6 +102,7 @@ class ConeProgram:
         """Solve the program and read the answer in the problem's units."""
         problem, free, n = self.problem, self.has_switch, self.problem.n
         rows, row_scale = self.rows, self.row_scale
+        # The solver wants equations first, then inequalities, then cones.
         equal_first = np.argsort(~rows.is_equality, kind="stable")
         limits, limit_rhs = self._limits()
         n_free, n_equal = int(free.sum()), int(rows.is_equality.sum())
@@ -124,6 +125,7 @@ class ConeProgram:
         x, switches, beta = np.zeros(self.n_all), np.zeros(self.n_all), row_scale.copy()
         x[self.live] = point[:n] * self.unit * self.size
         switches[self.live[self.subproblem.fixed_in]] = 1.0
+        # Interior points meet bounds up to a tolerance only.
         z = np.clip(point[n : n + own.shape[1]], 0.0, 1.0)
         switches[self.live[free]] = (own @ z)[free]
         beta[equal_first] = multipliers[: len(rows)]
@@ -134,6 +136,7 @@ class ConeProgram:
     def _hessian(self) -> Any:
         """Twice the form, and the ridge of variables that are switched on."""
         problem, n_others = self.problem, self._n_switches + len(self.owners)
+        # The ridge of a variable with a switch is linear, in t.
         ridge = np.where(self.has_switch, 0.0, problem.ridge)
         form = problem.quadratic.dense() + np.diag(ridge)
         nothing = scipy.sparse.csr_matrix((n_others, n_others))

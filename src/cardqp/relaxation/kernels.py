@@ -71,6 +71,7 @@ def multiply(data: Data, x: FloatArray) -> FloatArray:
             used[count] = j
             count += 1
     y = np.zeros(width)
+    # The remainder first, then blocks of four.
     first = count % 4
     for i in range(first):
         j = used[i]
@@ -172,6 +173,7 @@ def live_variables(status: IntArray) -> IntArray:
         if status[j] >= 0:
             live[count] = j
             count += 1
+    # All of them share the arrays of the problem, without a copy.
     if count > GATHER_SHARE * n:
         count = n
         for j in range(n):
@@ -266,6 +268,7 @@ def is_enough(
     with what the node lacks to be pruned: it will be branched on anyway.  The value
     counts only if the rows are met.
     """
+    # Where rows are violated, the value can be below the optimum: no gap to go by.
     if bound >= cutoff or worst > ROWS_MET:
         return bound >= cutoff
     if value - bound <= tolerance:
@@ -344,6 +347,7 @@ def relax(
     # that this calls, so that layers are expensive to compile.
     is_warm = switch_off(start, status)
     best, best_point = -np.inf, start.copy()
+    # nu are multipliers of the scaled step, beta = lipschitz nu those of Theorem 1.
     beta, best_beta, here = data.lipschitz * nu, data.lipschitz * nu, nu.copy()
     m, switches, worst, value, multiplier = len(nu), np.zeros(len(start)), 0.0, 0.0, 0.0
     if rows is not None:
@@ -351,16 +355,17 @@ def relax(
         copy_into(coupled, nu)
     live, n_iter, is_done = live_variables(status), 0, False
     kept, is_fresh = live, True
+    # The gains at a cold start say nothing about which variables will matter.
     if is_warm:
         _, kept = survey(data, rows, status, remaining, start, beta, live)
     for n_round in range(1, ROUNDS + 1):
         if is_fresh:
             n, x = len(kept), pick(start, kept)
             part = gather(data, kept) if n < len(start) else data
-            fixed_in = np.empty(n, dtype=np.int8)
+            part_status = np.empty(n, dtype=np.int8)
             for j in range(n):
-                fixed_in[j] = status[kept[j]]
-            step, Qx = make_step(part, fixed_in, remaining), multiply(part, x)
+                part_status[j] = status[kept[j]]
+            step, Qx = make_step(part, part_status, remaining), multiply(part, x)
             if rows is not None:
                 coupling = couple(rows, step, kept)
                 directions, weights = coupling.A[m:], scaled(rows.sigma, step.size)
@@ -383,7 +388,7 @@ def relax(
             if rows is not None:
                 centre(coupling, m, y)
                 r, worst = prox_rows(
-                    part, coupling, step, fixed_in, v, r, coupled, x_new, z
+                    part, coupling, step, part_status, v, r, coupled, x_new, z
                 )
                 for i in range(m):
                     nu[i] = coupled[i]
@@ -392,7 +397,7 @@ def relax(
                     part,
                     metric_part,
                     step,
-                    fixed_in,
+                    part_status,
                     y,
                     slope,
                     multiplier,
@@ -405,16 +410,18 @@ def relax(
                 directions, weights, momentum, y, x, x_new
             )
             advance(x, Qx, y, Qy, x_new, multiply(part, x_new), extrapolation)
+            # The first iterate of a warm start often prunes the node already.
             if n_iter % CHECK_EVERY == 0 or n_iter == last or n_iter == 1:
                 for i in range(len(nu)):
                     here[i] = nu[i] / step.size
                 if rows is not None:
                     row_slope = combine_rows(coupling.A, here)
                     row_offset = dot(rows.b, here)
-                total, gains = price_all(part, fixed_in, Qx, x, row_slope)
+                total, gains = price_all(part, part_status, Qx, x, row_slope)
                 total -= (
-                    total_gain(part.groups, fixed_in, gains, remaining) + row_offset
+                    total_gain(part.groups, part_status, gains, remaining) + row_offset
                 )
+                # Bounds of iterates are not monotone: keep the best.
                 if total > bound:
                     bound = total
                     copy_into(tangent_point, x)
@@ -425,6 +432,8 @@ def relax(
         spread(z, kept, switches)
         whole, wanted = spread(tangent_point, kept, np.empty(len(start))), live
         if len(kept) < len(live):
+            # Off the working set variables may gain more than was thought: the bound
+            # over all of them counts, for what is returned and for the stopping test.
             bound, wanted = survey(data, rows, status, remaining, whole, beta, live)
             is_done = is_enough(bound, value, worst, cutoff, tolerance, slack)
         if bound > best:
@@ -434,6 +443,7 @@ def relax(
             break
         # The last round is on all variables, so that the iterations can converge.
         wanted = wanted if n_round < ROUNDS - 1 else live
+        # If nothing new is wanted, iterations go on with their momentum.
         is_fresh = not contains(kept, wanted)
         kept = wanted if is_fresh else kept
     return best, best_point, best_beta, switches, worst, is_done

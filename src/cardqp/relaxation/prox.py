@@ -139,10 +139,13 @@ def find_r(
         gauge[i] = abs(v[j]) * step.root[j]
         rho[i] = step.rho[j]
         n_nonzero += gauge[i] > 0
+    # Variables with v = 0 stay zero at any r: the limit cannot bind.
     if n_nonzero <= remaining:
         return step.r_most
     low, high = 0.0, step.r_most
+    # r changes little from one iteration to the next, so the last one is a good guess.
     start = guess if 0.0 < guess < high else min(1.0, 0.5 * high)
+    # Without bounds and price the sum at r = inf counts the nonzeros, which are more.
     may_be_most = not np.isinf(step.r_most) or not data.is_open
     r = step.r_most if may_be_most else start
     for _ in range(ROOT_STEPS):
@@ -162,12 +165,15 @@ def find_r(
             high = r
         else:
             low = r
+        # Where the function is flat, or the Newton step leaves the bracket: bisect, or
+        # enlarge the bracket as long as it has no upper end.
         following = r - excess / slope if slope > 0 else -1.0
         if not low < following < high:
             following = 4.0 * r + 1e-300 if np.isinf(high) else 0.5 * (low + high)
         if following == r or high <= low * (1.0 + 1e-15):
             break
         r = following
+    # The lower end of the bracket respects the limit, whatever rounding does.
     return low if low > 0 else r
 
 
@@ -236,8 +242,10 @@ def prox(
     z: FloatArray,
 ) -> float:
     """Take a proximal step without rows; fills x and z and returns r."""
+    # Each group alone first: its cap on r does not depend on the others.
     cap_groups(data.groups, data, step, v)
     r = find_r(data, step, step.undecided, step.remaining, v, guess)
+    # The case that nearly all time is spent in has a loop without branches.
     if data.is_open and not np.isinf(r):
         fill_open(step, status, v, r, x, z)
         return r
@@ -343,6 +351,6 @@ def prox_rank_one(
         if not low < following < high:
             following = 0.5 * (low + high)
         if following == multiplier:
-            break
+            break  # the bracket has shrunk to neighbouring numbers
         multiplier = following
     return r, multiplier

@@ -402,6 +402,7 @@ def _leading_pair(
     Lanczos iterations approach eigenvalues from below.
     """
     rows, columns = matrix.shape
+    # F'F and FF' have the same nonzero eigenvalues: take the smaller of the two.
     small = matrix if is_gram else matrix.T @ matrix
     if not is_gram and columns > rows:
         small = matrix @ matrix.T
@@ -418,6 +419,7 @@ def _leading_pair(
 
 def _top_two(matrix: FloatArray, tolerance: float) -> tuple[FloatArray, FloatArray]:
     """The two largest eigenvalues in increasing order, and their eigenvectors."""
+    # Below this size a full decomposition is as fast.
     if len(matrix) > 32:
         start = np.random.default_rng(0).standard_normal(len(matrix))
         try:

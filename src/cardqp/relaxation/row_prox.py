@@ -144,14 +144,17 @@ def row_curvature(
     for j in range(n):
         if z[j] <= 0:
             continue
+        # A full switch: an ordinary ridge, unless a bound holds the variable.
         if z[j] >= 1:
             point = v[j] / (1.0 + rho[j])
             if lower[j] < point < upper[j]:
                 D[j] = 1.0 / (1.0 + rho[j])
             continue
+        # A fractional one: x / z is fixed by the multiplier, so that x follows v.
         D[j] = 1.0
         least, most = sides(data, j, v[j])
         own = min(r, step.cap[j])
+        # The limit that holds the switch: that of its group, or 0 for the limit of all.
         owner[j] = label_of(data.groups, j) + 1 if step.cap[j] < r else 0
         limit = active_limit(rho[j], least, most, own)
         sign = 1.0 if v[j] > 0 else -1.0
@@ -161,6 +164,7 @@ def row_curvature(
         else:
             y[j] = sign * np.sqrt(rho[j]) * own
             tau[owner[j]] += abs(v[j]) * np.sqrt(rho[j]) * own * own * own
+    # Only variables that move count, usually a few of many: gather them for the square.
     Ay = np.zeros((p, n_groups + 1))
     moving, count = np.empty(n, dtype=np.intp), 0
     for j in range(n):
@@ -177,6 +181,7 @@ def row_curvature(
     for a in range(p):
         J[a, a] += rows.dual_regularisation[active[a]]
     for k in range(n_groups + 1):
+        # At r_most the multiplier is the price alone, and does not react.
         if tau[k] > 0 and (k > 0 or r < step.r_most):
             for a in range(p):
                 for e in range(p):
@@ -301,6 +306,7 @@ def prox_rows(
         data, rows, step, status, v, guess, nu, x, z
     )
     x_try, z_try = np.empty(len(x)), np.empty(len(x))
+    # Next to none at first: from a warm start full Newton steps mostly succeed.
     damping = 1e-10
     for _ in range(NEWTON_STEPS):
         if worst <= ACCURACY * size:

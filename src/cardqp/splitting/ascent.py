@@ -81,6 +81,7 @@ class Ascent:
     def _judge(self, found: Point | None, length: float, expected: float) -> None:
         """Keep a point or return to the best, and adapt the gain that steps aim at."""
         self.length = length
+        # A step that loses more than it was to gain was too long.
         if found is None or found.bound < self.best.bound - self.aim:
             self.length *= self.settings.decrease
             self._draw_back()
@@ -89,6 +90,7 @@ class Ascent:
         self.point = found
         if found.bound > self.best.bound:
             self.best, self.n_failed = found, 0
+            # The bound is concave: a gain near the linear prediction asks for more.
             if gain > 0.5 * expected:
                 most = self.settings.max_gain * (self.upper_bound - found.bound)
                 self.aim = min(self.settings.increase * self.aim, most)
@@ -177,6 +179,8 @@ def optimise_split(
                 return split
         if not ascent.step():
             break
+    # Steps were judged without margins for rounding and with rough relaxations, so the
+    # start may be better after all.
     splits = (split_at(ascent.best), None if is_over() else split_at(first))
     return max((s for s in splits if s), key=lambda s: s.bound, default=None)
 

@@ -117,6 +117,8 @@ def optimal_diagonal(
         if length == 0.0:
             break
         point = point.moved(step, length)
+        # A nearly full step means that Newton's method converges: exact centring would
+        # only cost steps.
         if length > 0.9 or decrement < settings.centred * n * barrier:
             if barrier <= settings.last * size / n:
                 break
@@ -135,6 +137,7 @@ def _start(data: Data, d: FloatArray, x: FloatArray, barrier: float) -> Point:
     last = ranked[min(data.remaining, len(ranked)) - 1]
     following = ranked[min(data.remaining, len(ranked) - 1)]
     t = max(0.5 * (last + following), 1e-3 * ranked[0], 1e-3 * barrier)
+    # Off the boundary by a few times the barrier, about where the central path is.
     u = np.maximum(gains - data.undecided * t, 0.0) + 8.0 * barrier
     return Point(slope, d, u, float(t))
 
@@ -180,6 +183,8 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
     q = theta * w - g**2
     if not q.min() > 0:
         return None  # rounding has put the point on the boundary
+    # Gradient and Hessian of the barrier function in (g, d, u, t), g the slope:
+    # all of the Hessian but the block of (g, d) is diagonal or borders it.
     grad_g = 0.5 * y + 2.0 * barrier * g / q
     grad_d = 0.25 * y**2 + barrier * (np.diag(inverse) - theta / q)
     grad_u = 0.25 - barrier * (w / q + 1.0 / u)
@@ -206,6 +211,7 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
         [grad_g - h_gu * grad_u / h_uu, grad_d - h_du * grad_u / h_uu]
     )
     rhs_t = -(grad_t - (r * h_ww * grad_u / h_uu).sum())
+    # One factorisation for the right-hand side and for the border.
     both = _solve_scaled(H, np.column_stack([rhs, border]))
     if both is None:
         return None
@@ -252,6 +258,7 @@ def _line_search(
     """
     if not decrement > 0:
         return 0.0
+    # Cheap limits first: each value of the barrier function takes a factorisation.
     length = 1.0
     for values, change in ((point.u, step.u), (data.ridge + point.d, step.d)):
         falling = change < 0

@@ -99,6 +99,7 @@ class Levels:
     def of(cls, problem: SparseQP) -> "Levels":
         """Decompose the form of a problem, once for all levels."""
         form, unit = problem.quadratic, ridge_unit(problem)
+        # With fewer rows than columns a factor's singular values are cheaper.
         if isinstance(form, Factor) and len(form.array) < problem.n:
             _, roots, rows = scipy.linalg.svd(
                 form.array * unit, full_matrices=False, check_finite=False
@@ -134,6 +135,7 @@ def highest_level(
         ridge = ridge_left(problem, levels.above(level))
         return bool((ridge >= settings.start_ridge_share * problem.ridge).all())
 
+    # Coarse steps are enough for a start, and each level takes a product of matrices.
     level = 1.0
     while level > settings.least_level and not leaves_enough(level):
         level *= 0.5

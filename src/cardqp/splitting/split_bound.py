@@ -72,6 +72,7 @@ class Bounded:
     def at(self, P: FloatArray, x: FloatArray, nu: FloatArray) -> Point | None:
         """The bound at ``P``, starting at ``x, nu``; None outside the domain."""
         Q = self.problem.quadratic.array
+        # Long steps may overflow; this refuses what is not a number as well.
         if not np.abs(P).max() <= self.settings.max_growth * np.abs(Q).max():
             return None
         R = Q - P
@@ -80,6 +81,7 @@ class Bounded:
         ridge = 1.0 + R.diagonal() - reach
         if not ridge.min() >= self.settings.least_ridge_share:
             return None
+        # P is positive semidefinite by construction; sparse_minorant proves it later.
         minorant = self.problem.with_quadratic(Gram(P, np.zeros(len(P))), ridge)
         relaxation = Relaxation.prepare(minorant)
         # The next step starts from here, so that one chunk of iterations is plenty.

@@ -68,6 +68,7 @@ class Slope:
         """The exponential running average after one more supergradient."""
         old, fresh = settings.memory, 1.0 - settings.memory
         weights = np.concatenate([old * self.weights, fresh * new.weights])
+        # Old terms fade by a factor in each step; dropping them bounds the rank.
         keep = weights > settings.faded * weights[-1]
         X = np.concatenate([self.X, new.X], axis=1)
         sparse = old * self.sparse + fresh * new.sparse
@@ -93,8 +94,10 @@ def supergradient(
     """
     n = len(point.x)
     omega = _ridge_weights(point, settings.low_ridge)
+    # A relaxed point is sparse, and so is all but few rows' part of the gradient.
     rows = np.flatnonzero(omega > 1e-9 * omega.max())
     entries = _row_weights(point, rows, min(limit, n) - 1, settings)
+    # Half of each entry, which is completed by the transpose below.
     entries *= (0.5 * omega[rows])[:, None] * np.sign(point.R[rows])
     entries[np.arange(len(rows)), rows] -= 0.5 * omega[rows]
     i, j = entries.nonzero()
@@ -121,6 +124,7 @@ def _row_weights(
         return np.zeros((len(rows), len(point.x)))
     entries = point.offdiagonal_loss[rows]
     least = settings.negligible**2 * entries.max(initial=0.0) + 1e-300
+    # From 0 at (1 - softness) times the threshold to 1 at (1 + softness) times it.
     weights = entries / np.maximum(point.threshold[rows], least)[:, None]
     weights -= 1.0 - settings.softness
     weights /= 2.0 * settings.softness
