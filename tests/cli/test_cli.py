@@ -1,6 +1,5 @@
 import io
 import json
-import re
 import signal
 
 import numpy as np
@@ -15,13 +14,13 @@ from tests.problems import random_problem
 
 
 @pytest.fixture
-def table(tmp_path):
+def archive(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 5))
     y = 3.0 * X[:, 1] - 2.0 * X[:, 3] + 0.1 * rng.standard_normal(60)
-    path = tmp_path / "data.csv"
-    header = "a,b,c,d,e,y"
-    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header=header, comments="")
+    path = tmp_path / "data.npz"
+    problem = SparseQP.from_regression(X, y, eta=10.0, sparsity=2, names=[*"abcde"])
+    problem.save(path)
     return path
 
 
@@ -30,9 +29,8 @@ def run(*arguments):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_solve_table(table, capsys, method):
-    settings = ("--target", "y", "--sparsity", 2, "--eta", 10)
-    code = run("solve", table, *settings, "--method", method)
+def test_solve_by_any_method(archive, capsys, method):
+    code = run("solve", archive, "--method", method)
     captured = capsys.readouterr()
     assert code == 0
     assert captured.err == ""
@@ -47,26 +45,13 @@ def test_all_methods_and_formulations_can_be_named(capsys):
     assert "{" + ",".join(FORMULATIONS) + "}" in capsys.readouterr().out
 
 
-def test_json_is_json(table, capsys):
+def test_json_is_json(archive, capsys):
     method = ("--method", "dual-program", "--level", 3)
-    code = run("solve", table, "--target", "y", "--sparsity", 2, "--json", *method)
+    code = run("solve", archive, "--sparsity", 2, "--json", *method)
     answer = json.loads(capsys.readouterr().out)
     assert code == 0
     assert answer["names"] == ["b", "d"]
     assert answer["gap"] <= 1e-4
-
-
-def test_standardize_centres(table, capsys):
-    run("solve", table, "--target", "y", "--sparsity", 2, "--standardize", "--json")
-    answer = json.loads(capsys.readouterr().out)
-    data = np.loadtxt(table, delimiter=",", skiprows=1)
-    X = (data[:, :5] - data[:, :5].mean(axis=0)) / data[:, :5].std(axis=0)
-    problem = SparseQP.from_regression(
-        X, data[:, 5] - data[:, 5].mean(), eta=10.0, sparsity=2
-    )
-    x = np.zeros(5)
-    x[answer["support"]] = answer["values"]
-    assert answer["objective"] == pytest.approx(problem.objective(x))
 
 
 def test_solve_archive(tmp_path, capsys):
@@ -105,66 +90,22 @@ def test_stopped_early(hard_archive, capsys):
 
 BAD = [
     (["solve", "missing.npz"], "does not exist"),
-    (["solve", "missing.csv", "--target", "y", "--sparsity", 1], "missing.csv"),
-    (["solve", "data.txt"], "`file` must end in .npz or .csv"),
-    (["solve", "{table}", "--sparsity", 1], "`--target` is missing"),
-    (["solve", "{table}", "--target", "z", "--sparsity", 1], "'z' is not in"),
-    (["solve", "{table}", "--target", "y"], "`--sparsity` or `--penalty` is missing"),
-    (["solve", "{table}", "--target", "y", "--sparsity", 9], "`--sparsity` must lie"),
-    (["solve", "{table}", "--target", "y", "--sparsity", 1, "--eta", 0], "`--eta`"),
-    (["solve", "{table}", "--target", "y", "--sparsity", 1, "--gap", -1], "`--gap`"),
-    (
-        ["solve", "{table}", "--target", "y", "--sparsity", 1, "--level", 99],
-        "`--level`",
-    ),
+    (["solve", "data.csv"], "use `cardqp fit`"),
+    (["solve", "{archive}", "--sparsity", 9], "`--sparsity` must lie"),
+    (["solve", "{archive}", "--gap", -1], "`--gap`"),
+    (["solve", "{archive}", "--method", "dual-program", "--level", 99], "`--level`"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD)
-def test_bad_input_is_one_line(table, capsys, arguments, message):
-    code = run(*[str(a).replace("{table}", str(table)) for a in arguments])
+def test_bad_input_is_one_line(archive, capsys, arguments, message):
+    code = run(*[str(a).replace("{archive}", str(archive)) for a in arguments])
     captured = capsys.readouterr()
     assert code == 2
     assert captured.out == ""
     assert captured.err.startswith("cardqp: ")
     assert captured.err.count("\n") == 1
     assert message in captured.err
-
-
-TABLES = [
-    ("a,y\n1,2\n3\n", "line 3 of .* has 1"),
-    ("a,y\n1,2\nx,4\n", "line 3 of .* has 'x' in column 'a'"),
-    ("a,y\n1,2\n,4\n", "line 3 of .* has '' in column 'a'"),
-    ("a,y\n1,2\nnan,4\n", "line 3 of .* has 'nan' in column 'a'"),
-    ("a;y\n1;2\n", "separated by commas: .* starts with 'a;y'"),
-    ("a,a\n1,2\n", "distinct names of columns: 'a' is the name of columns 1 and 2"),
-    ("y\n1\n", "two columns or more"),
-    ("a,y\n", "rows below the header"),
-    ("", "two columns or more"),
-]
-
-
-@pytest.mark.parametrize(("text", "message"), TABLES)
-def test_bad_tables(tmp_path, capsys, text, message):
-    path = tmp_path / "t.csv"
-    path.write_text(text)
-    assert run("solve", path, "--target", "y", "--sparsity", 1) == 2
-    assert re.search(message, capsys.readouterr().err)
-
-
-def test_constant_column_cannot_be_standardised(tmp_path, capsys):
-    path = tmp_path / "t.csv"
-    path.write_text("a,b,y\n1,1,2\n1,2,3\n")
-    arguments = ("--target", "y", "--sparsity", 1, "--standardize")
-    assert run("solve", path, *arguments) == 2
-    assert "'a' is constant" in capsys.readouterr().err
-
-
-def test_target_on_an_archive(tmp_path, capsys):
-    path = tmp_path / "p.npz"
-    random_problem("rows", 0).save(path)
-    assert run("solve", path, "--target", "y") == 2
-    assert "`--target` is for tables" in capsys.readouterr().err
 
 
 def test_demo_draws_and_proves(tmp_path, capsys):
@@ -244,9 +185,6 @@ def test_columns_in_a_file_of_their_own(tmp_path, capsys):
     assert "`--data` must say where the data of" in capsys.readouterr().err
     assert run("verify", archive, path, "--data", moved) == 0
     assert run("solve", archive, "--data", moved, "--sparsity", 2) == 0
-    capsys.readouterr()
-    assert run("solve", tmp_path / "table.csv", "--data", moved) == 2
-    assert "`--data` is for .npz problems" in capsys.readouterr().err
 
 
 def test_a_solution_is_not_written_nowhere(hard_archive, tmp_path, capsys):
@@ -267,12 +205,6 @@ def test_progress_only_on_terminals():
         line(event)
     assert terminal.getvalue().count("bound 1.25") == 1
     assert terminal.getvalue().endswith("\r\033[K")
-
-
-@pytest.mark.parametrize("option", [["--eta", 1], ["--standardize"]])
-def test_table_options_on_an_archive(hard_archive, capsys, option):
-    assert run("solve", hard_archive, *option) == 2
-    assert "is for tables" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,11 @@ from cardqp.cli.codes import REFUTED, SOLVED
 from cardqp.cli.outputs import check_folder, check_picture
 from cardqp.cli.progress import ProgressLine
 from cardqp.cli.report import backend_table, exit_code, solution_table
-from cardqp.cli.tables import read_regression
 from cardqp.exceptions import BackendNotFoundError, ParameterError, ProblemError
 from cardqp.pipeline.hierarchy import hierarchy
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.solution import Solution
-
-DEFAULT_ETA = 10.0
 
 
 def solve_file(options: argparse.Namespace) -> int:
@@ -92,32 +89,17 @@ def diabetes_problem() -> SparseQP:
 
 
 def _load(options: argparse.Namespace) -> SparseQP:
+    if Path(options.file).suffix.lower() != ".npz":
+        raise ProblemError(
+            "file",
+            "must be a problem that ends in .npz",
+            given=f"it is {options.file}",
+            remedy="for tables, use `cardqp fit`",
+        )
     limits = {"sparsity": options.sparsity, "penalty": options.penalty}
     given = {name: value for name, value in limits.items() if value is not None}
-    suffix = Path(options.file).suffix.lower()
-    if suffix == ".npz":
-        for name in ("target", "eta", "standardize"):
-            if getattr(options, name):
-                raise ProblemError(
-                    f"--{name}",
-                    "is for tables",
-                    given="a .npz problem has its own data",
-                )
-        problem = SparseQP.load(options.file, data=options.data)
-        return problem.with_limits(**given) if given else problem
-    if options.data is not None:
-        raise ProblemError(
-            "--data", "is for .npz problems", given="a table has its own data"
-        )
-    if suffix == ".csv":
-        data = read_regression(options.file, options.target, options.standardize)
-        eta = DEFAULT_ETA if options.eta is None else options.eta
-        return SparseQP.from_regression(
-            data.X, data.y, eta=eta, names=data.names, **given
-        )
-    raise ProblemError(
-        "file", "must end in .npz or .csv", given=f"it is {options.file}"
-    )
+    problem = SparseQP.load(options.file, data=options.data)
+    return problem.with_limits(**given) if given else problem
 
 
 def _backend(options: argparse.Namespace) -> Backend | None:

@@ -49,16 +49,8 @@ def _add_demo(commands: Commands) -> None:
 
 def _add_solve(commands: Commands) -> None:
     solve = commands.add_parser("solve", help="solve a problem from a file")
-    solve.add_argument("file", help=".npz problem, or .csv table with a header line")
+    solve.add_argument("file", help=".npz problem; for tables there is `fit`")
     add_data(solve)
-    table = solve.add_argument_group("tables (.csv): sparse ridge regression")
-    table.add_argument("--target", metavar="COLUMN", help="the column to predict")
-    table.add_argument("--eta", type=float, help="the ridge is 1/eta (default: 10)")
-    table.add_argument(
-        "--standardize",
-        action="store_true",
-        help="centre all columns and scale the features to unit variance",
-    )
     solve.add_argument(
         "--sparsity", type=int, metavar="S", help="the largest number of nonzeros"
     )
