@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.branch_and_bound.streamed.settings import StreamedSettings
 from cardqp.branch_and_bound.streamed.size import is_worth_streaming
 from cardqp.methods.exact import Exact
@@ -15,7 +16,7 @@ def settings(**fields):
 
 def exact(**fields):
     """The exact search, with such settings."""
-    return Exact(streamed=settings(**fields))
+    return Exact(SearchSettings(streamed=settings(**fields)))
 
 
 def in_blocks(problem, **sizes):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cardqp import tables as tables
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
+    from cardqp.branch_and_bound.settings import SearchSettings as SearchSettings
     from cardqp.estimators import SparseRidge as SparseRidge
     from cardqp.estimators import SparseRidgeCV as SparseRidgeCV
     from cardqp.estimators import SparseRidgePath as SparseRidgePath
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from cardqp.methods.descent import Descent as Descent
     from cardqp.methods.dual_program import DualProgram as DualProgram
     from cardqp.methods.dual_program import dual_program as dual_program
+    from cardqp.methods.exact import Exact as Exact
     from cardqp.methods.safe_screening import (
         PerspectiveScreening as PerspectiveScreening,
     )
@@ -71,6 +73,7 @@ _HOME = {
     "CardQPError": "cardqp.exceptions",
     "Descent": "cardqp.methods.descent",
     "DualProgram": "cardqp.methods.dual_program",
+    "Exact": "cardqp.methods.exact",
     "Hierarchy": "cardqp.pipeline.hierarchy",
     "NotSolvedError": "cardqp.exceptions",
     "ParameterError": "cardqp.exceptions",
@@ -80,6 +83,7 @@ _HOME = {
     "Progress": "cardqp._iterate",
     "SafeScreening": "cardqp.methods.screening",
     "Screening": "cardqp.methods.screening",
+    "SearchSettings": "cardqp.branch_and_bound.settings",
     "Solution": "cardqp.solution",
     "SparseQP": "cardqp.problem",
     "SparseRidge": "cardqp.estimators",

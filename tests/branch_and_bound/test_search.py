@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cardqp import (
+    Exact,
     ParameterError,
     ProblemError,
     Solution,
@@ -16,16 +17,22 @@ from cardqp import (
     storage,
 )
 from cardqp._iterate import Stop, Watch, iterate
-from cardqp.branch_and_bound import root, tree
-from cardqp.branch_and_bound import search as branch_and_bound
 from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.certificate import Kind
 from cardqp.datasets import make_regression
+from cardqp.methods import (
+    DiagonalSettings,
+    RootSettings,
+    SearchSettings,
+    SplittingSettings,
+)
 from cardqp.relaxation.relaxation import Effort
 from cardqp.solution.claim import ClaimStatus
 from tests.problems import enumerate_optimum, random_problem
+
+DEPTH_FIRST = Exact(SearchSettings(max_open=0))
 
 
 @pytest.fixture(scope="module")
@@ -224,9 +231,9 @@ def test_a_proof_that_gets_too_large_is_dropped(problem, solution):
     assert found.verify().ok
 
 
-def test_a_full_memory_makes_the_search_go_deep(problem, solution, monkeypatch):
-    monkeypatch.setattr(tree, "MOST_OPEN", 5)
-    deep = solve(problem)
+def test_a_full_memory_makes_the_search_go_deep(problem, solution):
+    deep = solve(problem, method=Exact(SearchSettings(max_open=5)))
+    assert deep.n_nodes != solution.n_nodes
     assert deep.status is Status.OPTIMAL
     assert deep.objective == solution.objective
     assert deep.verify().ok
@@ -234,21 +241,19 @@ def test_a_full_memory_makes_the_search_go_deep(problem, solution, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["free", "tied", "rank-deficient", "forced in"])
 @pytest.mark.parametrize("seed", range(10))
-def test_a_deep_search_finds_the_same_optimum(kind, seed, monkeypatch):
-    monkeypatch.setattr(tree, "MOST_OPEN", 0)
+def test_a_deep_search_finds_the_same_optimum(kind, seed):
     problem = random_problem(kind, seed)
     optimum, _ = enumerate_optimum(problem)
-    found = solve(problem, gap=1e-6)
+    found = solve(problem, method=DEPTH_FIRST, gap=1e-6)
     assert found.status is Status.OPTIMAL
     assert found.objective == pytest.approx(optimum, rel=1e-5)
     assert found.verify().ok
 
 
-def test_a_deep_search_goes_on_later(problem, monkeypatch):
-    monkeypatch.setattr(tree, "MOST_OPEN", 0)
-    stopped = solve(problem, node_limit=50)
+def test_a_deep_search_goes_on_later(problem):
+    stopped = solve(problem, method=DEPTH_FIRST, node_limit=50)
     assert stopped.verify().ok
-    resumed = solve(problem, resume=stopped, threads=2)
+    resumed = solve(problem, method=DEPTH_FIRST, resume=stopped, threads=2)
     assert resumed.status is Status.OPTIMAL
 
 
@@ -283,10 +288,9 @@ def test_dives_estimate_the_size_of_the_tree(problem, solution):
     assert tree.n_nodes < solution.n_nodes
 
 
-def test_progress_tells_how_far_the_search_has_come(problem, monkeypatch):
-    monkeypatch.setattr(branch_and_bound, "LONG", 50)
-    seen = []
-    solve(problem, callback=lambda progress: seen.append(progress) and None)
+def test_progress_tells_how_far_the_search_has_come(problem):
+    method, seen = Exact(SearchSettings(estimate_after=50)), []
+    solve(problem, method=method, callback=lambda progress: seen.append(progress))
     shares = [progress.closed_share for progress in seen]
     assert shares == sorted(shares)
     assert shares[-1] > 0.5
@@ -295,15 +299,15 @@ def test_progress_tells_how_far_the_search_has_come(problem, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_split_for_sparse_points_proves_the_same_optimum(seed, monkeypatch):
+def test_a_split_for_sparse_points_proves_the_same_optimum(seed):
     """With the split forced on small problems, against enumeration."""
-    monkeypatch.setattr(root, "VERY_LOOSE", 0.0)
-    monkeypatch.setattr(root, "optimal_diagonal_shift", lambda *_: None)
-    monkeypatch.setattr(root, "EASY", 0)
+    root = RootSettings(minorant_gap=0.0, easy_nodes=0)
+    splitting = SplittingSettings(DiagonalSettings(max_variables=0))
+    method = Exact(SearchSettings(root=root, splitting=splitting))
     data = make_regression(14, 12, sparsity=5, correlation=0.8, snr=0.5, seed=seed)
     problem = SparseQP.from_regression(data.X, data.y, eta=300.0, sparsity=5)
     optimum, _ = enumerate_optimum(problem)
-    found = solve(problem, gap=1e-6)
+    found = solve(problem, method=method, gap=1e-6)
     assert found.status is Status.OPTIMAL
     assert found.objective == pytest.approx(optimum, rel=1e-5)
     assert found.lower_bound <= optimum

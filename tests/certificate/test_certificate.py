@@ -4,9 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cardqp import SparseQP, Status, solve
+from cardqp import Exact, SparseQP, Status, solve
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.branch_and_bound import root
 from cardqp.certificate import (
     Certificate,
     DualProof,
@@ -18,6 +17,7 @@ from cardqp.certificate import (
 )
 from cardqp.datasets import make_regression
 from cardqp.exceptions import ParameterError
+from cardqp.methods import RootSettings, SearchSettings
 from tests.problems import random_problem, support_optimum
 
 
@@ -379,10 +379,13 @@ def test_children_inherit_what_their_own_side_costs(kind):
         )
 
 
+WITH_MINORANT = Exact(SearchSettings(root=RootSettings(easy_nodes=0)))
+"""A search that never thinks a tree too easy for a sparse minorant."""
+
+
 @pytest.fixture
-def portfolio(monkeypatch):
-    """A long-only problem with branches, and the wish for a sparse minorant."""
-    monkeypatch.setattr(root, "EASY", 0)
+def portfolio():
+    """A long-only problem with branches."""
     rng = np.random.default_rng(2)
     loadings = 0.5 + rng.standard_normal((12, 40))
     covariance = loadings.T @ loadings / 12 + np.diag(rng.uniform(0.02, 0.2, 40))
@@ -391,7 +394,7 @@ def portfolio(monkeypatch):
 
 
 def test_branches_are_proved_with_and_without_the_minorant(portfolio):
-    solution = solve(portfolio)
+    solution = solve(portfolio, method=WITH_MINORANT)
     assert solution.status is Status.OPTIMAL
     kinds = set(solution.certificate.tree.kind.tolist())
     assert {Kind.POINT, Kind.FULL} <= kinds
@@ -402,7 +405,7 @@ def test_branches_are_proved_with_and_without_the_minorant(portfolio):
     ("old", "new"), [(Kind.FULL, Kind.POINT), (Kind.POINT, Kind.FULL)]
 )
 def test_a_point_of_the_wrong_problem_proves_no_more_than_is_true(portfolio, old, new):
-    solution = solve(portfolio)
+    solution = solve(portfolio, method=WITH_MINORANT)
     tree = solution.certificate.tree
     forged = replace(tree, kind=np.where(tree.kind == old, new, tree.kind))
     bound = replace(solution.certificate, tree=forged).lower_bound(portfolio)

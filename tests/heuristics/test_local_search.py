@@ -10,6 +10,7 @@ from cardqp.heuristics.local_search import (
     round_switches,
     swap_changes,
 )
+from cardqp.heuristics.settings import HeuristicSettings
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
 from cardqp.subproblems.support_qp import fit_support
@@ -142,16 +143,17 @@ def test_random_exchanges_keep_to_the_rule():
     assert found.objective < start.objective
 
 
-def test_large_supports_are_completed_at_once(monkeypatch):
+def test_large_supports_are_completed_at_once():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 12)), rng.standard_normal(30)
     problem = SparseQP.from_regression(X, y, eta=1.0, sparsity=8)
     first = grow_greedily(problem.with_limits(3), np.zeros(0, dtype=int))
-    monkeypatch.setattr("cardqp.heuristics.local_search.MOST_GREEDY", 3)
-    found = grow_greedily(problem, np.zeros(0, dtype=int))
+    few = HeuristicSettings(max_greedy_steps=3)
+    found = grow_greedily(problem, np.zeros(0, dtype=int), settings=few)
     assert len(found) == 8
     assert set(first) <= set(found)
-    every = grow_greedily(problem.with_limits(12), np.zeros(0, dtype=int))
+    nothing = np.zeros(0, dtype=int)
+    every = grow_greedily(problem.with_limits(12), nothing, settings=few)
     assert every.tolist() == list(range(12))
     fit = fit_support(problem.with_limits(12), every)
     assert improve(problem.with_limits(12), fit) is fit

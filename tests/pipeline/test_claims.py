@@ -144,7 +144,8 @@ def test_two_sided_rows_with_a_weak_ridge(seed, eta):
 
 
 def test_a_feasible_start_is_kept_where_its_support_cannot_be_fitted(monkeypatch):
-    for module in ("pipeline", "exact.branch_and_bound", "exact.root"):
+    search = "branch_and_bound"
+    for module in ("pipeline.searches", f"{search}.search", f"{search}.root"):
         monkeypatch.setattr(
             f"cardqp.{module}.fit_support", lambda p, _, **__: SupportFit.nothing(p)
         )

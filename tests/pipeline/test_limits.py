@@ -7,14 +7,19 @@ import pytest
 import scipy.linalg
 import scipy.sparse.linalg
 
-from cardqp import SparseQP, Stop, solve
+from cardqp import Exact, SparseQP, Stop, solve
 from cardqp._iterate import GRACE, Watch
-from cardqp.branch_and_bound import root, tree
 from cardqp.branch_and_bound.search import BranchAndBound
-from cardqp.methods import METHODS
+from cardqp.methods import (
+    METHODS,
+    AscentSettings,
+    DiagonalSettings,
+    RootSettings,
+    SearchSettings,
+    SplittingSettings,
+)
 from cardqp.methods.block_decomposition import BlockDecomposition
-from cardqp.pipeline.solve import solve as pipeline
-from cardqp.splitting import diagonal as split
+from cardqp.pipeline.build_solution import build_solution
 from tests.problems import random_problem
 
 N = 60
@@ -37,13 +42,12 @@ class SlowOperations:
         ):
             for name in names:
                 patch.setattr(module, name, self.slow(getattr(module, name), n))
-        conclude = pipeline.conclude
 
         def concluded(*given):
             self.at_the_end = self.count
-            return conclude(*given)
+            return build_solution(*given)
 
-        patch.setattr(pipeline, "conclude", concluded)
+        patch.setattr("cardqp.pipeline.solve.build_solution", concluded)
         patch.setattr(time, "perf_counter", lambda: self.started + TICK * self.count)
 
     def slow(self, operation, n):
@@ -117,20 +121,19 @@ def test_few_operations_are_made_after_the_time_limit(kind, method):
     assert n_stopped > 0
 
 
-@pytest.fixture
-def loose_root(monkeypatch):
-    """Too many variables for an optimal diagonal: a split is looked for by ascent."""
-    monkeypatch.setattr(split, "NEWTON_LIMIT", 0)
-    monkeypatch.setattr(root, "EASY", 0)
-    monkeypatch.setattr(root, "VERY_LOOSE", 0.0)
-    monkeypatch.setattr(root, "SAFETY", np.inf)
-    return regression(sparsity=6, eta=30.0)
+def by_ascent(**settings):
+    """Too many variables for an optimal diagonal: a split is found by ascent."""
+    splitting = SplittingSettings(
+        DiagonalSettings(max_variables=0), AscentSettings(max_seconds=np.inf)
+    )
+    root = RootSettings(easy_nodes=0, minorant_gap=0.0, **settings)
+    return Exact(SearchSettings(root=root, splitting=splitting))
 
 
-def test_an_ascent_to_a_split_ends_in_time_to_be_used(loose_root):
-    bounds = []
+def test_an_ascent_to_a_split_ends_in_time_to_be_used():
+    loose_root, bounds = regression(sparsity=6, eta=30.0), []
     for limit in (4, 16, 20, 30, 60):
-        found, n_operations = stopped(loose_root, limit)
+        found, n_operations = stopped(loose_root, limit, by_ascent())
         assert n_operations <= limit + 1
         assert found.verify().ok
         bounds.append(found.lower_bound)
@@ -138,13 +141,11 @@ def test_an_ascent_to_a_split_ends_in_time_to_be_used(loose_root):
     assert any(step.reduction.minorant is not None for step in _narrowed(found))
 
 
-def test_an_ascent_that_runs_out_of_time_leaves_what_was_proved(
-    loose_root, monkeypatch
-):
-    before, _ = stopped(loose_root, 4)
-    monkeypatch.setattr(root, "WRAP_UP", 0.0)
+def test_an_ascent_that_runs_out_of_time_leaves_what_was_proved():
+    loose_root = regression(sparsity=6, eta=30.0)
+    before, _ = stopped(loose_root, 4, by_ascent())
     for limit in (9, 12, 15, 20, 30):
-        found, n_operations = stopped(loose_root, limit)
+        found, n_operations = stopped(loose_root, limit, by_ascent(wrap_up=0.0))
         assert found.stop is Stop.TIME_LIMIT
         assert n_operations <= limit + 2
         assert found.verify().ok
@@ -175,12 +176,13 @@ def hard():
     return SparseQP(F.T @ F / 40, -2.0 * F.T @ y / 40, eta=50.0, sparsity=8)
 
 
-@pytest.mark.parametrize("is_deep", [False, True])
+@pytest.mark.parametrize("max_open", [SearchSettings().max_open, 0])
 @pytest.mark.parametrize("limit", [*range(1, 12), 50])
-def test_a_node_limit_is_kept_exactly(hard, limit, is_deep, monkeypatch):
-    if is_deep:
-        monkeypatch.setattr(tree, "MOST_OPEN", 0)
-    alone, together = (solve(hard, node_limit=limit, threads=k) for k in (1, 2))
+def test_a_node_limit_is_kept_exactly(hard, limit, max_open):
+    method = Exact(SearchSettings(max_open=max_open))
+    alone, together = (
+        solve(hard, method=method, node_limit=limit, threads=k) for k in (1, 2)
+    )
     assert alone.n_nodes == limit
     assert alone.stop is Stop.NODE_LIMIT
     assert together.n_nodes == alone.n_nodes

@@ -16,8 +16,8 @@ from cardqp.exceptions import ProblemError
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.splitting.ascent import optimise_split, signed_start
+from cardqp.splitting.settings import AscentSettings
 from cardqp.splitting.sparse_split import (
-    ENOUGH,
     Levels,
     Split,
     highest_level,
@@ -235,12 +235,12 @@ def test_minorant_keeps_constraints_and_names():
 def test_highest_level_leaves_enough_and_little_more(kind):
     problem = sparse_problem(kind, 2)
     levels = Levels.of(problem)
-    level = highest_level(problem, levels)
+    level, enough = highest_level(problem, levels), AscentSettings().start_ridge_share
     ridge = sparse_minorant(problem, levels.above(level)).ridge
-    assert (ridge >= (1 - 1e-9) * ENOUGH * problem.ridge).all()
+    assert (ridge >= (1 - 1e-9) * enough * problem.ridge).all()
     if 2.0 * level < levels.values[0]:
         ridge = ridge_left(problem, levels.above(2.0 * level))
-        assert (ridge < ENOUGH * problem.ridge).any()
+        assert (ridge < enough * problem.ridge).any()
 
 
 def test_levels_add_up():
@@ -419,7 +419,7 @@ def test_known_signs_allow_for_a_better_split():
     settings = {"eta": 1e3, "sparsity": 5, "A_eq": np.ones((1, 40)), "b_eq": 1.0}
     covariance = returns.T @ returns / 60
     problem = SparseQP(covariance, np.zeros(40), lower=0.0, **settings)
-    best, root = solve(problem, time_limit=5).objective, problem.root
+    best, root = solve(problem, time_limit=None).objective, problem.root
     start = signed_start(problem)
     found = optimise_split(problem, root, start, best, best)
     unsigned = SparseQP(covariance, np.zeros(40), lower=-1e-6, **settings)

@@ -1,4 +1,8 @@
-"""One branch: close it, solve it, or split it."""
+"""The processing of one node: prune it, solve it, or branch.
+
+Processing a node changes nothing in the tree, so that several nodes can be processed at
+the same time; what was found is committed in a fixed order afterwards.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -26,51 +30,39 @@ from cardqp.subproblems.violation import find_ray
 
 _NONE = np.zeros(0, dtype=np.intp)
 
-NODE_SLACK = 0.1
-"""How well the relaxation of a branch that must be split is solved."""
-
-ROUND_EVERY, ROUND_FIRST = 8, 200
-"""One in so many relaxations is rounded to a support, and with rows or bounds the first
-ones: without them swaps have usually found the best support before that."""
-
-
-FEW_SLOTS = 3
-"""Branches with so few slots are relaxed with and without the sparse minorant, which
-is not exact at leaves."""
-
 
 @dataclass(slots=True)
 class ProcessedNode:
-    """What looking into a branch found; the tree is not changed until it is committed.
+    """The outcome of processing a node, to be committed to the tree.
 
     Attributes
     ----------
     node : Node
-        The branch.
+        The node.
     kind : Kind
         How it is proved.
     index, value, beta : arrays
-        Its dual point, in the problem's units, or its ray.
+        Its dual point, in the problem's units, or its Farkas ray.
     status : (n,) int8 array
-        What is decided after Theorem 2.
-    closed : float
-        The least bound among what was closed.
+        The status of variables after reduced-cost fixing (Theorem 2).
+    pruned_bound : float
+        The least bound among what was pruned.
     bound : float
-        The bound of what was not closed.
+        The bound of what was not pruned.
     branch : int
-        The variable to split on; -1 to go on with one child.
+        The variable to branch on; -1 to go on with one child.
     members : int array
-        The variable and what shares its switch.
+        The variable and those that share its switch.
     children : tuple of float
-        The bounds of the children.
+        The bounds of the children, on before off.
     x, nu : arrays
-        Where their relaxations start.
+        The warm start of their relaxations.
     support : int array or None
         A support worth fitting.
     fit : SupportFit or None
-        A feasible point that was met.
+        A feasible point of a leaf.
     by_cones : bool
-        Whether it was relaxed by cones, not by the kernel.
+        Whether it was relaxed by interior points, not by the kernel.
     """
 
     node: Node
@@ -91,7 +83,7 @@ class ProcessedNode:
     by_cones: bool = False
 
     def commit(self, tree: Tree, is_over: Callable[[], bool] = lambda: False) -> None:
-        """Write what was found into the tree; points are improved while time lasts."""
+        """Write the outcome into the tree; points are improved while time lasts."""
         if tree.log is not None:
             self._record(tree.log)
         for child in self.open(tree.n_created):
@@ -126,7 +118,7 @@ class ProcessedNode:
             log.split(self.node.position, self.branch)
 
     def open(self, first: int) -> list[Node]:
-        """The children, numbered from ``first`` on."""
+        """The children as open nodes, numbered from ``first`` on."""
         if not self.children:
             return []
         index = np.flatnonzero(self.x).astype(np.int32)
@@ -134,6 +126,7 @@ class ProcessedNode:
         height = self.node.height - (self.branch >= 0)
         nodes = []
         for child, bound in enumerate(self.children):
+            # Without a variable to branch on, the one child shares the array.
             status = self.status
             if self.branch >= 0:
                 status = status.copy()
@@ -155,16 +148,16 @@ class ProcessedNode:
 
 @dataclass(frozen=True, slots=True)
 class NodeProcessor:
-    """Looks into branches of a tree; several may be looked into at the same time.
+    """Processes nodes of a tree, several at the same time if need be.
 
     Parameters
     ----------
     tree : Tree
-        The tree.
+        The tree; it is read and not changed.
     cutoff : float
-        The bound at which a branch is closed.
+        The bound at which a node is pruned.
     effort : Effort
-        How far to solve relaxations.
+        When to stop solving relaxations.
     """
 
     tree: Tree
@@ -173,11 +166,11 @@ class NodeProcessor:
 
     @property
     def problem(self) -> SparseQP:
-        """The problem that the branches belong to."""
+        """The presolved problem."""
         return self.tree.presolved.problem
 
     def process(self, node: Node) -> ProcessedNode:
-        """Close a branch, solve it, or split it."""
+        """Prune a node, solve it, or branch (docs/theory.md#theorem-7)."""
         if node.bound >= self.cutoff:
             return ProcessedNode(node, pruned_bound=node.bound)
         rule = self.problem.rule
@@ -185,6 +178,7 @@ class NodeProcessor:
         n_free = int(np.count_nonzero(node.status == 0))
         if remaining < 0 or self._is_overfull(node.status):
             return ProcessedNode(node, Kind.COMPLETED)
+        # Enumeration before relaxation: it is exact, and ends the branch.
         if self.tree.supports is not None and is_countable(n_free, remaining):
             result = self._complete(node, remaining)
             if result is not None:
@@ -194,7 +188,11 @@ class NodeProcessor:
         return self._relax_both_ways(node, remaining)
 
     def _complete(self, node: Node, remaining: int) -> ProcessedNode | None:
-        """Try every way to fill the slots; None if rounding would tell too much."""
+        """Enumerate the completions of a node; None if rounding would cost too much.
+
+        The bound is inexact by rounding: that is fine if it prunes the node, or is
+        within the tolerance of relaxations.
+        """
         supports = self.tree.supports
         if supports is None:
             return None
@@ -211,12 +209,16 @@ class NodeProcessor:
         return result
 
     def _is_overfull(self, status: IntArray) -> bool:
-        """Whether more is switched on in a group than it allows."""
+        """Whether more variables are switched on in a group than it allows."""
         groups = self.problem.rule.groups
         return groups is not None and bool((groups.room(status > 0) < 0).any())
 
     def _is_leaf(self, status: IntArray) -> bool:
-        """Whether the branch is a quadratic program on one support."""
+        """Whether a node is a quadratic program on one support.
+
+        So it is if no more switches may be on, or if all that are undecided may be:
+        unless being on has a price or a threshold.
+        """
         subproblem = Subproblem.of_status(status, self.problem.rule)
         if subproblem.remaining <= 0 or not subproblem.undecided.any():
             return True
@@ -225,7 +227,7 @@ class NodeProcessor:
         return self.problem.rule.excess(np.flatnonzero(status >= 0)) == 0
 
     def _solve(self, node: Node, remaining: int) -> ProcessedNode:
-        """Solve the quadratic program that a branch has come down to."""
+        """Solve the quadratic program of a leaf, and prove its optimum or emptiness."""
         support = np.flatnonzero(
             node.status > 0 if remaining == 0 else node.status >= 0
         )
@@ -233,6 +235,8 @@ class NodeProcessor:
         if fit.x is None and (empty := self._empty(node, fit.beta)) is not None:
             return empty
         if fit.x is None:
+            # The first solver may be wrong, though it hardly ever is: the others are
+            # asked only here, where a proof is needed.
             fit = fit_support(
                 self.tree.presolved.without_minorant, support, needs_proof=True
             )
@@ -240,6 +244,7 @@ class NodeProcessor:
             return self._empty(node, fit.beta) or ProcessedNode(
                 node, pruned_bound=node.bound
             )
+        # At a leaf the tangent in the optimum proves it, but not for the minorant.
         kind = Kind.FULL if self.tree.has_minorant else Kind.POINT
         scaled, beta = fit.x / self.tree.relaxation_of(kind).unit, fit.beta
         result, *_ = self._assess(node, remaining, kind, scaled, beta)
@@ -249,10 +254,10 @@ class NodeProcessor:
     def _empty(
         self, node: Node, guess: FloatArray | None = None
     ) -> ProcessedNode | None:
-        """The proof that a branch is empty, if there is one.
+        """The proof that a node is empty, if there is one: a Farkas ray (Theorem 8).
 
-        Multipliers of a relaxation that did not work, or of a quadratic program without
-        a solution, are a good ``guess``.
+        Multipliers of a relaxation that did not converge, or of a quadratic program
+        without a solution, are a good ``guess``.
         """
         if len(self.problem.rows) == 0:
             return None
@@ -270,12 +275,13 @@ class NodeProcessor:
         tangent_point: FloatArray,
         beta: FloatArray,
     ) -> tuple[ProcessedNode, FloatArray, FloatArray, FloatArray]:
-        """What a dual point, in scaled units, proves about a branch.
+        """The bound and the fixings that a dual point, in scaled units, proves.
 
         Also the bounds with each variable switched on and off, and their costs.
         """
         relaxation, log = self.tree.relaxation_of(kind), self.tree.log
         single = log is not None and log.is_single
+        # Rounded first, then assessed: the bound is that of the point as it is stored.
         index, point = round_tangent_point(tangent_point, relaxation.unit, single)
         if self.problem.blocks is None:
             value, least, decided, on, off, costs = assess(
@@ -301,26 +307,34 @@ class NodeProcessor:
         return result, on, off, costs
 
     def _relax_both_ways(self, node: Node, remaining: int) -> ProcessedNode:
-        """Relax a branch, near the leaves also without the sparse minorant."""
+        """Relax a node, near the leaves both with and without the sparse minorant.
+
+        The minorant is tighter high up in the tree, and loses something at integral
+        points (docs/theory.md#theorem-6); the better of the two is kept.
+        """
         first = self._relax(node, remaining, node.kind)
-        if not self.tree.has_minorant or not first.children or remaining > FEW_SLOTS:
+        is_near = remaining <= self.tree.settings.few_remaining
+        if not self.tree.has_minorant or not first.children or not is_near:
             return first
         other = Kind.POINT if node.kind == Kind.FULL else Kind.FULL
         second = self._relax(node, remaining, other)
         return second if second.bound > first.bound or not second.children else first
 
     def _relax(self, node: Node, remaining: int, kind: Kind) -> ProcessedNode:
-        """Relax a branch; close it or split it."""
+        """Relax a node; prune it or branch."""
         relaxation = self.tree.relaxation_of(kind)
+        # Warm starts are kept in the units of the presolved problem.
         change = self.tree.relaxation.unit / relaxation.unit
         x = np.zeros(self.problem.n)
         x[node.entries] = node.values
         subproblem = Subproblem.of_status(node.status, self.problem.rule)
         gives_up = self.tree.kernel_fails and not relaxation.prefers_cones
+        # One chunk from a warm start: a node that is not done then is branched on.
         effort = replace(self.effort, cutoff=self.cutoff, chunks=1)
         rescue = relaxation.solve_by_cones(subproblem, effort) if gives_up else None
         relaxed = rescue or relaxation.solve(subproblem, x * change, node.nu, effort)
         if not relaxed.has_worked:
+            # Diverging multipliers are the sign of an empty node, and often its proof.
             last = relaxed.nu / relaxation.row_scale
             if (empty := self._empty(node, last)) is not None:
                 return empty
@@ -334,15 +348,17 @@ class NodeProcessor:
             result.pruned_bound = result.bound
             return result
         result.x, result.nu = relaxed.x / change, relaxed.nu
-        is_early = self.tree.supports is None and node.position < ROUND_FIRST
-        if is_early or node.position % ROUND_EVERY == 0:
+        if self._is_rounded(node):
             result.support = self._round(node, relaxed.switches)
         branch = largest_share(relaxation.data.w, result.status, relaxed.x, costs)
         self._split(result, branch, on[branch], off[branch])
         return result
 
     def _split(self, result: ProcessedNode, branch: int, on: float, off: float) -> None:
-        """Split a branch on a variable, unless it is a leaf now."""
+        """Branch on a variable, unless fixings have made the node a leaf.
+
+        Children inherit the bounds of Theorem 2 with the variable on and off.
+        """
         if self._is_leaf(result.status):
             result.children = (result.bound,)
             return
@@ -352,10 +368,17 @@ class NodeProcessor:
             result.members = np.flatnonzero(together(branch))
         result.children = (max(result.bound, on), max(result.bound, off))
 
+    def _is_rounded(self, node: Node) -> bool:
+        """Whether the relaxation of a node is rounded: see :class:`SearchSettings`."""
+        settings = self.tree.settings
+        is_early = self.tree.supports is None and node.position < settings.round_first
+        return is_early or node.position % settings.round_every == 0
+
     def _round(self, node: Node, z: FloatArray) -> IntArray | None:
-        """The support that the switches point to, if it is worth fitting."""
+        """The support that relaxed switches round to, if it is worth fitting."""
         subproblem = Subproblem.of_status(node.status, self.problem.rule)
         support = round_switches(self.problem, subproblem, z)
+        # A quick estimate saves most fits.
         supports, best = self.tree.supports, self.tree.best.objective
         if supports is not None and not supports.estimate(support) < best:
             return None

@@ -1,4 +1,9 @@
-"""Compile, or load from disk, what the search needs, while no clock is running."""
+"""Compile the kernels of the search, or load them from disk, before the clock starts.
+
+Numba compiles on the first call, for the types of its arguments.  Which kernels a
+problem needs depends on whether it has rows and groups; calls on a tiny problem of the
+same kind make sure that they are there, so that no time limit counts compilation.
+"""
 
 from functools import cache
 from typing import Any
@@ -19,18 +24,18 @@ from cardqp.relaxation.relaxation import Effort, Relaxation
 
 
 def load_for(problem: SparseQP) -> None:
-    """Load what the root of a problem's tree needs."""
+    """Load the kernels for the root of a problem's tree."""
     load_kernels(**_kind(problem))
 
 
 def load_tree_for(problem: SparseQP) -> None:
-    """Load what the branches of a problem need beyond that."""
+    """Load the kernels for nodes, beyond those for the root."""
     load_tree_kernels(**_kind(problem), is_unconstrained=problem.is_unconstrained)
 
 
 @cache
 def load_kernels(*, has_rows: bool = False, has_groups: bool = False) -> None:
-    """Call what the root of a tree needs once, on a tiny problem."""
+    """Call the kernels for the root once, on a tiny problem."""
     relaxation = Relaxation.prepare(_tiny_problem(has_rows, has_groups))
     relaxation.solve(relaxation.problem.root, *relaxation.start(), Effort(1.0))
 
@@ -39,7 +44,7 @@ def load_kernels(*, has_rows: bool = False, has_groups: bool = False) -> None:
 def load_tree_kernels(
     *, has_rows: bool = False, has_groups: bool = False, is_unconstrained: bool = True
 ) -> None:
-    """Call what branches need beyond that."""
+    """Call the kernels for nodes once, on a tiny problem."""
     problem = _tiny_problem(has_rows, has_groups)
     root, relaxation = problem.root, Relaxation.prepare(problem)
     data, rows, margins = relaxation.data, relaxation.rows, relaxation.margins
@@ -57,7 +62,7 @@ def load_tree_kernels(
 
 
 def _kind(problem: SparseQP) -> dict[str, bool]:
-    """Which kernels a problem needs."""
+    """The kind of a problem that decides which kernels it needs."""
     return {
         "has_rows": len(problem.rows) > 0,
         "has_groups": problem.groups is not None,

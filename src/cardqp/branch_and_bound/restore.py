@@ -1,4 +1,4 @@
-"""Take up a search where its certificate ends."""
+"""Resume a search from its certificate."""
 
 import heapq
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.branch_and_bound.presolve import PresolveState
+from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.replay import OpenBranch
@@ -16,9 +17,15 @@ from cardqp.subproblems.support_qp import SupportFit
 
 
 def restore(
-    problem: SparseQP, certificate: Certificate, n_nodes: int, x: FloatArray | None
+    problem: SparseQP,
+    certificate: Certificate,
+    n_nodes: int,
+    x: FloatArray | None,
+    settings: SearchSettings = DEFAULT,
 ) -> Tree:
-    """The tree that a certificate describes, after replaying it.
+    """Rebuild the tree that a certificate describes, by replaying it.
+
+    Nothing is taken on trust: bounds of open nodes are those that the replay proves.
 
     Parameters
     ----------
@@ -27,9 +34,11 @@ def restore(
     certificate : Certificate
         The proof so far.
     n_nodes : int
-        How many branches were processed.
+        The number of nodes processed so far.
     x : (n,) array or None
-        The best point so far.
+        The incumbent.
+    settings : SearchSettings
+        The settings of the search that goes on.
 
     Raises
     ------
@@ -38,17 +47,18 @@ def restore(
     """
     state, pruned_bound, branches = certificate.resume(problem)
     presolved = PresolveState.restored(state)
-    tree = Tree.initial(problem, presolved)
+    tree = Tree.initial(problem, presolved, settings)
     tree.steps = list(certificate.root)
     tree.n_nodes, tree.pruned_bound = n_nodes, pruned_bound
     if any(_is_tightened(step) for step in tree.steps):
+        # Splits are optimised again only if many more variables are fixed.
         tree.tightened = tree.split = presolved.problem.n
     if x is not None:
         beta = np.zeros(len(problem.rows))
         tree.keep(SupportFit(x, beta, problem.objective(x)))
     if len(certificate.tree):
         tree.is_rooted = True
-        tree.supports = Supports.of(presolved.original)
+        tree.supports = Supports.of(presolved.original, settings.heuristics)
         tree.log = ProofLog.resumed(certificate.tree)
         tree.n_created = len(certificate.tree)
         tree.closed_share = 1.0 - sum(2.0**-branch.depth for branch in branches)
@@ -58,7 +68,10 @@ def restore(
 
 
 def _is_tightened(step: RootStep) -> bool:
-    """Whether a split was optimised in a step."""
+    """Whether a step optimised a split.
+
+    An optimal diagonal has negative entries as a rule, an eigenvalue shift has none.
+    """
     reduction = step.reduction
     if reduction is None:
         return False
@@ -69,7 +82,7 @@ def _is_tightened(step: RootStep) -> bool:
 
 
 def _node(tree: Tree, certificate: Certificate, branch: OpenBranch) -> Node:
-    """An open branch, which starts from the nearest dual point."""
+    """An open node, with the dual point of its nearest ancestor as warm start."""
     index, value = np.zeros(0, dtype=np.intp), np.zeros(0)
     if branch.record >= 0:
         index, value = certificate.tree.point(branch.record)

@@ -1,81 +1,46 @@
-"""Steps at the root: relax, decide, narrow, move a diagonal, as often as it pays."""
+"""Presolve at the root: relax, fix variables, reduce, improve the split of ``Q``.
 
-import time
+These steps are repeated as long as they pay.  Each pass fixes variables by reduced
+costs (Theorem 2, safe screening of Atamtürk & Gómez 2020) and takes them out; on fewer
+variables the least eigenvalue of ``Q`` is larger, so that more of it can be moved to
+the ridge (docs/theory.md#moved-diagonal), the bound is better, and more variables are
+fixed.  Which reductions there are: ``reduction.py``.
+"""
+
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
-from cardqp.branch_and_bound.node import NODE_SLACK, NodeProcessor, ProcessedNode
-from cardqp.branch_and_bound.presolve import PresolveState, reduce_problem
+from cardqp.branch_and_bound.node import ProcessedNode
+from cardqp.branch_and_bound.reduction import ReductionSearch
+from cardqp.branch_and_bound.settings import RootSettings
 from cardqp.branch_and_bound.tree import Tree
-from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.certificate import DualProof, Kind, Reduction, RootStep
-from cardqp.exceptions import ProblemError
-from cardqp.heuristics.completed_supports import Supports
 from cardqp.heuristics.elastic import elastic_dive
 from cardqp.heuristics.local_search import round_switches
-from cardqp.problem import SparseQP
-from cardqp.problem.quadratic import Factor
-from cardqp.problem.sparsity import Subproblem
-from cardqp.relaxation.relaxation import Effort, Relaxation
-from cardqp.splitting.ascent import (
-    SAFETY,
-    level_start,
-    optimise_split,
-    signed_start,
-)
-from cardqp.splitting.diagonal import eigenvalue_shift, optimal_diagonal_shift
-from cardqp.splitting.sparse_split import Split, is_splittable
+from cardqp.relaxation.relaxation import Effort, Relaxed
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import find_ray
 
 _NONE = np.zeros(0, dtype=np.intp)
 
-REDUCTION_SHARE = 0.85
-"""The root is processed again on what is left of its variables if that is at most this
-share of them."""
-
-RIDGE_SHARE, LOSS_SHARE = 0.01, 0.05
-"""A reduction is refused if its rounding takes more than the first share of a ridge, or
-more than the second of the gap at the best point."""
-
-LOOSE = 5.0
-"""A diagonal is optimised if the root leaves this many times the gap asked for."""
-
-WIDEST = 1500
-"""The most variables for which the matrix is formed where a factor was given."""
-
-VERY_LOOSE = 0.1
-"""A sparse minorant is optimised if the root leaves this gap."""
-
-TIGHT = 0.002
-"""Splits are not improved beyond this gap, nor looked for if signs are known."""
-
-WRAP_UP = 10.0
-"""What it takes to take over a split and to prove it again, in units of the time that
-it takes to move a diagonal: an ascent ends before so much is left."""
-
-EASY, EASY_DIVES, EASY_GAP = 300, 4, 0.08
-"""A sparse minorant is good enough if so many dives expect fewer branches than this.
-Dives are not tried with a larger gap."""
-
 
 @dataclass(frozen=True, slots=True)
 class RootPhase:
-    """One step at the root of a tree.
+    """One step of the presolve at the root.
 
     Parameters
     ----------
     tree : Tree
-        The tree, whose steps at the root are not over.
+        The tree, whose presolve is not over.
     gap : float
-        The gap asked for.
+        The relative gap asked for.
     cutoff : float
-        The bound at which nothing more needs to be done.
+        The bound at which the root is pruned.
     effort : Effort
-        How far to solve the relaxation.
+        When to stop solving relaxations.
     """
 
     tree: Tree
@@ -83,15 +48,23 @@ class RootPhase:
     cutoff: float
     effort: Effort
 
+    @property
+    def settings(self) -> RootSettings:
+        """The settings of the presolve."""
+        return self.tree.settings.root
+
     def start(self) -> None:
-        """What the best point, or zero, proves as a dual point: that costs little."""
+        """Fix variables by the tangent in the incumbent, or in zero.
+
+        Any dual point will do, and this one is at hand before anything is relaxed.
+        """
         tree, presolved = self.tree, self.tree.presolved
         proof = DualProof.at(tree.x, tree.best.beta)
         bound = proof.bound(presolved.problem)
         step = RootStep(proof, *self._fix(bound))
         decided = presolved.bounded(bound, step.fixed_in, step.fixed_out)
         kept = np.flatnonzero(~decided.subproblem.fixed_out)
-        if 0 < len(kept) <= REDUCTION_SHARE * presolved.problem.n:
+        if 0 < len(kept) <= self.settings.reduction_share * presolved.problem.n:
             reduction = Reduction(kept)
             step, decided = (
                 replace(step, reduction=reduction),
@@ -103,30 +76,23 @@ class RootPhase:
             self._close()
 
     def _close(self) -> None:
-        """Nothing is left to be done."""
+        """Prune the root: its bound closes the gap."""
         self.tree.is_rooted = True
         self.tree.pruned_bound = self.tree.presolved.lower_bound
 
     def step(self) -> None:
-        """Relax the root; end the steps when the problem does not change any more.
+        """Relax, fix and reduce the root; begin the tree if nothing changes any more.
 
-        Once time is up, all that is taken over is what a dual point proves; the steps
-        are not at their end, so that a search that is resumed goes on with them.
+        Once time is up, only what a dual point proves is recorded; the presolve is not
+        over, so that a search that is resumed goes on with it.
         """
         tree, presolved, is_over = self.tree, self.tree.presolved, self.effort.is_over
         if tree.n_nodes == 0 and tree.best.x is None and self._is_empty():
             return
         tree.n_nodes += 1
-        start = tree.x / tree.relaxation.unit
-        relaxed = tree.relaxation.solve(
-            presolved.subproblem, start, tree.nu, self.effort
-        )
-        if not (relaxed.has_worked or tree.relaxation.prefers_cones):
-            rescue = tree.relaxation.solve_by_cones(presolved.subproblem, self.effort)
-            relaxed = rescue or relaxed
-        tree.n_by_cones += relaxed.by_cones
-        tree.x, tree.nu = relaxed.x * tree.relaxation.unit, relaxed.nu
+        relaxed = self._relax()
         if not (relaxed.has_worked or is_over()):
+            # Without a relaxation there is nothing to fix by; nodes may fare better.
             self._dive(relaxed.switches)
             tree.begin(self.effort.tolerance)
             return
@@ -139,14 +105,17 @@ class RootPhase:
         bound = proof.bound(presolved.problem)
         value = bound.value(presolved.subproblem)
         if value >= self.cutoff:
+            # Fixings would only make the proof longer.
             step = RootStep(proof)
             tree.step_root(step, presolved.bounded(bound, _NONE, _NONE))
             self._close()
             return
         step = RootStep(proof, *self._fix(bound))
         decided = presolved.bounded(bound, step.fixed_in, step.fixed_out)
-        found = self._reduction(decided, value)
+        search = ReductionSearch(tree, self.gap, self.cutoff, self.effort)
+        found = search.find(decided, value)
         if is_over():
+            # The search for a reduction may have been cut short: not the end of it.
             tree.step_root(step, decided)
             return
         if found is None:
@@ -157,22 +126,39 @@ class RootPhase:
         tree.step_root(
             replace(step, reduction=reduction), decided.reduced(reduction, problem)
         )
+        # Multipliers are scaled by the metric, which has changed with the problem.
         tree.x, tree.nu = tree.x[reduction.kept], np.zeros(len(tree.nu))
 
+    def _relax(self) -> Relaxed:
+        """Solve the relaxation of the root, by interior points if the kernel fails."""
+        tree, subproblem = self.tree, self.tree.presolved.subproblem
+        start = tree.x / tree.relaxation.unit
+        relaxed = tree.relaxation.solve(subproblem, start, tree.nu, self.effort)
+        if not (relaxed.has_worked or tree.relaxation.prefers_cones):
+            rescue = tree.relaxation.solve_by_cones(subproblem, self.effort)
+            relaxed = rescue or relaxed
+        tree.n_by_cones += relaxed.by_cones
+        tree.x, tree.nu = relaxed.x * tree.relaxation.unit, relaxed.nu
+        return relaxed
+
     def _dive(self, switches: FloatArray) -> None:
-        """Look for a first feasible point, if there is none."""
+        """Search for a first feasible point, if there is none."""
         tree, presolved = self.tree, self.tree.presolved
         if tree.best.x is None:
             is_over = self.effort.is_over
             fit = elastic_dive(
-                presolved.original, presolved.subproblem, switches, is_over
+                presolved.original,
+                presolved.subproblem,
+                switches,
+                is_over,
+                tree.settings.heuristics,
             )
             tree.update_incumbent(fit, is_over)
 
     def _is_empty(self) -> bool:
-        """Whether the rows rule out everything; the tree is then a proof of it.
+        """Whether the rows admit no point; the tree is then a proof of it.
 
-        A relaxation would take long to find that out.
+        A linear program finds out at once; a relaxation would not converge.
         """
         tree, presolved = self.tree, self.tree.presolved
         if len(presolved.problem.rows) == 0:
@@ -185,255 +171,10 @@ class RootPhase:
         return True
 
     def _fix(self, bound: SeparableBound) -> tuple[IntArray, IntArray]:
-        """Theorem 2: variables whose other value costs too much."""
+        """Variables to be fixed to one and to zero by reduced costs (Theorem 2)."""
         subproblem = self.tree.presolved.subproblem
         on, off = bound.fixing_bounds(subproblem)
         is_out = subproblem.undecided & (on >= self.cutoff)
+        # With both values ruled out nothing better is left: one fixing will do.
         is_in = subproblem.undecided & (off >= self.cutoff) & ~is_out
         return np.flatnonzero(is_in), np.flatnonzero(is_out)
-
-    def _reduction(
-        self, presolved: PresolveState, reached: float
-    ) -> tuple[Reduction, SparseQP] | None:
-        """A smaller problem, or one with a better split, if there is one.
-
-        ``reached`` is the bound of the relaxation as the problem is seen now.
-        """
-        problem, kept = (
-            presolved.problem,
-            np.flatnonzero(~presolved.subproblem.fixed_out),
-        )
-        is_settled = (
-            presolved.subproblem.remaining <= 0
-            or not presolved.subproblem.undecided.any()
-        )
-        if is_settled or self.effort.is_over():
-            return None
-        diagonal_shift = eigenvalue_shift(problem, kept)
-        found = None
-        if diagonal_shift is not None and diagonal_shift.any():
-            found = self._apply(presolved, Reduction(kept, diagonal_shift))
-        if len(kept) <= REDUCTION_SHARE * problem.n:
-            plain = Reduction(kept), problem.restrict(kept)
-            return (
-                found
-                or self._apply(presolved, Reduction(kept, diagonal_shift))
-                or plain
-            )
-        if found is None and self._is_loose(presolved):
-            self.tree.tightened = len(kept)
-            found = self._tighten(presolved, kept, reached)
-        if found is None and self._is_splittable(presolved):
-            self.tree.split = len(kept)
-            found = self._split_by_signs(presolved, kept, reached)
-        if found is None and isinstance(problem.quadratic, Factor):
-            found = self._form(presolved, kept)
-        return found
-
-    def _form(
-        self, presolved: PresolveState, kept: IntArray
-    ) -> tuple[Reduction, SparseQP] | None:
-        """The problem with its matrix formed.
-
-        Relaxed points are sparse: a product with the matrix costs less than one with
-        the factor.
-        """
-        if len(kept) > WIDEST:
-            return None
-        return self._apply(presolved, Reduction(kept, np.zeros(len(kept))))
-
-    def _tighten(
-        self, presolved: PresolveState, kept: IntArray, reached: float
-    ) -> tuple[Reduction, SparseQP] | None:
-        """A better split of what is left, which takes longer to find."""
-        problem, subproblem = (
-            presolved.problem.restrict(kept),
-            presolved.subproblem.restrict(kept),
-        )
-        size = self.tree.gap_unit
-        diagonal_shift = optimal_diagonal_shift(
-            problem, subproblem, size, self.effort.is_over
-        )
-        if diagonal_shift is not None:
-            found = self._apply(presolved, Reduction(kept, diagonal_shift))
-            if problem.is_unconstrained or self._is_better(found, subproblem, reached):
-                return found
-            return None
-        if problem.signs.any() or not self._is_wide(presolved, VERY_LOOSE):
-            return None
-        if self.effort.is_over():
-            return None
-        supports = Supports.of(presolved.original.restrict(kept))
-        if supports is None or not supports.is_fine(
-            presolved.lower_bound, self.effort.tolerance
-        ):
-            return None  # what a split loses at leaves must be made up for there
-        if self._is_easy(presolved.reduced(Reduction(kept), problem), supports, kept):
-            return None
-        start = level_start(problem, subproblem, self.effort.is_over)
-        if start is None:
-            return None
-        diagonal_shift = problem.ridge - presolved.original.ridge[kept]
-        return self._ascend(
-            presolved,
-            Reduction(kept, diagonal_shift),
-            start,
-            supports,
-            presolved.lower_bound,
-        )
-
-    def _is_better(
-        self,
-        found: tuple[Reduction, SparseQP] | None,
-        subproblem: Subproblem,
-        reached: float,
-    ) -> bool:
-        """Whether the relaxation of a narrowed problem is better than what it was.
-
-        A diagonal is optimal only for the rows' multipliers that were kept.
-        """
-        if found is None or self.effort.is_over():
-            return False
-        _, problem = found
-        relaxation = Relaxation.prepare(problem)
-        relaxed = relaxation.solve(subproblem, *relaxation.start(), self.effort)
-        proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
-        return proof.bound(problem).value(subproblem) > reached
-
-    def _split_by_signs(
-        self, presolved: PresolveState, kept: IntArray, reached: float
-    ) -> tuple[Reduction, SparseQP] | None:
-        """A split that makes use of the signs of variables."""
-        is_over = self.effort.is_over
-        is_easy = self._is_easy(presolved.reduced(Reduction(kept)), None, kept)
-        if is_easy or is_over():
-            return None
-        diagonal_shift = eigenvalue_shift(presolved.original, kept)
-        if diagonal_shift is None:
-            diagonal_shift = np.zeros(len(kept))
-        start = (
-            None if is_over() else self._signed_start(presolved, kept, diagonal_shift)
-        )
-        if start is None:
-            return None
-        return self._ascend(
-            presolved, Reduction(kept, diagonal_shift), start, None, reached
-        )
-
-    def _signed_start(
-        self, presolved: PresolveState, kept: IntArray, diagonal_shift: FloatArray
-    ) -> FloatArray | None:
-        """Where the ascent to such a split starts; None if time is up."""
-        if self.tree.has_minorant:
-            return presolved.problem.quadratic.block(kept)
-        problem = presolved.original.restrict(kept).move_to_ridge(diagonal_shift)
-        is_over = self.effort.is_over
-        return None if is_over() else signed_start(problem, is_over)
-
-    def _ascend(
-        self,
-        presolved: PresolveState,
-        base: Reduction,
-        start: FloatArray,
-        supports: Supports | None,
-        least: float,
-    ) -> tuple[Reduction, SparseQP] | None:
-        """A sparse minorant of a narrowed problem, if its bound is good enough."""
-        kept, tree = base.kept, self.tree
-        if self._is_wide(presolved, VERY_LOOSE):
-            tree.iterated_local_search(self.effort.is_over)
-        if self.effort.is_over():
-            return None
-        since = time.perf_counter()
-        unreduced = replace(presolved, problem=presolved.original)
-        problem = reduce_problem(unreduced, base)
-        reserve = WRAP_UP * (time.perf_counter() - since)
-        left = self.effort.seconds_left()
-        seconds = SAFETY if left is None else min(SAFETY, left - reserve)
-        if seconds <= 0:
-            return None
-        split = optimise_split(
-            problem,
-            presolved.subproblem.restrict(kept),
-            start,
-            tree.best.objective,
-            tree.gap_unit,
-            seconds,
-            is_over=self.effort.is_over,
-            is_enough=lambda split: self._is_enough(presolved, kept, split, supports),
-        )
-        if split is None or split.bound < least:
-            return None
-        return self._apply(presolved, replace(base, minorant=split.P))
-
-    def _is_wide(self, presolved: PresolveState, share: float) -> bool:
-        """Whether more than a share of the objective is left to be proved."""
-        left = self.tree.best.objective - presolved.lower_bound
-        return bool(left > share * self.tree.gap_unit)
-
-    def _is_enough(
-        self,
-        presolved: PresolveState,
-        kept: IntArray,
-        split: Split,
-        supports: Supports | None,
-    ) -> bool:
-        """Whether a split need not be improved."""
-        gap = (self.tree.best.objective - split.bound) / self.tree.gap_unit
-        if gap < TIGHT or gap > EASY_GAP:
-            return gap < TIGHT
-        reduction = Reduction(kept, minorant=split.P)
-        return self._is_easy(
-            presolved.reduced(reduction, split.minorant), supports, kept
-        )
-
-    def _is_easy(
-        self, presolved: PresolveState, supports: Supports | None, kept: IntArray
-    ) -> bool:
-        """Whether the tree will be small, as a few dives suggest."""
-        tree = self.tree
-        trial = Tree.initial(tree.problem, presolved)
-        trial.best, trial.x, trial.supports = tree.best, tree.x[kept], supports
-        effort = replace(self.effort, slack=NODE_SLACK)
-        processor = NodeProcessor(trial, self.cutoff, effort)
-        return estimate_nodes(processor, trial.root(), EASY_DIVES) < EASY
-
-    def _apply(
-        self, presolved: PresolveState, reduction: Reduction
-    ) -> tuple[Reduction, SparseQP] | None:
-        """The narrowed problem, unless rounding would cost more than it is worth.
-
-        None also if time is up.
-        """
-        if self.effort.is_over():
-            return None
-        try:
-            problem = reduce_problem(presolved, reduction)
-        except ProblemError:
-            return None
-        loss = 2.0 * problem.quadratic.psd_violation
-        if (loss > RIDGE_SHARE * problem.ridge).any():
-            return None
-        best = self.tree.best
-        if best.x is not None:
-            x = best.x[presolved.indices[reduction.kept]]
-            if 2.0 * loss @ x**2 > LOSS_SHARE * self.gap * self.tree.gap_unit:
-                return None
-        return reduction, problem
-
-    def _is_loose(self, presolved: PresolveState) -> bool:
-        tree, count = self.tree, int(np.count_nonzero(~presolved.subproblem.fixed_out))
-        if tree.best.x is None or count > REDUCTION_SHARE * tree.tightened:
-            return False
-        return not self.effort.is_over() and self._is_wide(presolved, LOOSE * self.gap)
-
-    def _is_splittable(self, presolved: PresolveState) -> bool:
-        """Whether a split by signs is worth looking for."""
-        tree, count = self.tree, int(np.count_nonzero(~presolved.subproblem.fixed_out))
-        if tree.best.x is None or not presolved.problem.signs.any():
-            return False
-        if self.effort.is_over():
-            return False
-        if not is_splittable(presolved.problem, presolved.subproblem):
-            return False
-        return count <= REDUCTION_SHARE * tree.split and self._is_wide(presolved, TIGHT)

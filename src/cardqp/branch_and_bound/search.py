@@ -1,16 +1,21 @@
-"""Branch and bound on the perspective relaxation, best bound first."""
+"""Branch and bound on the perspective relaxation, best bound first.
+
+Land & Doig (1960) with perspective relaxations (Frangioni & Gentile 2006) at the nodes;
+why the least bound over the leaves is a bound: docs/theory.md#tree.
+"""
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
-from cardqp.branch_and_bound.node import NODE_SLACK, NodeProcessor, ProcessedNode
+from cardqp.branch_and_bound.node import NodeProcessor, ProcessedNode
 from cardqp.branch_and_bound.root import RootPhase
+from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.heuristics.local_search import grow_greedily
@@ -18,68 +23,50 @@ from cardqp.problem import SparseQP
 from cardqp.relaxation.relaxation import Effort
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
-PRUNING_SHARE = 0.99
-"""Share of the gap at which branches are closed; the rest is left to rounding."""
-
-RELAXATION_SHARE = 0.01
-"""Accuracy of a node's relaxation as a share of the gap."""
-
-ROOT_SLACK = 0.01
-"""How well the relaxation of the root is solved: its bound and fixings serve the whole
-tree, those of a node only itself."""
-
 PROOF_MEMORY = 2e9
-"""Bytes for the record of the branches, unless something else is asked for."""
-
-LONG = 3000
-"""After this many branches a run counts as long."""
-
-MARKS = (300, 3000, 30000)
-"""After so many branches a better point is looked for around the best one."""
-
-BATCH = 4
-"""Branches that are looked into before any of them is committed."""
+"""Bytes for the proof, unless something else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class BranchAndBound:
-    """Prove how good the best support is.
+    """Find the best support and prove that it is, up to a gap.
 
-    Each branch is relaxed, bounded by Theorem 1, thinned out by Theorem 2 and split.
-    A branch with few slots left is solved by trying them all; one whose support is
-    complete is a quadratic program.  The method fails only in time: the number of
-    branches can grow exponentially.
+    The root is presolved.  Each node is relaxed, bounded by Theorem 1, reduced by
+    fixing variables by Theorem 2, and branched on.  A node with few variables to be
+    chosen is solved by enumerating them; one whose support is complete is a quadratic
+    program.  The method fails only in time: the number of nodes can grow exponentially.
 
     Parameters
     ----------
     gap : float
-        Relative gap at which a branch need not be looked into.
+        Relative gap at which a node is pruned.
     root_only : bool
-        Stop before the first split: relax, fix and narrow the root as often as it
-        pays.
+        Stop after the presolve at the root.
     is_over : callable
-        Whether time is up; asked within long steps, which then end early.  Whoever runs
-        the search must stop it as well.
+        Whether time is up; called within long steps, which then end early.  Whoever
+        runs the search must stop it as well.
     is_late : callable
         Whether there is no time even for a first point.
     seconds_left : callable
-        How much time is left; None if there is no limit.
+        Seconds until the time limit; None if there is none.
     executor : Executor or None
-        Looks into several branches at the same time.  The tree is the same without.
+        Processes several nodes at the same time.  The tree is the same without.
     node_limit : int or None
-        The most branches to be processed.
+        The most nodes to be processed.
     proof_memory : float
-        Bytes for the record of the branches.  When they are used up the record is
-        dropped; 0 keeps none.
+        Bytes for the proof.  A proof that needs more is dropped; 0 keeps none.
     with_estimate : bool
-        Whether to estimate the number of branches before a long run.
+        Whether to estimate the number of nodes in a long run.
     optimise_split : bool
         Whether the root may look for a better split of ``Q``.
     limit : float
-        Points with a larger objective are of no interest: until a better one is known,
-        a branch need not be looked into if its bound is this.
+        Points with a larger objective are of no interest: nodes are pruned at this
+        bound until a better point is known.
     is_partial : bool
-        Whether the problem is a part of another one, for those who watch.
+        Whether the problem is a part of another one, for the progress report.
+    settings : SearchSettings
+        Tuning of the search, given to the trees that it begins; steps follow the
+        settings of their tree.
     """
 
     gap: float = 1e-4
@@ -94,22 +81,24 @@ class BranchAndBound:
     optimise_split: bool = True
     limit: float = np.inf
     is_partial: bool = False
+    settings: SearchSettings = field(default_factory=SearchSettings)
 
     def initial_tree(
         self, problem: SparseQP, incumbent: FloatArray | None = None
     ) -> Tree:
-        """The tree before its root is processed.
+        """Begin a tree: first feasible points, and the fixings that they allow for.
 
         Parameters
         ----------
         problem : SparseQP
             The problem.
         incumbent : (n,) array, optional
-            A feasible point to start from.  If it is late, it is taken as it is.
+            A feasible point to start from; taken as it is if there is no time left.
         """
-        tree = Tree.initial(problem)
+        tree = Tree.initial(problem, settings=self.settings)
         tree.keep_proof = self.proof_memory > 0
         if not self.optimise_split:
+            # As if splits had been optimised already, on fewer variables than any.
             tree.tightened = tree.split = 0.0
         if incumbent is None or not self.is_late():
             self._find_first_points(tree, incumbent)
@@ -121,39 +110,42 @@ class BranchAndBound:
         return tree
 
     def _find_first_points(self, tree: Tree, incumbent: FloatArray | None) -> None:
-        """Fit the support of a point, and what it grows to."""
+        """Fit the support of a given point, and its greedy completion."""
         problem, start = tree.problem, tree.problem.forced_in
         if incumbent is not None:
             start = problem.support_of(incumbent)
         tree.update_incumbent(fit_support(problem, start), self.is_late)
-        grown = grow_greedily(problem, start, self.is_late)
+        grown = grow_greedily(problem, start, self.is_late, self.settings.heuristics)
         if len(grown) > len(start):
             tree.update_incumbent(fit_support(problem, grown), self.is_late)
 
     def init(self, tree: Tree) -> Tree:
-        """A tree tree is its own initial state."""
+        """Return the tree, which is its own initial state."""
         return tree
 
     def step(self, _: Tree, tree: Tree) -> Tree:
-        """Take a step at the root, or process the most promising branches.
+        """Take a step of the presolve, or process the nodes with the least bounds.
 
-        Branches are lost to no interruption: those that are not committed stay open.
-        None is looked into once time is up.
+        Nodes are lost to no interruption: those that are not committed stay open.  None
+        is processed once time is up.
         """
         if not tree.is_rooted:
             self._root_phase(tree).step()
             return tree
         cutoff = self.cutoff(tree)
         nodes = [tree.pop() for _ in range(self._n_together(tree))]
-        effort = self._effort(tree, NODE_SLACK)
+        effort = self._effort(tree, tree.settings.node_slack)
         processor = NodeProcessor(tree, cutoff, effort)
         process = partial(self._process, processor)
+        # A batch has a fixed size and is committed in order, so that the tree does not
+        # depend on how many threads work on it.
         try:
             if self.executor is None or len(nodes) == 1:
                 results = [process(node) for node in nodes]
             else:
                 results = list(self.executor.map(process, nodes))
         except BaseException:
+            # Ctrl-C as well: the bound of a tree with nodes missing would be wrong.
             for node in nodes:
                 tree.push(node)
             raise
@@ -163,28 +155,32 @@ class BranchAndBound:
                 tree.push(node)
             else:
                 result.commit(tree, self.is_over)
-        if any(before < mark <= tree.n_nodes for mark in MARKS):
+        marks = tree.settings.local_search_after
+        if any(before < mark <= tree.n_nodes for mark in marks):
             tree.iterated_local_search(self.is_over)
         if tree.log is not None and tree.log.nbytes > self.proof_memory:
+            # With nodes missing, only the steps at the root prove anything.
             tree.keep_proof, tree.log = False, None
-        is_long = tree.n_nodes >= LONG and tree.n_open > 0
+        is_long = tree.n_nodes >= tree.settings.estimate_after and tree.n_open > 0
         if self.with_estimate and is_long and np.isnan(tree.estimate):
-            tree.estimate = estimate_nodes(processor, tree.root())
+            dives = tree.settings.estimate_dives
+            tree.estimate = estimate_nodes(processor, tree.root(), dives)
         return tree
 
     def _process(self, processor: NodeProcessor, node: Node) -> ProcessedNode | None:
-        """Look into a branch; None if time is up."""
+        """Process a node; None if time is up."""
         return None if self.is_over() else processor.process(node)
 
     def _n_together(self, tree: Tree) -> int:
-        """How many branches are looked into before any is committed."""
-        most = min(BATCH, tree.n_open)
+        """How many nodes are processed before any of them is committed."""
+        most = min(tree.settings.batch_size, tree.n_open)
         if self.node_limit is None:
             return most
         return min(most, self.node_limit - tree.n_nodes)
 
     def _root_phase(self, tree: Tree) -> RootPhase:
-        effort = replace(self._effort(tree, ROOT_SLACK), cutoff=self.cutoff(tree))
+        slack, cutoff = tree.settings.root_slack, self.cutoff(tree)
+        effort = replace(self._effort(tree, slack), cutoff=cutoff)
         return RootPhase(tree, self.gap, effort.cutoff, effort)
 
     def _effort(self, tree: Tree, slack: float) -> Effort:
@@ -196,7 +192,7 @@ class BranchAndBound:
         )
 
     def done(self, tree: Tree) -> Stop | None:
-        """Every branch closed, or the limit reached."""
+        """Why the search is over; None if it is not."""
         if tree.lower_bound >= self.cutoff(tree):
             return Stop.CUTOFF if tree.best.objective > self.limit else Stop.GAP
         if tree.is_rooted and tree.n_open == 0:
@@ -206,7 +202,7 @@ class BranchAndBound:
         return Stop.COMPLETED if self.root_only and tree.is_rooted else None
 
     def progress(self, tree: Tree, seconds: float) -> Progress:
-        """Incumbent, bound, and how much of the tree is left."""
+        """A report of incumbent, bound, and how much of the tree is left."""
         return Progress(
             "branch and bound",
             tree.n_nodes,
@@ -220,15 +216,20 @@ class BranchAndBound:
         )
 
     def cutoff(self, tree: Tree) -> float:
-        """A branch with this bound cannot hold a point that is better by the gap."""
+        """The bound at which a node is pruned: it has no point better by the gap."""
+        # Points above the limit do not count, not even as incumbents.
         if tree.best.objective > self.limit:
             return self.limit
         if tree.best.x is None:
             return np.inf
-        return tree.best.objective - PRUNING_SHARE * self.gap * tree.gap_unit
+        share = tree.settings.pruning_share
+        return tree.best.objective - share * self.gap * tree.gap_unit
 
     def tolerance(self, tree: Tree) -> float:
-        """Accuracy asked of a relaxation, in units of the objective."""
+        """Accuracy of relaxations, in units of the objective."""
+        # Without an incumbent the gap has no unit yet: the constant, and what one
+        # variable gains, are the scale of the objective then.
         problem = tree.problem
         natural = abs(problem.constant) + problem.single_gain
-        return RELAXATION_SHARE * self.gap * min(tree.gap_unit, natural)
+        share = tree.settings.relaxation_share
+        return share * self.gap * min(tree.gap_unit, natural)

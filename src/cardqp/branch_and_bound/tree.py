@@ -1,4 +1,4 @@
-"""The state of the search: the proof so far, open branches, and the best point."""
+"""The state of the search: presolve, open nodes, the proof so far, the incumbent."""
 
 import heapq
 from collections.abc import Callable
@@ -10,6 +10,7 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
 from cardqp.branch_and_bound.presolve import PresolveState
+from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.heuristics.local_search import improve, iterated_local_search
@@ -17,33 +18,30 @@ from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
 from cardqp.subproblems.support_qp import SupportFit
 
-MOST_OPEN = 100_000
-"""The search goes depth first while more branches than this are open."""
-
-
-FAILURES = 4
-"""So many relaxations that fail, and every second one, are too many."""
-
 
 class Node(NamedTuple):
-    """An open branch; the least bound is processed first, deeper ones before others.
+    """An open node, in the order of the search.
+
+    As a tuple it compares by the least bound, then by the greatest depth, so that ties
+    are followed down to a leaf; numbers are distinct, so that no array is compared.
 
     Attributes
     ----------
     bound : float
-        What is known of the branch.
+        A lower bound on the node, inherited from its parent.
     height : int
         Minus its depth.
     position : int
-        Its number, which no other branch has.
+        Its number in the order of creation.
     status : (n,) int8 array
-        1 for variables switched on, -1 for those switched off, 0 for the free.
+        1 for variables switched on, -1 for those switched off, 0 for undecided ones.
     entries, values : arrays
-        The nonzeros of the point to start from, in scaled units.
+        The nonzeros of the warm start, in scaled units.
     nu : array
-        Multipliers of the rows.
-    look : Kind
-        Which problem to relax first: the one that did better for the parent.
+        The row multipliers of the warm start.
+    kind : Kind
+        Which relaxation to solve first, that with the sparse minorant or that without:
+        the one with the better bound for the parent.
     """
 
     bound: float
@@ -65,41 +63,45 @@ class Tree:
     problem : SparseQP
         The problem to be solved.
     presolved : PresolveState
-        The problem as the steps at the root have left it.
+        The problem as the presolve at the root has left it.
     best : SupportFit
-        The best feasible point, with all variables of the problem.
+        The incumbent, with all variables of the problem.
     x, nu : arrays
-        Where the relaxation of the root starts, in the problem's units, and the
-        multipliers of its rows, scaled.
+        The warm start of the root's relaxation: the point in the problem's units, the
+        row multipliers scaled.
     steps : list of RootStep
-        The steps at the root.
+        The steps of the presolve.
     log : ProofLog or None
-        The branches so far; None before the first, and if no record is kept.
+        The proof of the nodes so far; None before the first, and if none is kept.
     keep_proof : bool
-        Whether to keep a record.
+        Whether to keep a proof.
     heap, stack : lists of Node
-        Open branches; those on the stack come first.
+        Open nodes; those on the stack come first.
+    supports : Supports or None
+        Enumerates completions of supports, where there are neither rows nor bounds.
     is_rooted : bool
-        Whether the steps at the root are over.
+        Whether the presolve is over.
     pruned_bound : float
-        The least bound among closed branches.
+        The least bound among pruned nodes.
     closed_share : float
-        The share of the tree that is closed, a branch at depth d counting 2^-d.
+        The share of the tree that is done, a node at depth d counting 2^-d.
     estimate : float
-        How many branches there will be, if that was estimated.
+        The estimated number of nodes in all; not a number before that.
     gap_unit : float
-        What a gap is relative to, given the best point.
+        What a gap is relative to, given the incumbent.
     n_nodes, n_created, n_by_cones : int
-        Branches processed, branches begun, and branches that were relaxed by cones,
-        mostly because the kernel failed.
+        Nodes processed, nodes created, and relaxations by interior points, mostly
+        because the kernel failed.
     n_perturbations : int
-        How often a better point was looked for around the best one.
+        How many iterated local searches have started at the incumbent.
     tightened : float
-        How many variables there were when a diagonal was last optimised.
+        The number of variables when a diagonal was last optimised.
     split : float
-        The same for a split by signs.
+        The number of variables when a split by signs was last optimised.
     tried : set of bytes
         Supports that have been fitted.
+    settings : SearchSettings
+        The settings of the search.
     """
 
     problem: SparseQP
@@ -125,26 +127,31 @@ class Tree:
     tightened: float = np.inf
     split: float = np.inf
     tried: set[bytes] = field(default_factory=set)
+    settings: SearchSettings = DEFAULT
     _relaxations: dict[Kind, Relaxation] = field(default_factory=dict)
 
     @classmethod
     def initial(
-        cls, problem: SparseQP, presolved: PresolveState | None = None
+        cls,
+        problem: SparseQP,
+        presolved: PresolveState | None = None,
+        settings: SearchSettings = DEFAULT,
     ) -> "Tree":
-        """A tree before anything is known about it."""
+        """The tree of a problem before its root is processed."""
         presolved = PresolveState.start(problem) if presolved is None else presolved
         x, nu = np.zeros(presolved.problem.n), np.zeros(len(problem.rows))
-        return cls(problem, presolved, SupportFit.nothing(problem), x, nu)
+        nothing = SupportFit.nothing(problem)
+        return cls(problem, presolved, nothing, x, nu, settings=settings)
 
     @property
     def relaxation(self) -> Relaxation:
-        """The relaxation of the problem as it is seen."""
+        """The relaxation of the presolved problem."""
         return self.relaxation_of(Kind.POINT)
 
     def relaxation_of(self, kind: Kind) -> Relaxation:
-        """The relaxation whose dual points prove branches in a certain way.
+        """The relaxation whose dual points prove nodes of a kind.
 
-        It is prepared when it is first needed.
+        Without the sparse minorant for ``Kind.FULL``.  It is prepared on first use.
         """
         if kind == Kind.FULL and not self.has_minorant:
             kind = Kind.POINT
@@ -153,42 +160,51 @@ class Tree:
             problem = (
                 self.presolved.without_minorant if is_full else self.presolved.problem
             )
-            self._relaxations[kind] = Relaxation.prepare(problem, is_reused=True)
+            self._relaxations[kind] = Relaxation.prepare(
+                problem, is_reused=True, settings=self.settings.relaxation
+            )
         return self._relaxations[kind]
 
     @property
     def kernel_fails(self) -> bool:
-        """Whether the kernel has failed so often that it need not be asked."""
-        return self.n_by_cones >= FAILURES and 2 * self.n_by_cones > self.n_nodes
+        """Whether the first-order kernel fails so often that it is not tried first."""
+        is_often = self.n_by_cones >= self.settings.max_failures
+        return is_often and 2 * self.n_by_cones > self.n_nodes
 
     @property
     def has_minorant(self) -> bool:
-        """Whether a sparse minorant has taken the place of the problem."""
+        """Whether the presolved problem is a sparse minorant."""
         return self.presolved.without_minorant is not self.presolved.problem
 
     def update_incumbent(
         self, fit: SupportFit, is_over: Callable[[], bool] = lambda: False
     ) -> None:
-        """Keep a feasible point of the presolved problem if it is the best.
+        """Update the incumbent by a feasible point of the presolved problem.
 
-        It is improved before, as long as there is time.
+        A better point is first improved by local search, as long as there is time.
         """
         if not fit.objective < self.best.objective:
             return
-        fit = improve(self.presolved.original, fit, is_over)
+        fit = improve(self.presolved.original, fit, is_over, self.settings.heuristics)
         if fit.x is None:
             return
         x = lift(fit.x, self.presolved.indices, self.problem.n)
         self.keep(SupportFit(x, fit.beta, self.problem.value(x)))
 
     def iterated_local_search(self, is_over: Callable[[], bool]) -> None:
-        """Look for a better point around the best one, unless time is up."""
+        """Run an iterated local search from the incumbent, unless time is up."""
         x, presolved = self.best.x, self.presolved
         if x is None or np.count_nonzero(x[presolved.indices]) < np.count_nonzero(x):
-            return  # it has variables that no better point has
+            # It uses variables that the presolve has fixed to zero: no better point
+            # does, and the presolved problem cannot express it.
+            return
         start = SupportFit(x[presolved.indices], self.best.beta, self.best.objective)
         found = iterated_local_search(
-            presolved.original, start, self.n_perturbations, is_over
+            presolved.original,
+            start,
+            self.n_perturbations,
+            is_over,
+            self.settings.heuristics,
         )
         self.n_perturbations += 1
         if found.x is not None and found.objective < self.best.objective:
@@ -196,25 +212,29 @@ class Tree:
             self.keep(SupportFit(x, found.beta, self.problem.value(x)))
 
     def keep(self, fit: SupportFit) -> None:
-        """Keep a feasible point of the problem if it is the best."""
+        """Update the incumbent by a feasible point of the problem as it is."""
         if fit.x is not None and fit.objective < self.best.objective:
             self.best = fit
             self.gap_unit = gap_unit(self.problem, fit.x, fit.objective)
 
     def step_root(self, step: RootStep, presolved: PresolveState) -> None:
-        """Take a step at the root."""
+        """Record a step of the presolve and what it leaves."""
         self.steps.append(step)
         if presolved.problem is not self.presolved.problem:
+            # Scaling and metric belong to the old problem.
             self._relaxations = {}
         self.presolved = presolved
 
     def begin(self, accuracy: float) -> None:
-        """Begin the tree with what the steps at the root have left.
+        """End the presolve: open the root node, and the log if a proof is kept.
 
-        Dual points are kept in single precision if that costs less than the accuracy.
+        Parameters
+        ----------
+        accuracy : float
+            Dual points are stored in single precision if that costs no more in a bound.
         """
         self.is_rooted = True
-        self.supports = Supports.of(self.presolved.original)
+        self.supports = Supports.of(self.presolved.original, self.settings.heuristics)
         self.n_created = 1
         if self.keep_proof:
             self.log = self._new_log(accuracy)
@@ -222,7 +242,7 @@ class Tree:
         self.push(self.root())
 
     def root(self) -> Node:
-        """The branch that the tree begins with."""
+        """The root node."""
         entries = np.flatnonzero(self.x)
         values = self.x[entries] / self.relaxation.unit[entries]
         status, lower_bound = (
@@ -232,6 +252,12 @@ class Tree:
         return Node(lower_bound, 0, 0, status, entries, values, self.nu)
 
     def _new_log(self, accuracy: float) -> ProofLog:
+        """An empty proof, in single precision where that loses next to nothing.
+
+        Theorem 1 holds at the rounded tangent point as well; the bound there is lower
+        by a relative error of about 2^-24.  Only where there are neither rows nor
+        bounds, and numbers are within the range of single precision.
+        """
         x, problem = self.best.x, self.presolved.problem
         single = False
         if x is not None and problem.is_unconstrained:
@@ -242,29 +268,30 @@ class Tree:
         return ProofLog(len(problem.rows), problem.n, single=bool(single))
 
     def push(self, node: Node) -> None:
-        """Add an open branch."""
+        """Add an open node: to the heap, or to the stack while that is full."""
+        # Depth first keeps the number of open nodes, and so memory, within bounds.
         if not self.heap_is_full:
             heapq.heappush(self.heap, node)
         else:
             self.stack.append(node)
 
     def pop(self) -> Node:
-        """Take the branch to be processed next."""
+        """Remove and return the node to be processed next."""
         return self.stack.pop() if self.stack else heapq.heappop(self.heap)
 
     @property
     def heap_is_full(self) -> bool:
         """Whether the search goes depth first."""
-        return len(self.heap) >= MOST_OPEN
+        return len(self.heap) >= self.settings.max_open
 
     @property
     def n_open(self) -> int:
-        """How many branches are open."""
+        """The number of open nodes."""
         return len(self.heap) + len(self.stack)
 
     @property
     def lower_bound(self) -> float:
-        """The bound proved so far."""
+        """The lower bound proved so far: the least over all leaves (Theorem 7)."""
         if not self.is_rooted:
             return min(self.presolved.pruned_bound, self.presolved.lower_bound)
         least = min((node.bound for node in self.stack), default=np.inf)
@@ -279,7 +306,7 @@ class Tree:
 
     @property
     def certificate(self) -> Certificate:
-        """The proof so far; if branches are not recorded, the steps at the root."""
+        """The proof so far; if nodes are not recorded, the steps at the root."""
         if self.log is None:
             return Certificate(tuple(self.steps))
         return Certificate(tuple(self.steps), self.log.tree())

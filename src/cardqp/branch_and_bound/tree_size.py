@@ -1,24 +1,39 @@
-"""How large the tree will be, by Knuth's method."""
+"""An estimate of the size of the tree (Knuth 1975)."""
 
 import numpy as np
 
 from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.tree import Node
 
-DIVES = 20
 
+def estimate_nodes(processor: NodeProcessor, root: Node, dives: int) -> float:
+    """Estimate the number of nodes below a root by random dives.
 
-def estimate_nodes(processor: NodeProcessor, root: Node, dives: int = DIVES) -> float:
-    """The number of branches below the root, as random dives to the bottom suggest.
+    A dive goes down to one child at random, to a leaf; a node that it meets after d
+    splits stands for ``2^d`` nodes.  The mean over dives is unbiased, with a large
+    variance.
 
-    A dive goes down to one child at random; what it meets at depth d stands for ``2^d``
-    branches.  The mean is right, but it varies a lot.  It is infinite if time is up.
+    Parameters
+    ----------
+    processor : NodeProcessor
+        Processes nodes; the tree does not change.
+    root : Node
+        The root.
+    dives : int
+        The number of dives.
+
+    Returns
+    -------
+    float
+        The estimate; infinite if time is up.
     """
+    # A fixed seed, as estimates decide about splits: runs can be repeated.
     rng = np.random.default_rng(0)
     return float(np.mean([_dive(processor, root, rng) for _ in range(dives)]))
 
 
 def _dive(processor: NodeProcessor, node: Node, rng: np.random.Generator) -> float:
+    """The estimate of one dive."""
     total, weight = 0.0, 1.0
     while True:
         if processor.effort.is_over():

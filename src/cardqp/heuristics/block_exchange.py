@@ -19,18 +19,19 @@ def exchange_blocks(
 ) -> SupportFit:
     """The best fit with one block less, one more, or one exchanged.
 
-    Only so many blocks enter: those that promise most where the others stay.  Once time
-    is up, it is the best of those that were fitted.
+    Only ``n_entering`` blocks may enter: those that gain most while all others stay as
+    they are.  Once time is up, it is the best of those that were fitted.
     """
     blocks, best = problem.rule.blocks, fit
     if fit.x is None or blocks is None:
         return fit
     is_in = np.zeros(problem.n, dtype=bool)
     is_in[problem.support_of(fit.x)] = True
-    order = _by_promise(problem, fit.x, fit.beta, blocks.labels, is_in)
+    order = _ranked(problem, fit.x, fit.beta, blocks.labels, is_in)
     entering = order[:n_entering]
     leaving = np.unique(blocks.labels[is_in])
     leaving = np.setdiff1d(leaving, blocks.labels[problem.forced_in])
+    # -1 is no block: nothing leaves, or nothing enters.
     for out, enters in product((-1, *leaving), (-1, *entering)):
         if is_over():
             break
@@ -42,14 +43,14 @@ def exchange_blocks(
     return best
 
 
-def _by_promise(
+def _ranked(
     problem: SparseQP,
     x: FloatArray,
     beta: FloatArray,
     labels: IntArray,
     is_in: BoolArray,
 ) -> IntArray:
-    """Blocks that may enter; first those that gain most if all else stays as it is."""
+    """Blocks that may enter, first those that gain most if all else stays as it is."""
     slope = problem.c + 2.0 * problem.quadratic.apply(x)
     slope += beta @ problem.rows.matrix
     curvature = problem.quadratic.diagonal + problem.ridge

@@ -1,4 +1,4 @@
-"""Supports whose exact value is cheap: the last slots are filled by trying them all."""
+"""The best completion of a support, where the last variables can be enumerated."""
 
 from dataclasses import dataclass
 
@@ -7,32 +7,27 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rounding import COMPLETION_UNIT
 from cardqp.certificate.completions import gain_error
+from cardqp.heuristics.settings import DEFAULT, HeuristicSettings
 from cardqp.problem import SparseQP
 from cardqp.relaxation.completion import best_completion
 
 _NONE = np.zeros(0, dtype=np.intp)
 
-WORST = 0.1
-"""The largest error of a gain, relatively, with which it is of any use."""
-
-LARGEST = 4000
-"""The most variables for which ``Q`` is formed to this end."""
-
 
 @dataclass(frozen=True, slots=True)
 class Supports:
-    """The values of supports of a free problem.
+    """The optimal values of supports, for a problem without rows and bounds.
 
     Attributes
     ----------
     G : (n, n) array
         ``Q`` with the ridge on its diagonal.
     c : (n,) array
-        The slope.
+        The linear cost.
     constant : float
         The objective at zero.
     error : float
-        How much larger, relatively, a gain may be than computed.
+        By how much, relatively, a gain may be larger than computed.
     """
 
     G: FloatArray
@@ -41,26 +36,29 @@ class Supports:
     error: float
 
     @classmethod
-    def of(cls, problem: SparseQP) -> "Supports | None":
-        """The supports of a problem.
+    def of(
+        cls, problem: SparseQP, settings: HeuristicSettings = DEFAULT
+    ) -> "Supports | None":
+        """Prepare a problem.
 
-        None if it has rows, bounds or a penalty, or is too large or too badly
+        Returns None if it has rows, bounds or a penalty, or is too large or too badly
         conditioned.
         """
         is_plain = problem.is_unconstrained and problem.rule.penalty == 0
-        if not is_plain or problem.n > LARGEST:
+        if not is_plain or problem.n > settings.max_completion_variables:
             return None
         G = problem.quadratic.dense().copy()
         G[np.diag_indices(problem.n)] += problem.ridge
+        # A weak ridge makes gains ill-conditioned; the checker has the same margin.
         error = gain_error(problem, problem.rule.limit)
-        if not error < WORST:
+        if not error < settings.max_completion_error:
             return None
         return cls(G, problem.c.copy(), problem.constant, error)
 
     def best(
         self, fixed_in: IntArray, free: IntArray, remaining: int
     ) -> tuple[float, IntArray]:
-        """A bound on all supports of a branch, and the best of them."""
+        """A lower bound on all supports of a node, and the best of them."""
         if remaining <= 0:
             free = _NONE
         elif len(free) <= remaining:
@@ -74,11 +72,11 @@ class Supports:
         return bound, np.sort(np.concatenate([fixed_in, chosen]))
 
     def is_fine(self, bound: float, tolerance: float) -> bool:
-        """Whether the error in a bound is small."""
+        """Whether a bound loses no more than a tolerance to rounding."""
         loss = 2.0 * self.error * abs(bound - self.constant)
         return bool(np.isfinite(bound) and loss <= tolerance)
 
     def estimate(self, support: IntArray) -> float:
-        """The objective of the best point on a support, about."""
+        """The objective of the best point on a support, up to rounding."""
         gain, _ = best_completion(self.G, self.c, support, _NONE, 0)
         return self.constant - gain

@@ -1,4 +1,4 @@
-"""A first feasible point, where rounding finds none."""
+"""A diving heuristic for a first feasible point, where rounding finds none."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,13 +7,11 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.heuristics.local_search import round_switches
+from cardqp.heuristics.settings import DEFAULT, HeuristicSettings
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 from cardqp.subproblems.violation import LP_TOLERANCE, least_violation
-
-MOST_PROGRAMS = 60
-"""The most linear programs that a dive solves."""
 
 
 def elastic_dive(
@@ -21,23 +19,43 @@ def elastic_dive(
     subproblem: Subproblem,
     wanted: FloatArray,
     is_over: Callable[[], bool] = lambda: False,
+    settings: HeuristicSettings = DEFAULT,
 ) -> SupportFit:
-    """Look for a feasible point by making rows elastic and fixing one switch a time.
+    """Search for a feasible point by fixing one switch at a time.
 
-    The total violation of the rows is minimised with fractional switches.  While it is
-    zero, the support that the switches point to is tried, and the variable that is
-    switched on most, but not fully, is switched on for good; among equals the one that
-    the relaxation ``wanted`` most.  If that leaves a violation it is switched off
-    instead.  Nothing is found once time is up.
+    Rows are elastic: their total violation is minimised with fractional switches, a
+    linear program.  While it is zero, the support that the switches round to is tried,
+    and the variable with the largest fractional switch is switched on; among equals the
+    one with the largest relaxed switch.  If that leaves a violation, it is switched off
+    instead.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    subproblem : Subproblem
+        The node to dive from.
+    wanted : (n,) array
+        The switches of its relaxation.
+    is_over : callable
+        Whether time is up: nothing is found then.
+    settings : HeuristicSettings
+        The most linear programs.
+
+    Returns
+    -------
+    SupportFit
+        A feasible point, or nothing.
     """
     nothing, last = SupportFit.nothing(problem), -1
-    for _ in range(MOST_PROGRAMS):
+    for _ in range(settings.max_linear_programs):
         if subproblem.is_empty or is_over():
             return nothing
         least = least_violation(problem, subproblem)
         if least.total > LP_TOLERANCE:
             if last < 0:
                 return nothing
+            # One step of backtracking: deeper ones would make it a search of its own.
             subproblem, last = _flipped(subproblem, last), -1
             continue
         support = round_switches(problem, subproblem, least.switches)
@@ -45,6 +63,7 @@ def elastic_dive(
         free = np.flatnonzero(subproblem.undecided & (least.switches > LP_TOLERANCE))
         if fit.x is not None or len(free) == 0:
             return fit
+        # Linear programs have many optima; the relaxation breaks ties.
         score = least.switches[free] + 0.01 * wanted[free]
         last = int(free[np.argmax(score)])
         subproblem = subproblem.decide(np.array([last]), np.zeros(0, dtype=np.intp))
@@ -52,7 +71,7 @@ def elastic_dive(
 
 
 def _flipped(subproblem: Subproblem, variable: int) -> Subproblem:
-    """The branch with a variable switched off instead of on."""
+    """The node with a variable switched off instead of on."""
     own = subproblem.together(variable)
     return replace(
         subproblem,

@@ -1,4 +1,9 @@
-"""Feasible points: rounding of relaxed switches, and all exact swaps."""
+"""Feasible points: rounding, greedy growth, exchanges, iterated local search.
+
+Exchanges of single variables, as in the coordinate-wise methods of Beck & Hallak
+(2016), lead to supports that no such exchange improves.  Nothing that is proved depends
+on them.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,33 +13,29 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
 from cardqp.heuristics.block_exchange import exchange_blocks
+from cardqp.heuristics.settings import DEFAULT, HeuristicSettings
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem, SupportRule
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
-MOST_GREEDY = 200
-"""Variables that a support gains one by one; what it lacks then is added at once."""
-
-MAX_SWAPS = 1000
-ENTERING = 5
-"""How many variables are tried in the place of another one, with rows or bounds."""
-
-SHAKES, SHAKEN = 30, 3
-"""How often variables are exchanged at random, and how many at a time."""
-
 IMPROVEMENT = 1e-12
-"""Relative decrease below which a swap is rounding, not progress."""
+"""Relative decrease below which a swap is rounding, not progress: a tolerance of the
+arithmetic, no setting."""
 
 
 def round_switches(
     problem: SparseQP, subproblem: Subproblem, switches: FloatArray
 ) -> IntArray:
-    """The support that the relaxed switches point to, within a branch."""
+    """The support that relaxed switches round to, within a node.
+
+    It has as many variables as are allowed, those with the largest switches; with a
+    penalty, only those that are switched on by more than a half.
+    """
     least = 0.5 if problem.rule.penalty > 0 else 0.0
     free = subproblem.undecided & (switches > least)
     if subproblem.blocks is not None:
         free &= subproblem.blocks.leads
-    # Costs that are the less, the more a variable is switched on.
+    # A rule selects the least costs, so the largest switches are negated.
     best = SupportRule(subproblem.remaining).select(np.where(free, -switches, 0.0))
     if subproblem.groups is not None:
         room = subproblem.groups.room(subproblem.fixed_in)
@@ -50,9 +51,10 @@ def round_switches(
 
 @dataclass(frozen=True, slots=True)
 class SupportView:
-    """What every variable sees of the best point on a support of a free problem.
+    """The best point on a support, and what determines the gain of any exchange.
 
-    With ``G = Q + diag(ridge)`` and ``H`` the inverse of its block on the support:
+    For problems without rows and bounds.  With ``G = Q + diag(ridge)`` and ``H`` the
+    inverse of its block on the support:
 
     Attributes
     ----------
@@ -63,9 +65,9 @@ class SupportView:
     B : (s, n) array
         ``H G[support]``.
     slope : (n,) array
-        ``c + 2 G x``.
+        The gradient ``c + 2 G x``.
     schur : (n,) array
-        What is left of each diagonal entry of ``G``.
+        The Schur complement of each variable off the support.
     """
 
     x: FloatArray
@@ -78,7 +80,7 @@ class SupportView:
     def of(
         cls, problem: SparseQP, support: IntArray, c: FloatArray | None = None
     ) -> "SupportView":
-        """The view from a support, in O(s^2 n), perhaps with another linear cost."""
+        """Compute these in O(s^2 n), perhaps with another linear cost."""
         c = problem.c if c is None else c
         across = problem.quadratic.columns(support).T.copy()
         across[np.arange(len(support)), support] += problem.ridge[support]
@@ -88,6 +90,7 @@ class SupportView:
         diagonal = problem.quadratic.diagonal + problem.ridge
         schur = diagonal - np.einsum("ij,ij->j", across, B)
         slope = c + 2.0 * (x @ across)
+        # A Schur complement is at least the ridge, whatever rounding makes of it.
         return cls(x, np.diag(H).copy(), B, slope, np.maximum(schur, problem.ridge))
 
 
@@ -97,17 +100,21 @@ def swap_changes(problem: SparseQP, support: IntArray) -> FloatArray:
     For problems without rows and bounds.  Entry ``[i, j]`` belongs to ``support[i]``
     leaving and variable ``j`` entering; it is infinite for ``j`` in the support.
     Removing ``i`` costs ``x_i^2 / H_ii``; adding ``j`` afterwards gains the square of
-    the slope that ``j`` then sees over four times its Schur complement.
+    its derivative then over four times its Schur complement
+    (docs/theory.md#exchanges).
     """
     return changes_seen(problem, support, SupportView.of(problem, support))
 
 
 def changes_seen(problem: SparseQP, support: IntArray, view: SupportView) -> FloatArray:
-    """The same, seen from the support, with what enters held within its bounds."""
+    """The change for every swap, with the variable that enters within its bounds.
+
+    Exact without bounds, as ``swap_changes``; with them, the others are not held.
+    """
     weight = view.weight[:, None]
-    seen = view.slope - 2.0 * (view.x[:, None] / weight) * view.B
+    slope = view.slope - 2.0 * (view.x[:, None] / weight) * view.B
     room = view.schur + view.B**2 / weight
-    _, cost = separable_minimum(seen, room, problem.lower, problem.upper)
+    _, cost = separable_minimum(slope, room, problem.lower, problem.upper)
     change = (view.x**2)[:, None] / weight + cost
     change[:, support] = np.inf
     change[:, problem.forced_out] = np.inf
@@ -117,12 +124,16 @@ def changes_seen(problem: SparseQP, support: IntArray, view: SupportView) -> Flo
 
 
 def grow_greedily(
-    problem: SparseQP, support: IntArray, is_over: Callable[[], bool] = lambda: False
+    problem: SparseQP,
+    support: IntArray,
+    is_over: Callable[[], bool] = lambda: False,
+    settings: HeuristicSettings = DEFAULT,
 ) -> IntArray:
-    """Add what is forced in, then what helps most, while it is allowed and worth it.
+    """A support grown by forward selection: one variable at a time, that gains most.
 
-    With rows or bounds, variables are ranked by what they gain on their own.  Once time
-    is up, what the support lacks is added at once.
+    It ends at the limit of the support, or where a penalty exceeds the gain.  With rows
+    or bounds nothing is grown: an empty support becomes that of the largest gains of
+    variables on their own.  Once time is up, what the support lacks is added at once.
     """
     support = np.union1d(support, problem.forced_in)
     if not problem.is_unconstrained:
@@ -140,23 +151,30 @@ def grow_greedily(
         if not gain.max() > problem.rule.penalty:
             break
         room = problem.rule.limit - len(support)
-        count = room if is_last or len(support) >= MOST_GREEDY else 1
+        is_long = len(support) >= settings.max_greedy_steps
+        count = room if is_last or is_long else 1
         best = np.argsort(-gain, kind="stable")[:count]
         support = np.append(support, best[gain[best] > problem.rule.penalty])
     return np.sort(support)
 
 
 def improve(
-    problem: SparseQP, fit: SupportFit, is_over: Callable[[], bool] = lambda: False
+    problem: SparseQP,
+    fit: SupportFit,
+    is_over: Callable[[], bool] = lambda: False,
+    settings: HeuristicSettings = DEFAULT,
 ) -> SupportFit:
-    """Exchange variables until no single exchange improves a fit, or time is up."""
-    for _ in range(MAX_SWAPS):
+    """The local optimum of a local search: the best exchange, as long as one improves.
+
+    Once time is up, it is the last fit.
+    """
+    for _ in range(settings.max_swaps):
         if is_over():
             break
         if problem.is_unconstrained:
             following = _best_swap(problem, fit)
         else:
-            following = best_exchange(problem, fit, is_over=is_over)
+            following = best_exchange(problem, fit, settings.n_entering, is_over)
         if not following.objective < fit.objective - IMPROVEMENT * abs(fit.objective):
             break
         fit = following
@@ -164,28 +182,48 @@ def improve(
 
 
 def iterated_local_search(
-    problem: SparseQP, fit: SupportFit, seed: int, is_over: Callable[[], bool]
+    problem: SparseQP,
+    fit: SupportFit,
+    seed: int,
+    is_over: Callable[[], bool],
+    settings: HeuristicSettings = DEFAULT,
 ) -> SupportFit:
-    """Exchange a few variables at random and improve, again and again.
+    """The best fit of an iterated local search (Lourenço, Martin & Stützle 2003).
 
-    Ends up in better supports than single exchanges from one start do.
+    Each round exchanges a few variables of the best support at random, improves the
+    result to a local optimum, and keeps it if it is better.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    fit : SupportFit
+        Where to start.
+    seed : int
+        Decides the random exchanges.
+    is_over : callable
+        Whether time is up.
+    settings : HeuristicSettings
+        How many rounds, and how many variables they exchange.
     """
     rng, rule = np.random.default_rng(seed), problem.rule
-    for _ in range(SHAKES):
+    for _ in range(settings.n_perturbations):
         if fit.x is None or is_over():
             break
         support = problem.support_of(fit.x)
         fixed_in = np.setdiff1d(support, problem.forced_in)
         others = np.setdiff1d(np.arange(problem.n), support)
         others = np.setdiff1d(others, problem.forced_out)
-        count = min(SHAKEN, len(fixed_in), len(others))
+        count = min(settings.perturbation_size, len(fixed_in), len(others))
         if count == 0:
             break
         leaving = rng.choice(fixed_in, count, replace=False)
         entering = rng.choice(others, count, replace=False)
+        # Entering variables are random as well: greedy ones would lead back.
         changed = np.union1d(np.setdiff1d(support, leaving), entering)
         if rule.excess(changed) == 0:
-            found = improve(problem, fit_support(problem, changed), is_over)
+            found = fit_support(problem, changed)
+            found = improve(problem, found, is_over, settings)
             fit = found if found.objective < fit.objective else fit
     return fit
 
@@ -213,14 +251,14 @@ def _best_swap(problem: SparseQP, fit: SupportFit) -> SupportFit:
 def best_exchange(
     problem: SparseQP,
     fit: SupportFit,
-    n_entering: int = ENTERING,
+    n_entering: int = DEFAULT.n_entering,
     is_over: Callable[[], bool] = lambda: False,
 ) -> SupportFit:
     """The best fit with one variable, or block, less, one more, or one exchanged.
 
-    Only those enter that promise most where the others stay.  Most exchanges need not
-    be fitted: what they can gain at most is known.  Once time is up, it is the best of
-    those that were fitted.
+    Only ``n_entering`` variables may enter: those that gain most while all others stay
+    as they are.  Most exchanges need not be fitted: what they gain at most is known.
+    Once time is up, it is the best of those that were fitted.
     """
     if fit.x is None:
         return fit
@@ -237,6 +275,7 @@ def best_exchange(
     least = exchange_bounds(problem, fit, support)
     near = least[:, np.append(entering, problem.n)]
     margin, best = IMPROVEMENT * abs(fit.objective), fit
+    # By increasing bounds: the first one that cannot beat the best ends the loop.
     for place in np.argsort(near, axis=None, kind="stable"):
         leaves, enters = np.unravel_index(place, near.shape)
         is_worse = not fit.objective + near[leaves, enters] < best.objective - margin
@@ -254,13 +293,13 @@ def best_exchange(
 def exchange_bounds(
     problem: SparseQP, fit: SupportFit, support: IntArray
 ) -> FloatArray:
-    """How much each exchange changes the objective at least, up to rounding.
+    """A lower bound on the change of the objective by each exchange, up to rounding.
 
     Entry ``[i, j]`` belongs to ``support[i]`` leaving and variable ``j`` entering; in
-    the last row nothing leaves, in the last column nothing enters.  Multipliers of rows
-    and bounds are kept as they are at the fit, so that only what enters is held by its
-    bounds.  All of the support that results pays its price.  Exchanges that are not
-    allowed are infinite.
+    the last row nothing leaves, in the last column nothing enters.  Rows and bounds are
+    replaced by their multipliers at the fit (weak duality), so that only the variable
+    that enters is held by its bounds.  The new support pays its price.  Exchanges that
+    are not allowed are infinite.
     """
     s, n, price = len(support), problem.n, problem.rule.penalty
     least = np.full((s + 1, n + 1), -np.inf)

@@ -1,9 +1,55 @@
-"""The methods of ``solve``, one file each, and their registry.
+"""The methods of ``solve``, one file each, their registry, and settings of the search.
 
 A new method is a file here with a frozen dataclass that has what
 :class:`cardqp.methods.registry.Method` asks for, and a line in ``registry.py``.
+Settings are loaded on first use, so that the names of methods cost nothing.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from cardqp.methods.registry import METHODS, Method
 
-__all__ = ["METHODS", "Method"]
+if TYPE_CHECKING:
+    from cardqp.branch_and_bound.settings import RootSettings, SearchSettings
+    from cardqp.heuristics.settings import HeuristicSettings
+    from cardqp.relaxation.settings import RelaxationSettings
+    from cardqp.splitting.settings import (
+        AscentSettings,
+        BarrierSettings,
+        DiagonalSettings,
+        SplittingSettings,
+        SupergradientSettings,
+    )
+
+_HOME = {
+    "AscentSettings": "cardqp.splitting.settings",
+    "BarrierSettings": "cardqp.splitting.settings",
+    "DiagonalSettings": "cardqp.splitting.settings",
+    "HeuristicSettings": "cardqp.heuristics.settings",
+    "RelaxationSettings": "cardqp.relaxation.settings",
+    "RootSettings": "cardqp.branch_and_bound.settings",
+    "SearchSettings": "cardqp.branch_and_bound.settings",
+    "SplittingSettings": "cardqp.splitting.settings",
+    "SupergradientSettings": "cardqp.splitting.settings",
+}
+
+__all__ = [
+    "METHODS",
+    "AscentSettings",
+    "BarrierSettings",
+    "DiagonalSettings",
+    "HeuristicSettings",
+    "Method",
+    "RelaxationSettings",
+    "RootSettings",
+    "SearchSettings",
+    "SplittingSettings",
+    "SupergradientSettings",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

@@ -1,25 +1,30 @@
 """The default method: branch and bound on the problem as it is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS, StreamedSettings
+from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.methods.context import SolveContext
+from cardqp.problem import validation as check
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
     """Search the whole problem until the gap is closed.
 
-    Attributes
+    Parameters
     ----------
-    streamed : StreamedSettings
-        Settings of the search where the data are streamed.
+    settings : SearchSettings
+        Tuning of the search.
     """
 
-    streamed: StreamedSettings = DEFAULT_SETTINGS
     uses_level: ClassVar[bool] = False
     ends_in_search: ClassVar[bool] = True
+
+    settings: SearchSettings = field(default_factory=SearchSettings)
+
+    def __post_init__(self) -> None:
+        check.instance("settings", self.settings, SearchSettings)
 
     def run_stages(self, context: SolveContext) -> bool:  # noqa: ARG002
         """Nothing comes before the search."""

@@ -5,7 +5,8 @@ import numpy as np
 from cardqp._iterate import Stop
 from cardqp.backends.catalogue import Backend
 from cardqp.branch_and_bound.restore import restore
-from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS, StreamedSettings
+from cardqp.branch_and_bound.settings import SearchSettings
+from cardqp.branch_and_bound.streamed.settings import StreamedSettings
 from cardqp.branch_and_bound.streamed.size import has_streamed_levels, is_streamed
 from cardqp.certificate import Certificate
 from cardqp.exceptions import ParameterError, ProblemError
@@ -35,8 +36,13 @@ def stays_streamed(problem: SparseQP, method: Method) -> bool:
 
 
 def streamed_settings(method: Method) -> StreamedSettings:
-    """Settings of the streamed search: those of the method, if it has any."""
-    return method.streamed if isinstance(method, Exact) else DEFAULT_SETTINGS
+    """Tuning of the streamed searches that a method makes."""
+    return search_settings(method).streamed
+
+
+def search_settings(method: Method) -> SearchSettings:
+    """Tuning of the searches that a method makes."""
+    return method.settings if isinstance(method, Exact) else SearchSettings()
 
 
 def use_start(context: SolveContext) -> None:
@@ -121,7 +127,9 @@ def resume_search(context: SolveContext, solution: Solution) -> tuple[Searched, 
     try:
         if x is not None and not problem.feasibility(x).holds():
             raise ProblemError(None, "its point is not feasible")
-        tree = restore(problem, certificate, solution.n_nodes, x)
+        tree = restore(
+            problem, certificate, solution.n_nodes, x, context.search.settings
+        )
     except ProblemError as err:
         raise ParameterError(
             "resume",

@@ -17,6 +17,7 @@ from cardqp.pipeline.searches import (
     resume_search,
     search_by_backend,
     search_or_bound,
+    search_settings,
     stays_streamed,
     use_start,
 )
@@ -139,6 +140,7 @@ def solve(
             proof_memory=proof_memory,
             with_estimate=callback is not None,
             optimise_split=optimise_split,
+            settings=search_settings(chosen),
         )
         context = SolveContext(
             problem if is_streamed else in_memory(problem),

@@ -1,1 +1,1 @@
-"""The perspective relaxation of a branch: accelerated proximal gradient, compiled."""
+"""The perspective relaxation of a node: accelerated proximal gradient, compiled."""

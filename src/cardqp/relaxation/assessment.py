@@ -1,8 +1,9 @@
-"""Compiled: what a dual point proves about a branch, rounding included.
+"""Compiled: the bound and the fixings that a dual point proves for a node.
 
-Theorems 1 and 2 as in ``bounds/tangent_bound.py``, for one branch and in scaled units,
-fast enough for millions of branches.  Scaling is by powers of two, so the margins for
-rounding are the same.  Replaying a certificate does not come through here.
+Theorems 1 and 2 as in ``bounds/tangent_bound.py``, for one node and in scaled units,
+fast enough for millions of nodes.  Scaling is by powers of two, so the margins for
+rounding are the same.  Replaying a certificate does not come through here: the checker
+has its own evaluation (docs/theory.md#theorem-1, #theorem-2).
 """
 
 from typing import NamedTuple
@@ -30,13 +31,13 @@ total_unit = inner(rounding.total_unit)
 
 
 class Margins(NamedTuple):
-    """What rounding can do to the data: see :class:`cardqp.problem.quadratic.Minorant`.
+    """Data for margins: see :class:`cardqp.problem.quadratic.Minorant`.
 
     Attributes
     ----------
     roots : (n,) array
         Roots of the diagonal of ``Q``, not rounded down.
-    defect : (n,) array
+    psd_violation : (n,) array
         How much ``Q`` may fall short of being positive semidefinite.
     constant : float
         The constant of the objective.
@@ -86,9 +87,10 @@ def tangent_gram(
 def tangent_factor(
     data: Data, margins: Margins, tangent_point: FloatArray, alpha: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """The same for a factor: the plane ``alpha'Fx - |alpha|^2/4``.
+    """Slope, error and offset as ``tangent_gram``, for the form given by a factor.
 
-    ``alpha`` comes as the combination of columns of the factor.
+    The plane is ``alpha'Fx - |alpha|^2/4``; ``alpha`` comes as the combination of
+    columns of the factor.
     """
     square, error = 0.0, np.empty(len(tangent_point))
     for k in range(len(alpha)):
@@ -118,7 +120,7 @@ def price(
     tangent_point: FloatArray,
     beta: FloatArray,
 ) -> tuple[float, FloatArray]:
-    """Theorem 1: the part of the bound without variables, and each one's cost."""
+    """The base of the bound of Theorem 1, and the cost of each variable."""
     n, m = len(tangent_point), len(beta)
     combined, count = combine(data, tangent_point)
     if data.is_gram:
@@ -158,7 +160,7 @@ def price(
 def total_cost(
     groups: GroupData | None, costs: FloatArray, status: IntArray, remaining: int
 ) -> tuple[float, float, FloatArray, FloatArray]:
-    """The least total of costs in a branch, and the size of its terms.
+    """The least total of costs over the supports of a node, and the size of its terms.
 
     Also the gains that each variable competes with: see ``exchanges``.
     """
@@ -184,20 +186,20 @@ def assess(
     beta: FloatArray,
     cutoff: float,
 ) -> tuple[float, float, IntArray, FloatArray, FloatArray, FloatArray]:
-    """Bound a branch and decide the variables that Theorem 2 decides.
+    """Bound a node by Theorem 1 and fix variables by Theorem 2 (reduced-cost fixing).
 
     Returns
     -------
     value : float
-        The bound of the branch.
+        The bound of the node.
     least : float
-        The least bound among the branches that are closed by deciding variables.
+        The least bound among the parts of the node that fixings prune.
     decided : (n,) int array
-        The status after that.
+        The status after fixing.
     on, off : (n,) arrays
-        Bounds with a free variable switched on, or off.
+        Bounds with an undecided variable switched on, or off.
     costs : (n,) array
-        What the variables cost at this dual point.
+        The cost of each variable at this dual point.
     """
     n, decided, least = len(tangent_point), status.copy(), np.inf
     on, off = filled(n, -np.inf), filled(n, -np.inf)
@@ -254,10 +256,11 @@ def largest_share(
     x: FloatArray,
     costs: FloatArray,
 ) -> int:
-    """The variable to split on; -1 if none is free.
+    """The variable to branch on; -1 if none is undecided.
 
-    The one with the largest share in the relaxed point; where no free one has a share,
-    the one that the dual point would switch on first.
+    It is the one with the largest ``sqrt(ridge) |x|`` in the relaxed point, on whose
+    switch most of the perspective term depends.  If x is zero at all undecided ones, it
+    is the cheapest at the dual point.
     """
     best, cheapest, most = -1, -1, 0.0
     for j in range(len(x)):

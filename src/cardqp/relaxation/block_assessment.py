@@ -1,4 +1,4 @@
-"""What a dual point proves about a branch of a problem with blocks."""
+"""The bound and the fixings that a dual point proves for a node, with blocks."""
 
 import numpy as np
 
@@ -15,7 +15,12 @@ def assess_blocks(
     beta: FloatArray,
     cutoff: float,
 ) -> tuple[float, float, IntArray, FloatArray, FloatArray, FloatArray]:
-    """The same as ``assessment.assess``, for blocks and in the problem's units."""
+    """Bound a node and fix variables, where blocks of variables share a switch.
+
+    Returns what :func:`cardqp.relaxation.assessment.assess` does, in the problem's
+    units.  It is not compiled: relaxations with blocks, by interior points, take far
+    longer.
+    """
     subproblem = Subproblem.of_status(status, problem.rule)
     bound = tangent_bound(problem, tangent_point, beta)
     value, decided = bound.value(subproblem), status.copy()

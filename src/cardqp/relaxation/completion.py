@@ -1,9 +1,11 @@
-"""Compiled: the best way to fill the last slots of a support, by trying them all.
+"""Compiled: the best completion of a support by up to three variables, by enumeration.
 
 For problems without rows and bounds.  Variables that are switched on are eliminated by
 a Schur complement; for the rest, with ``G = Q + diag(ridge)`` reduced in this way, one
 variable gains ``c_j^2 / G_jj`` (a quarter of it), two gain a ratio of two by two
-determinants, and a third one is eliminated like those before.
+determinants, and a third one is eliminated like those before
+(docs/theory.md#completions).  This ends the tree two or three levels above its leaves,
+where it is widest.
 """
 
 import numpy as np
@@ -11,13 +13,15 @@ import numpy as np
 from cardqp._compiled import compiled, inner_fast
 from cardqp._typing import FloatArray, IntArray
 
+# Compiled in, as all constants of compiled code.
 MOST_PAIRED, MOST_TRIPLED = 400, 120
-"""The most free variables for which pairs, or triples, are tried."""
+"""The most undecided variables for which pairs, or triples, are enumerated: their
+number grows with the square, or the cube."""
 
 
 @compiled
 def is_countable(n_free: int, remaining: int) -> bool:
-    """Whether it is cheap to try every way to fill the slots."""
+    """Whether enumerating all completions is cheap."""
     return (
         remaining <= 1
         or n_free <= remaining
@@ -30,10 +34,10 @@ def is_countable(n_free: int, remaining: int) -> bool:
 def eliminate(
     G: FloatArray, c: FloatArray, fixed_in: IntArray, free: IntArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Eliminate the variables inside.
+    """Eliminate the variables that are switched on.
 
-    Returns their rows of the Cholesky factor, in which the free variables follow those
-    inside, the slope that is left of the free ones, and four times the gain.
+    Returns their rows of the Cholesky factor, in which the free variables follow, the
+    linear cost that is left of the free ones, and four times the gain.
     """
     m, size = len(fixed_in), len(fixed_in) + len(free)
     index, slope = np.empty(size, dtype=np.intp), np.empty(size)
@@ -61,7 +65,7 @@ def eliminate(
 
 @inner_fast
 def complement(G: FloatArray, L: FloatArray, free: IntArray) -> FloatArray:
-    """What is left of the free block of G: its upper triangle."""
+    """The upper triangle of the Schur complement of G on the free variables."""
     n, m = len(free), len(L)
     rest = np.empty((n, n))
     for i in range(n):
@@ -100,6 +104,7 @@ def best_pair(G: FloatArray, c: FloatArray, least: float) -> tuple[float, int, i
         diagonal[i] = G[i, i]
     for i in range(n):
         Gii, ci = diagonal[i], c[i]
+        # Most rows hold no better pair: a first loop without divisions finds that out.
         excess = 0.0
         for j in range(i + 1, n):
             g = G[i, j]
@@ -129,6 +134,7 @@ def best_triple(G: FloatArray, c: FloatArray) -> tuple[float, int, int, int]:
             slope[j - first] = c[j] - t * c[i]
             for k in range(j, n):
                 rest[j - first, k - first] = G[j, k] - t * G[i, k]
+        # Pairs that do not beat the best triple so far are passed over.
         gain, j, k = best_pair(rest, slope[: n - first], best - own)
         if j >= 0 and own + gain > best:
             best, best_i, best_j, best_k = own + gain, i, first + j, first + k
@@ -141,7 +147,7 @@ def best_completion(
 ) -> tuple[float, IntArray]:
     """The gain of the best support, and the free variables in it.
 
-    There must be more free variables than slots, or no slot; at most three slots.
+    ``remaining`` is 0, or at most 3 and less than the number of free variables.
     """
     chosen = np.empty(remaining, dtype=np.intp)
     L, slope, gain = eliminate(G, c, fixed_in, free)

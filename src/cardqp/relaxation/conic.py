@@ -1,7 +1,8 @@
-"""The perspective relaxation of a branch as a program over second-order cones.
+"""The perspective relaxation of a node as a second-order cone program.
 
-Slower than the first-order method of the search, and safe where that fails: rows with
-coefficients far apart, variables with next to no curvature.
+``x^2 <= t z`` is a rotated second-order cone (Günlük & Linderoth 2010).  An
+interior-point method is slower than the first-order one of the search, and safe where
+that fails: rows with coefficients far apart, variables with next to no curvature.
 """
 
 from dataclasses import dataclass
@@ -29,19 +30,19 @@ class RelaxedPoint:
 def relax_by_cones(
     problem: SparseQP, subproblem: Subproblem, seconds: float | None = None
 ) -> RelaxedPoint | None:
-    """Relax a branch; None if it is empty.
+    """Solve the relaxation of a node; None if it is empty.
 
     Raises
     ------
     BackendError
-        When the solver gives up, which it does after so many seconds.
+        When the solver gives up, as it does after ``seconds``.
     """
     return ConeProgram.of(problem, subproblem).solve(seconds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConeProgram:
-    """The relaxation of a branch in ``(x, z, t)``.
+    """The relaxation of a node as a program in ``(x, z, t)``.
 
     ``x`` are the variables that are not switched off, scaled to unit curvature and unit
     size; each free one has a square ``t`` and a switch ``z``, which it may share, with
@@ -49,8 +50,8 @@ class ConeProgram:
 
     Attributes
     ----------
-    problem, choice
-        The problem with the variables that are left, and the branch.
+    problem, subproblem
+        The problem on the variables that are left, and the node.
     live : int array
         Which these are.
     n_all : int
@@ -77,14 +78,15 @@ class ConeProgram:
 
     @classmethod
     def of(cls, problem: SparseQP, subproblem: Subproblem) -> "ConeProgram":
-        """The program of a branch."""
+        """Build the program of a node."""
         live = np.flatnonzero(~subproblem.fixed_out)
         part = problem.restrict(live)
         unit = 1.0 / power_of_two(np.sqrt(part.quadratic.diagonal + part.ridge))
         rows, row_scale = Rows(
             part.rows.matrix * unit, part.rows.rhs, part.rows.is_equality
         ).scaled()
-        # As large as rows, slope and the price of a switch want them to be.
+        # The interior-point method works best where solutions are about 1 in size: as
+        # large as right-hand sides, linear cost and the price of a switch suggest.
         wanted = np.abs(np.concatenate([rows.rhs, part.c * unit])).max(initial=0.0)
         size = max(float(wanted), np.sqrt(part.rule.penalty)) or 1.0
         branch = subproblem.restrict(live)
@@ -100,6 +102,7 @@ class ConeProgram:
         """Solve the program and read the answer in the problem's units."""
         problem, free, n = self.problem, self.has_switch, self.problem.n
         rows, row_scale = self.rows, self.row_scale
+        # The solver wants equations first, then inequalities, then cones.
         equal_first = np.argsort(~rows.is_equality, kind="stable")
         limits, limit_rhs = self._limits()
         n_free, n_equal = int(free.sum()), int(rows.is_equality.sum())
@@ -122,6 +125,7 @@ class ConeProgram:
         x, switches, beta = np.zeros(self.n_all), np.zeros(self.n_all), row_scale.copy()
         x[self.live] = point[:n] * self.unit * self.size
         switches[self.live[self.subproblem.fixed_in]] = 1.0
+        # Interior points meet bounds up to a tolerance only.
         z = np.clip(point[n : n + own.shape[1]], 0.0, 1.0)
         switches[self.live[free]] = (own @ z)[free]
         beta[equal_first] = multipliers[: len(rows)]
@@ -132,6 +136,7 @@ class ConeProgram:
     def _hessian(self) -> Any:
         """Twice the form, and the ridge of variables that are switched on."""
         problem, n_others = self.problem, self._n_switches + len(self.owners)
+        # The ridge of a variable with a switch is linear, in t.
         ridge = np.where(self.has_switch, 0.0, problem.ridge)
         form = problem.quadratic.dense() + np.diag(ridge)
         nothing = scipy.sparse.csr_matrix((n_others, n_others))

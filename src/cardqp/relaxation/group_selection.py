@@ -1,4 +1,8 @@
-"""Compiled: the best variables to switch on where groups have limits of their own."""
+"""Compiled: the cheapest variables to switch on where groups have their own limits.
+
+Sets of variables that meet the limits of disjoint groups and of all are a matroid, so
+that the greedy choice is optimal.
+"""
 
 import numpy as np
 
@@ -32,9 +36,9 @@ def label_of(groups: GroupData | None, j: int) -> int:
 def choose(
     groups: GroupData, gains: FloatArray, room: IntArray, remaining: int
 ) -> tuple[BoolArray, int]:
-    """The variables with the largest total gain, greedily, and how many they are.
+    """The variables with the largest total gain, and how many they are.
 
-    The room of their groups is used up.
+    ``room`` is updated: what is left of it in each group.
     """
     chosen, count = np.zeros(len(gains), dtype=np.bool_), 0
     while count < remaining:
@@ -56,7 +60,10 @@ def choose(
 def total_gain(
     groups: GroupData | None, status: IntArray, gains: FloatArray, remaining: int
 ) -> float:
-    """The largest total gain of free variables; without groups, gains are reordered."""
+    """The largest total gain of undecided variables.
+
+    Without groups, ``gains`` are reordered.
+    """
     if groups is None:
         return largest_sum(gains, remaining)
     chosen, _ = choose(groups, gains, group_room(groups, status), remaining)
@@ -71,7 +78,7 @@ def total_gain(
 def plain_exchanges(
     status: IntArray, gains: FloatArray, remaining: int
 ) -> tuple[float, FloatArray, FloatArray]:
-    """The same as ``exchanges`` without groups: all compete with the same gains."""
+    """The result of ``exchanges`` without groups: all compete with the same gains."""
     n, count, ranked = len(gains), 0, np.empty(len(gains))
     for j in range(n):
         if status[j] == 0:
@@ -96,11 +103,11 @@ def exchanges(
 ) -> tuple[float, FloatArray, FloatArray]:
     """The largest total gain, and the gains that each variable competes with.
 
-    ``last`` is what a variable takes the place of when it is switched on: the least of
-    its group, if that is full, or else of all, if no slot is left.  ``following`` is
-    what takes its place when it is switched off: the best that waits in its group or,
-    if no slot is left, in a group that is not full.  An infinite ``last`` means that
-    the variable cannot be switched on.
+    ``last`` is the gain that is lost when a variable is switched on: the least one in
+    its group, if that is full, or else of all, if the limit is reached.  ``following``
+    is the gain that takes its place when it is switched off: the best one that is not
+    chosen in its group or, if the limit is reached, in a group that is not full.  An
+    infinite ``last`` means that the variable cannot be switched on.
     """
     if groups is None:
         return plain_exchanges(status, gains, remaining)

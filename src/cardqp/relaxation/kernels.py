@@ -8,9 +8,11 @@ The relaxation of a node is
       l_j z_j \le x_j \le u_j z_j,\; 0 \le z \le 1,\; \sum_j z_j \le s \Bigr\}
     \quad \text{s.t. rows,}
 
-solved by an accelerated proximal gradient method with restarts.  All arrays are in
-scaled units (see ``relaxation.py``).  ``status`` is 1 for a variable switched on, 0
-for a free one and -1 for one switched off; ``slots`` counts the free ones that may be
+solved by an accelerated proximal gradient method (FISTA, Beck & Teboulle 2009) with
+adaptive restarts (O'Donoghue & Candès 2015), in a metric with terms of rank one and on
+a working set of variables (docs/theory.md#accelerated).  All arrays are in scaled units
+(see ``relaxation.py``).  ``status`` is 1 for a variable switched on, 0 for one that is
+undecided and -1 for one switched off; ``remaining`` of the undecided ones may be
 switched on.
 """
 
@@ -34,16 +36,25 @@ from cardqp.relaxation.prox import guess_r, make_step, prox_rank_one
 from cardqp.relaxation.row_prox import centre, couple, prox_rows
 from cardqp.relaxation.scaled_data import Data, GroupData, RankOneMetric, RowData
 
+# Constants of compiled code are not settings: Numba compiles them in, and a changed one
+# would mean to compile anew.
 CHECK_EVERY = 5
+"""Iterations between two evaluations of the bound."""
+
 ROWS_MET = 1e-6
-"""The largest departure of rows that are met from complementarity."""
+"""The largest complementarity residual of rows that count as met."""
+
 GATHER_SHARE = 0.8
-"""Variables are taken out of the data if at most this share is left."""
+"""Variables are taken out of the data if at most this share is left: copying a block of
+``Q`` costs about as much as one product with it."""
+
 NEAR_SHARE = 0.7
-"""A variable matters if it gains this share of what the last slot does."""
+"""A variable joins the working set if it gains this share of what the last variable
+that is chosen gains."""
+
 ROUNDS, ROUND_ITER = 5, 40
-"""How often the variables that matter are looked for; iterations in the first round,
-which grow with the number of the round."""
+"""How often the working set is chosen anew; iterations in the first round, which grow
+with the number of the round."""
 
 
 @inner_fast
@@ -60,6 +71,7 @@ def multiply(data: Data, x: FloatArray) -> FloatArray:
             used[count] = j
             count += 1
     y = np.zeros(width)
+    # The remainder first, then blocks of four.
     first = count % 4
     for i in range(first):
         j = used[i]
@@ -81,9 +93,10 @@ def price_all(
     x: FloatArray,
     row_slope: FloatArray,
 ) -> tuple[float, FloatArray]:
-    """Theorem 1 at the tangent in x, without margins and without what the rows cost.
+    """Evaluate Theorem 1 at the tangent in x, without margins for rounding.
 
-    Returns the bound before any free variable is switched on, and their gains.
+    Returns the bound before any undecided variable is switched on and before the
+    right-hand sides of the rows, and the gains of undecided variables.
     """
     total, gains = 0.0, np.zeros(len(x))
     for j in range(len(x)):
@@ -102,7 +115,7 @@ def price_all(
 
 @inner_fast
 def relaxed_value(data: Data, Qx: FloatArray, x: FloatArray, z: FloatArray) -> float:
-    """The objective of the relaxation."""
+    """The objective of the relaxation, without the constant."""
     value = 0.0
     for j in range(len(x)):
         value += x[j] * (data.c[j] + Qx[j])
@@ -120,9 +133,10 @@ def overshoot(
     x: FloatArray,
     x_new: FloatArray,
 ) -> tuple[float, float]:
-    """The next momentum, and how far to go beyond the new point.
+    """The next momentum, and the factor of the extrapolation beyond the new point.
 
-    Where the step from y goes against the last move, in the metric, it starts again.
+    Momentum starts again at 1 where the step from y goes against the last move, in the
+    metric: the gradient scheme of adaptive restarts (O'Donoghue & Candès 2015).
     """
     alignment = 0.0
     for j in range(len(x)):
@@ -141,7 +155,7 @@ def overshoot(
 
 @inner
 def switch_off(x: FloatArray, status: IntArray) -> bool:
-    """Set x to zero where it is switched off; whether it is nonzero elsewhere."""
+    """Set x to zero where it is switched off; return whether it is nonzero then."""
     is_nonzero = False
     for j in range(len(x)):
         if status[j] < 0:
@@ -159,6 +173,7 @@ def live_variables(status: IntArray) -> IntArray:
         if status[j] >= 0:
             live[count] = j
             count += 1
+    # All of them share the arrays of the problem, without a copy.
     if count > GATHER_SHARE * n:
         count = n
         for j in range(n):
@@ -176,10 +191,11 @@ def survey(
     beta: FloatArray,
     live: IntArray,
 ) -> tuple[float, IntArray]:
-    """The dual bound at x and beta, and the variables that matter.
+    """The bound at x and beta over all variables, and the next working set.
 
-    These are switched on, nonzero, or gain not much less than the last variable that
-    gets a slot; all that are live, if they are not fewer or there are groups.
+    In it are variables that are switched on, nonzero, or gain not much less than the
+    last one that is chosen; all that are not switched off, if these are hardly more, or
+    if there are groups.
     """
     Qx, row_slope, row_offset = multiply(data, x), np.zeros(len(x)), 0.0
     if rows is not None:
@@ -192,6 +208,7 @@ def survey(
     least = np.inf
     for i in range(min(remaining, len(ranked))):
         least = min(least, ranked[i])
+    # Gains are net of the price of a nonzero; shares are taken of gross ones.
     enough = NEAR_SHARE * (least + data.theta) - data.theta
     kept, count = np.empty(len(live), dtype=np.intp), 0
     for j in live:
@@ -203,7 +220,7 @@ def survey(
 
 @inner
 def pick_groups(groups: GroupData | None, kept: IntArray) -> GroupData | None:
-    """The groups of some variables."""
+    """The groups, restricted to some variables."""
     if groups is None:
         return groups  # a bare None would make the other type optional
     label = np.empty(len(kept), dtype=np.intp)
@@ -214,7 +231,7 @@ def pick_groups(groups: GroupData | None, kept: IntArray) -> GroupData | None:
 
 @inner
 def gather(data: Data, kept: IntArray) -> Data:
-    """The data of some variables."""
+    """The data, restricted to some variables."""
     count = len(kept)
     width = count if data.is_gram else data.M.shape[1]
     M = np.empty((count, width))
@@ -245,12 +262,13 @@ def is_enough(
     tolerance: float,
     slack: float,
 ) -> bool:
-    """Whether it is not worth to bring value and bound of a relaxation closer.
+    """Whether a relaxation need not be solved more accurately.
 
-    The branch is closed, they agree, or what lies between them is small as compared
-    with what the branch lacks to be closed: it will be split anyway.  The value counts
-    only if the rows are met.
+    The node is pruned, value and bound agree, or their difference is small as compared
+    with what the node lacks to be pruned: it will be branched on anyway.  The value
+    counts only if the rows are met.
     """
+    # Where rows are violated, the value can be below the optimum: no gap to go by.
     if bound >= cutoff or worst > ROWS_MET:
         return bound >= cutoff
     if value - bound <= tolerance:
@@ -268,7 +286,10 @@ def advance(
     Qx_new: FloatArray,
     extrapolation: float,
 ) -> None:
-    """Move x to its new place, and y beyond it by a share of the way."""
+    """Move x to the new point, and y beyond it: Nesterov's extrapolation.
+
+    Products with Q are linear, so that those of y cost nothing.
+    """
     for j in range(len(x)):
         y[j] = x_new[j] + extrapolation * (x_new[j] - x[j])
         Qy[j] = Qx_new[j] + extrapolation * (Qx_new[j] - Qx[j])
@@ -292,23 +313,41 @@ def relax(
 ) -> tuple[float, FloatArray, FloatArray, FloatArray, float, bool]:
     """Solve the relaxation of a node as far as it is worth.
 
-    Works with the variables that matter, and looks at the others in the end: if the
-    bound suffers from them, once more with those that matter then.  From a cold start,
-    all variables matter that are not switched off.  One of ``rows`` and ``tilt`` is
-    None: steps are taken in the metric of the other.
+    Iterations are on a working set of variables; the bound at their end is over all.
+    If the others make it too low, the working set is chosen anew.  From a cold start it
+    has all variables that are not switched off.
 
-    ``start`` and ``nu`` are the warm start and are updated.  (One long function: what
-    calls it is compiled together with all that it calls, so layers are expensive.)
+    Parameters
+    ----------
+    data, rows, metric
+        The problem.  One of ``rows`` and ``metric`` is None: the other has the metric.
+    status : (n,) int8 array
+        Which variables are switched on, off, and undecided.
+    remaining : int
+        How many undecided ones may be switched on.
+    cutoff, tolerance, slack : float
+        When to stop: see :class:`cardqp.relaxation.relaxation.Effort`.
+    max_iter : int
+        The most iterations.
+    start, nu : arrays
+        The warm start: point and row multipliers; both are updated.
 
     Returns
     -------
-    bound, tangent_point, beta : the best dual bound, and where it was found
-    z : the switches of the last x
-    worst : departure of the rows from complementarity
-    is_done : whether it stopped before the iteration limit
+    bound, tangent_point, beta
+        The best bound, and the dual point that gives it.
+    z
+        The switches of the last point.
+    worst
+        The complementarity residual of the rows.
+    is_done
+        Whether it stopped before the iteration limit.
     """
+    # One long function: what calls a compiled function is optimised together with all
+    # that this calls, so that layers are expensive to compile.
     is_warm = switch_off(start, status)
-    best, best_anchor = -np.inf, start.copy()
+    best, best_point = -np.inf, start.copy()
+    # nu are multipliers of the scaled step, beta = lipschitz nu those of Theorem 1.
     beta, best_beta, here = data.lipschitz * nu, data.lipschitz * nu, nu.copy()
     m, switches, worst, value, multiplier = len(nu), np.zeros(len(start)), 0.0, 0.0, 0.0
     if rows is not None:
@@ -316,16 +355,17 @@ def relax(
         copy_into(coupled, nu)
     live, n_iter, is_done = live_variables(status), 0, False
     kept, is_fresh = live, True
+    # The gains at a cold start say nothing about which variables will matter.
     if is_warm:
         _, kept = survey(data, rows, status, remaining, start, beta, live)
     for n_round in range(1, ROUNDS + 1):
         if is_fresh:
             n, x = len(kept), pick(start, kept)
             part = gather(data, kept) if n < len(start) else data
-            fixed_in = np.empty(n, dtype=np.int8)
+            part_status = np.empty(n, dtype=np.int8)
             for j in range(n):
-                fixed_in[j] = status[kept[j]]
-            step, Qx = make_step(part, fixed_in, remaining), multiply(part, x)
+                part_status[j] = status[kept[j]]
+            step, Qx = make_step(part, part_status, remaining), multiply(part, x)
             if rows is not None:
                 coupling = couple(rows, step, kept)
                 directions, weights = coupling.A[m:], scaled(rows.sigma, step.size)
@@ -336,6 +376,7 @@ def relax(
             y, Qy, row_slope, row_offset = x.copy(), Qx.copy(), np.zeros(n), 0.0
             x_new, z, v, slope = np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
             bound, tangent_point, r, momentum = -np.inf, x.copy(), guess_r(step, x), 1.0
+        # A working set may turn out to be too small, so its rounds begin short.
         last = max_iter
         if len(kept) < len(live):
             last = min(max_iter, n_iter + ROUND_ITER * n_round)
@@ -347,7 +388,7 @@ def relax(
             if rows is not None:
                 centre(coupling, m, y)
                 r, worst = prox_rows(
-                    part, coupling, step, fixed_in, v, r, coupled, x_new, z
+                    part, coupling, step, part_status, v, r, coupled, x_new, z
                 )
                 for i in range(m):
                     nu[i] = coupled[i]
@@ -356,7 +397,7 @@ def relax(
                     part,
                     metric_part,
                     step,
-                    fixed_in,
+                    part_status,
                     y,
                     slope,
                     multiplier,
@@ -369,16 +410,18 @@ def relax(
                 directions, weights, momentum, y, x, x_new
             )
             advance(x, Qx, y, Qy, x_new, multiply(part, x_new), extrapolation)
+            # The first iterate of a warm start often prunes the node already.
             if n_iter % CHECK_EVERY == 0 or n_iter == last or n_iter == 1:
                 for i in range(len(nu)):
                     here[i] = nu[i] / step.size
                 if rows is not None:
                     row_slope = combine_rows(coupling.A, here)
                     row_offset = dot(rows.b, here)
-                total, gains = price_all(part, fixed_in, Qx, x, row_slope)
+                total, gains = price_all(part, part_status, Qx, x, row_slope)
                 total -= (
-                    total_gain(part.groups, fixed_in, gains, remaining) + row_offset
+                    total_gain(part.groups, part_status, gains, remaining) + row_offset
                 )
+                # Bounds of iterates are not monotone: keep the best.
                 if total > bound:
                     bound = total
                     copy_into(tangent_point, x)
@@ -389,14 +432,18 @@ def relax(
         spread(z, kept, switches)
         whole, wanted = spread(tangent_point, kept, np.empty(len(start))), live
         if len(kept) < len(live):
+            # Off the working set variables may gain more than was thought: the bound
+            # over all of them counts, for what is returned and for the stopping test.
             bound, wanted = survey(data, rows, status, remaining, whole, beta, live)
             is_done = is_enough(bound, value, worst, cutoff, tolerance, slack)
         if bound > best:
-            best, best_anchor = bound, whole
+            best, best_point = bound, whole
             copy_into(best_beta, beta)
         if is_done or n_iter == max_iter:
             break
+        # The last round is on all variables, so that the iterations can converge.
         wanted = wanted if n_round < ROUNDS - 1 else live
+        # If nothing new is wanted, iterations go on with their momentum.
         is_fresh = not contains(kept, wanted)
         kept = wanted if is_fresh else kept
-    return best, best_anchor, best_beta, switches, worst, is_done
+    return best, best_point, best_beta, switches, worst, is_done

@@ -1,8 +1,17 @@
 r"""Compiled: the proximal step of the perspective relaxation, without rows.
 
-``v`` is the point to be projected, ``rho = 2 w / L``, and the multiplier of ``sum z``
-is written as ``mu = 1 / (2 r^2)``: in ``r`` the switches are piecewise smooth, and
-linear where no limit holds ``x / z``.
+With ``v`` the argument of the proximal operator and ``rho = 2 w / L``, the step is
+
+.. math::
+    \min_{x, z}\; \tfrac12 |x - v|^2 + \tfrac12 \sum_j \rho_j x_j^2 / z_j
+    + (\theta / L) \sum_j z_j
+    \quad \text{s.t.} \quad 0 \le z \le 1,\; \sum_j z_j \le K,\;
+    l_j z_j \le x_j \le u_j z_j .
+
+It separates once the multiplier ``mu`` of ``sum z`` is known, and comes down to one
+increasing scalar equation.  The multiplier is written as ``mu = 1 / (2 r^2)``: in ``r``
+the switches are piecewise smooth, and linear where no bound holds ``x / z``, so that
+Newton's method needs few steps (docs/theory.md#prox).
 """
 
 import numpy as np
@@ -13,13 +22,18 @@ from cardqp.relaxation.array_loops import filled
 from cardqp.relaxation.group_selection import group_room
 from cardqp.relaxation.scaled_data import Data, GroupData, RankOneMetric, Step
 
+# Tolerances of compiled code are constants: Numba compiles them in.
 ROOT_STEPS = 100
+"""A safety: bracketed Newton steps end after a few."""
+
 RANK_ONE_STEPS, RANK_ONE_ACCURACY = 30, 1e-3
+"""The most Newton steps for the multiplier of a rank-one metric, and its relative
+accuracy: an inexact step only costs iterations, never the validity of a bound."""
 
 
 @inner
 def make_step(data: Data, status: IntArray, remaining: int) -> Step:
-    """What the prox needs to know about a branch."""
+    """The constants of the proximal step in a node."""
     n, free = len(status), np.empty(len(status), dtype=np.intp)
     count = 0
     for j in range(n):
@@ -38,7 +52,7 @@ def make_step(data: Data, status: IntArray, remaining: int) -> Step:
 
 @inner
 def sides(data: Data, j: int, v: float) -> tuple[float, float]:
-    """The least and the largest size of a nonzero on the side on which v lies."""
+    """The least and the largest ``|x / z|`` on the side of zero on which v lies."""
     if v > 0:
         return max(data.lower[j], 0.0), data.upper[j]
     return max(-data.upper[j], 0.0), -data.lower[j]
@@ -48,7 +62,7 @@ def sides(data: Data, j: int, v: float) -> tuple[float, float]:
 def switch(
     v: float, rho: float, least: float, most: float, r: float
 ) -> tuple[float, float]:
-    """The switch z of one free variable and its derivative in r, for v > 0."""
+    """The switch z of one undecided variable and its derivative in r, for v > 0."""
     if v <= 0.0 or most <= 0.0:
         return 0.0, 0.0
     limit = active_limit(rho, least, most, r)
@@ -69,7 +83,7 @@ def switch(
 
 @inner
 def active_limit(rho: float, least: float, most: float, r: float) -> float:
-    """The limit at which a fractional switch puts ``x / z``; 0 if it is at none."""
+    """The bound at which a fractional switch puts ``x / z``; 0 if it is at none."""
     if rho * most * most * r * r < 1.0:
         return most
     return least if rho * least * least * r * r > 1.0 else 0.0
@@ -77,7 +91,7 @@ def active_limit(rho: float, least: float, most: float, r: float) -> float:
 
 @inner_fast
 def total_open(gauge: FloatArray, rho: FloatArray, r: float) -> tuple[float, float]:
-    """Sum of the switches of unbounded free variables, and its derivative in r."""
+    """Sum of the switches of unbounded variables, and its derivative in r."""
     total, slope = 0.0, 0.0
     for i in range(len(gauge)):
         z = min(max(gauge[i] * r - rho[i], 0.0), 1.0)
@@ -92,7 +106,7 @@ def total_bounded(
 ) -> tuple[float, float]:
     """Sum of the switches of some variables, and its derivative in r.
 
-    With bounds, and caps on r.
+    For variables with bounds, and with caps on r that groups set.
     """
     total, slope = 0.0, 0.0
     for j in free:
@@ -112,22 +126,26 @@ def find_r(
     v: FloatArray,
     guess: float,
 ) -> float:
-    """The largest r up to ``r_most`` at which the switches fit into the slots.
+    """The largest r, up to ``r_most``, whose switches sum to ``remaining`` at most.
 
-    Newton's method on a piecewise smooth increasing function, kept inside a bracket.
+    The sum is piecewise smooth and increasing in r: Newton's method, kept inside a
+    bracket by bisection.
     """
     count = len(free)
     gauge, rho = np.empty(count), np.empty(count)
-    n_pulled = 0
+    n_nonzero = 0
     for i in range(count):
         j = free[i]
         gauge[i] = abs(v[j]) * step.root[j]
         rho[i] = step.rho[j]
-        n_pulled += gauge[i] > 0
-    if n_pulled <= remaining:
+        n_nonzero += gauge[i] > 0
+    # Variables with v = 0 stay zero at any r: the limit cannot bind.
+    if n_nonzero <= remaining:
         return step.r_most
     low, high = 0.0, step.r_most
+    # r changes little from one iteration to the next, so the last one is a good guess.
     start = guess if 0.0 < guess < high else min(1.0, 0.5 * high)
+    # Without bounds and price the sum at r = inf counts the nonzeros, which are more.
     may_be_most = not np.isinf(step.r_most) or not data.is_open
     r = step.r_most if may_be_most else start
     for _ in range(ROOT_STEPS):
@@ -147,18 +165,25 @@ def find_r(
             high = r
         else:
             low = r
+        # Where the function is flat, or the Newton step leaves the bracket: bisect, or
+        # enlarge the bracket as long as it has no upper end.
         following = r - excess / slope if slope > 0 else -1.0
         if not low < following < high:
             following = 4.0 * r + 1e-300 if np.isinf(high) else 0.5 * (low + high)
         if following == r or high <= low * (1.0 + 1e-15):
             break
         r = following
+    # The lower end of the bracket respects the limit, whatever rounding does.
     return low if low > 0 else r
 
 
 @inner
 def cap_groups(groups: GroupData | None, data: Data, step: Step, v: FloatArray) -> None:
-    """Find the largest r of the variables in each group, alone."""
+    """Set the cap on r in each group: the largest r at which it meets its own limit.
+
+    With the limits of groups and of all, the switch of a variable is that at the lesser
+    of r and its group's cap, since the family of sets that are counted is nested.
+    """
     if groups is None:
         return
     members = np.empty(len(step.undecided), dtype=np.intp)
@@ -182,7 +207,10 @@ def cap_groups(groups: GroupData | None, data: Data, step: Step, v: FloatArray) 
 
 @inner
 def guess_r(step: Step, x: FloatArray) -> float:
-    """About the r at which x is the result of a prox; 0 if x does not tell."""
+    """An estimate of the r whose proximal step gives x; 0 if x is zero.
+
+    Where switches are fractional, ``z = |x| sqrt(rho) r``, and they sum to the limit.
+    """
     total = 0.0
     for j in step.undecided:
         total += abs(x[j]) * step.root[j]
@@ -193,7 +221,7 @@ def guess_r(step: Step, x: FloatArray) -> float:
 def fill_open(
     step: Step, status: IntArray, v: FloatArray, r: float, x: FloatArray, z: FloatArray
 ) -> None:
-    """Switches and point at a finite r, for unbounded variables."""
+    """Fill in switches and point at a finite r, for unbounded variables."""
     for j in range(len(v)):
         z[j] = min(max(abs(v[j]) * step.root[j] * r - step.rho[j], 0.0), 1.0)
     for j in range(len(v)):
@@ -213,9 +241,11 @@ def prox(
     x: FloatArray,
     z: FloatArray,
 ) -> float:
-    """Proximal step without rows; fills x and z and returns r."""
+    """Take a proximal step without rows; fills x and z and returns r."""
+    # Each group alone first: its cap on r does not depend on the others.
     cap_groups(data.groups, data, step, v)
     r = find_r(data, step, step.undecided, step.remaining, v, guess)
+    # The case that nearly all time is spent in has a loop without branches.
     if data.is_open and not np.isinf(r):
         fill_open(step, status, v, r, x, z)
         return r
@@ -242,9 +272,10 @@ def generalised_derivative(
     r: float,
     z: FloatArray,
 ) -> float:
-    """The generalised derivative of ``direction' x`` along the direction.
+    """An element of the generalised derivative of ``direction' x`` along the direction.
 
-    As ``row_curvature`` for one row.
+    Here x is the proximal step as a function of its argument v; this is
+    ``row_curvature`` for one row.
     """
     total, across, tau = 0.0, 0.0, 0.0
     for j in range(len(v)):
@@ -279,12 +310,13 @@ def prox_rank_one(
     x: FloatArray,
     z: FloatArray,
 ) -> tuple[float, float]:
-    """Proximal step in the metric ``I / size + sigma direction direction'``.
+    """Take a proximal step in the metric ``I / size + sigma direction direction'``.
 
-    It is the plain prox at ``y - size (slope + lean direction)`` with the lean at which
-    ``direction'(x - y) = lean / sigma``: one decreasing equation, solved by semismooth
-    Newton steps inside a bracket.  Fills v, x and z; returns r and the lean.  If sigma
-    is zero, it is the plain prox.
+    It is the plain one at ``y - size (slope + multiplier direction)`` with the
+    multiplier at which ``direction'(x - y) = multiplier / sigma`` (Becker & Fadili
+    2012; Becker, Fadili & Ochs 2019): one decreasing equation, solved by semismooth
+    Newton steps (Qi & Sun 1993) inside a bracket.  Fills v, x and z; returns r and the
+    multiplier.  If sigma is zero, it is the plain step.
     """
     n, direction, sigma = len(y), metric.direction[0], metric.sigma[0]
     size = 0.0
@@ -307,7 +339,7 @@ def prox_rank_one(
             + 1e-15 * size
         ):
             break
-        # The derivative is at most -1/sigma, which gives the other end.
+        # The derivative is at most -1/sigma, which gives the other end of the bracket.
         if value > 0:
             low, high = multiplier, min(high, multiplier + value * sigma)
         else:
@@ -319,6 +351,6 @@ def prox_rank_one(
         if not low < following < high:
             following = 0.5 * (low + high)
         if following == multiplier:
-            break
+            break  # the bracket has shrunk to neighbouring numbers
         multiplier = following
     return r, multiplier

@@ -1,4 +1,9 @@
-"""The relaxation of a node: data in scaled units, and the call of the kernel."""
+"""The perspective relaxation of a node: scaling, metric, and the call of the kernel.
+
+Replacing ``x^2`` by its perspective ``x^2 / z`` gives the convex hull of one switched
+variable with its square (Frangioni & Gentile 2006; Günlük & Linderoth 2010).  What is
+solved, and why any iterate gives a bound: docs/theory.md#perspective.
+"""
 
 import logging
 from collections.abc import Callable
@@ -18,52 +23,30 @@ from cardqp.relaxation import kernels
 from cardqp.relaxation.assessment import Margins
 from cardqp.relaxation.conic import relax_by_cones
 from cardqp.relaxation.scaled_data import Data, GroupData, RankOneMetric, RowData
+from cardqp.relaxation.settings import DEFAULT, RelaxationSettings
 
 log = logging.getLogger(__name__)
-
-CHUNK, MAX_CHUNKS = 200, 10
-"""Iterations between two looks at the clock, and how often; a bound is valid after any
-number of them."""
-
-ROUGH = 0.01
-"""Relative accuracy of these eigenvalues."""
-
-MOST_DECOMPOSED, MOST_TERMS = 1000, 32
-"""The most variables for which a metric comes from a decomposition; its most terms."""
-
-FEWEST_STEPS, TERM_COST = 4.0, 0.001
-"""Steps that a relaxation takes at least, and what a term or row adds to the cost of
-one, squared."""
-
-MANY_ROWS = 400
-"""With more rows than this an interior-point method is faster than the kernel."""
-
-LARGEST_CONES = 1000
-"""The most variables of a relaxation that an interior-point method is asked for."""
-
-DOMINANCE = 1.5
-"""How far the first eigenvalue must be above the second to be treated apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How far a relaxation is worth solving.
+    """When to stop solving a relaxation.
 
     Attributes
     ----------
     tolerance : float
         Value and bound count as equal at this distance.
     cutoff : float
-        The branch is closed once its bound is this large.
+        The node is pruned once its bound is this large.
     slack : float
-        How near the bound must be to the value of a branch that cannot be closed, as a
-        share of what it lacks.
+        For a node that cannot be pruned: stop once value and bound differ by at most
+        this share of the distance from the value to the cutoff.
     is_over : callable
         Whether time is up.
     seconds_left : callable
-        How much time is left; None if there is no limit.
-    chunks : int
-        The most chunks of iterations.
+        Seconds until the time limit; None if there is none.
+    chunks : int, optional
+        The most chunks of iterations; by default as many as the settings say.
     """
 
     tolerance: float
@@ -71,12 +54,12 @@ class Effort:
     slack: float = 0.0
     is_over: Callable[[], bool] = lambda: False
     seconds_left: Callable[[], float | None] = lambda: None
-    chunks: int = MAX_CHUNKS
+    chunks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """The outcome of a node's relaxation, in the problem's units.
+    """A solved relaxation, in the problem's units but for the warm start.
 
     Attributes
     ----------
@@ -85,12 +68,13 @@ class Relaxed:
     switches : (n,) array
         The relaxed switches z, for rounding and branching.
     x, nu : arrays
-        Warm start for the children, in scaled units.
+        The last point and row multipliers: the warm start of the children, in scaled
+        units.
     has_worked : bool
-        Whether the rows held at the end, or the branch is closed; if not, it may be
-        empty, or the method has failed.
+        Whether the rows are met, or the node is pruned.  If not, the node may be empty,
+        or the method has failed to converge.
     by_cones : bool
-        Whether an interior-point method did it, and not the kernel.
+        Whether the interior-point method solved it, and not the first-order kernel.
     """
 
     tangent_point: FloatArray
@@ -108,6 +92,19 @@ class Relaxation:
 
     Variables are scaled to unit curvature and rows to unit length, both by powers of
     two, so that scaling introduces no rounding.
+
+    Attributes
+    ----------
+    problem : SparseQP
+        The problem.
+    unit : (n,) array
+        Units of the variables: a scaled point times the unit is a point.
+    row_scale : (m,) array
+        Factors of the rows.
+    data, rows, metric, margins
+        What the kernels work with.  One of ``rows`` and ``metric`` is None.
+    settings : RelaxationSettings
+        How relaxations are solved.
     """
 
     problem: SparseQP
@@ -117,76 +114,93 @@ class Relaxation:
     rows: RowData | None
     metric: RankOneMetric | None
     margins: Margins
+    settings: RelaxationSettings = DEFAULT
 
     @classmethod
-    def prepare(cls, problem: SparseQP, *, is_reused: bool = False) -> "Relaxation":
+    def prepare(
+        cls,
+        problem: SparseQP,
+        *,
+        is_reused: bool = False,
+        settings: RelaxationSettings = DEFAULT,
+    ) -> "Relaxation":
         """Scale the data and choose the metric.
 
-        If the relaxation is to be solved for many branches, a good metric is worth a
-        decomposition.
+        Parameters
+        ----------
+        problem : SparseQP
+            The problem.
+        is_reused : bool
+            Whether the relaxation is to be solved for many nodes, so that a good metric
+            is worth a decomposition.
+        settings : RelaxationSettings
+            How to choose the metric and to solve.
         """
         form = problem.quadratic
         unit = 1.0 / power_of_two(np.sqrt(form.diagonal + problem.ridge))
+        rows, row_scale = Rows(
+            problem.rows.matrix * unit, problem.rows.rhs, problem.rows.is_equality
+        ).scaled()
         is_gram = isinstance(form, Gram)
         if is_gram:
             matrix = unit[:, None] * form.array * unit
         else:
             matrix = np.ascontiguousarray((form.array * unit).T)
-        by_variable = problem.rows.matrix * unit
-        rows, row_scale = Rows(
-            by_variable, problem.rows.rhs, problem.rows.is_equality
-        ).scaled()
-        ridge = problem.ridge * unit**2
-        least, groups = 1e-3 * float(ridge.max()), problem.rule.groups
-        if len(rows) > 0 and is_reused and problem.n <= MOST_DECOMPOSED:
+        ridge, groups = problem.ridge * unit**2, problem.rule.groups
+        least = 1e-3 * float(ridge.max())
+        # With rows, terms of rank one are just more rows of the same Newton system, so
+        # that several are affordable; without, the scalar equation allows for one.
+        if len(rows) > 0 and is_reused and problem.n <= settings.max_decomposed:
             metric = Metric.choose_many(
-                matrix, is_gram, least, float(np.median(ridge)), len(rows)
+                matrix, is_gram, least, float(np.median(ridge)), len(rows), settings
             )
         else:
-            # The proximal step in a tilted metric does not know of groups.
+            # The derivative that the scalar equation needs does not know of groups.
             is_plain = groups is not None and len(rows) == 0
-            metric = Metric.choose(matrix, is_gram, least, plain=is_plain)
-        directions, sigma = metric.directions, metric.sigma
-        unbounded = np.isinf(problem.lower).all() and np.isinf(problem.upper).all()
-        data = Data(
-            M=matrix,
-            is_gram=is_gram,
-            c=problem.c * unit,
-            w=ridge,
-            lower=problem.lower / unit,
-            upper=problem.upper / unit,
-            is_open=bool(unbounded) and groups is None,
-            theta=float(problem.rule.penalty),
-            lipschitz=metric.lipschitz,
-            groups=None
-            if groups is None
-            else GroupData(groups.labels.copy(), groups.limits.copy()),
-        )
+            metric = Metric.choose(matrix, is_gram, least, settings, plain=is_plain)
+        data = _scaled_data(problem, unit, matrix, ridge, metric.lipschitz)
         margins = Margins(
             np.sqrt(form.diagonal + form.psd_violation) * unit,
             form.psd_violation * unit**2,
             float(problem.constant),
         )
+        parts = metric.directions, metric.sigma
         if len(rows) == 0:
-            rank_one = RankOneMetric(directions, sigma)
-            return cls(problem, unit, row_scale, data, None, rank_one, margins)
-        used = sigma > 0
+            rank_one = RankOneMetric(*parts)
+            return cls(
+                problem, unit, row_scale, data, None, rank_one, margins, settings
+            )
+        used = metric.sigma > 0
         row_data = RowData(
-            rows.matrix, rows.rhs, rows.is_equality, directions[used], sigma[used]
+            rows.matrix, rows.rhs, rows.is_equality, *(part[used] for part in parts)
         )
-        return cls(problem, unit, row_scale, data, row_data, None, margins)
+        return cls(problem, unit, row_scale, data, row_data, None, margins, settings)
 
     @property
     def prefers_cones(self) -> bool:
-        """Whether there are many rows, or blocks, of which the kernel does not know."""
-        return self.problem.blocks is not None or len(self.row_scale) > MANY_ROWS
+        """Whether there are many rows, or blocks, which the kernel does not support."""
+        is_tall = len(self.row_scale) > self.settings.max_kernel_rows
+        return self.problem.blocks is not None or is_tall
 
     def solve(
         self, subproblem: Subproblem, x: FloatArray, nu: FloatArray, effort: Effort
     ) -> Relaxed:
-        """Relax a branch from a warm start, which is in scaled units.
+        """Solve the relaxation of a node from a warm start.
 
-        See :attr:`prefers_cones` for when the kernel is not used.
+        Parameters
+        ----------
+        subproblem : Subproblem
+            The node's fixings.
+        x, nu : arrays
+            Where to start, in scaled units; they are not changed.
+        effort : Effort
+            When to stop.
+
+        Returns
+        -------
+        Relaxed
+            The dual point with the best bound, and the last point.  By interior points
+            if :attr:`prefers_cones`.
         """
         x, nu = x.copy(), nu.copy()
         if self.prefers_cones:
@@ -197,7 +211,9 @@ class Relaxation:
             nothing = np.zeros(self.problem.n), np.zeros(len(nu))
             return Relaxed(*nothing, subproblem.fixed_in.astype(float), x, nu, False)
         best = -np.inf
-        for _ in range(effort.chunks):
+        # Compiled code cannot see the clock: it works in chunks, each a warm start of
+        # the next.
+        for _ in range(effort.chunks or self.settings.max_chunks):
             bound, tangent_point, beta, z, worst, is_done = kernels.relax(
                 self.data,
                 self.rows,
@@ -207,19 +223,20 @@ class Relaxation:
                 effort.cutoff - self.problem.constant,
                 effort.tolerance,
                 effort.slack,
-                CHUNK,
+                self.settings.chunk,
                 x,
                 nu,
             )
             if bound > best or best == -np.inf:
-                best, best_anchor, best_beta = bound, tangent_point, beta
+                best, best_point, best_beta = bound, tangent_point, beta
             if is_done or effort.is_over():
                 break
-        is_finite = np.isfinite(best_anchor).all() and np.isfinite(best_beta).all()
+        is_finite = np.isfinite(best_point).all() and np.isfinite(best_beta).all()
         if not is_finite:
-            best_anchor, best_beta = np.zeros(len(x)), np.zeros(len(nu))
+            # Theorem 1 holds at any dual point, so zero is as good as another.
+            best_point, best_beta = np.zeros(len(x)), np.zeros(len(nu))
         return Relaxed(
-            tangent_point=best_anchor * self.unit,
+            tangent_point=best_point * self.unit,
             beta=best_beta / self.row_scale,
             switches=z,
             x=x,
@@ -228,12 +245,13 @@ class Relaxation:
         )
 
     def solve_by_cones(self, subproblem: Subproblem, effort: Effort) -> Relaxed | None:
-        """Relax a branch without the kernel, where that is slow or fails.
+        """Solve the relaxation of a node by interior points.
 
-        None if the branch is empty or too large, or the solver gives up, which it does
-        when time is up.
+        Returns None if the node is empty or too large, or if the solver gives up, as it
+        does when time is up.
         """
-        if self.problem.n > LARGEST_CONES and self.problem.blocks is None:
+        is_large = self.problem.n > self.settings.max_conic_variables
+        if is_large and self.problem.blocks is None:
             return None
         if effort.is_over():
             return None
@@ -256,16 +274,28 @@ class Relaxation:
         )
 
     def start(self) -> tuple[FloatArray, FloatArray]:
-        """A cold start."""
+        """Point and row multipliers of a cold start: zeros."""
         return np.zeros(self.problem.n), np.zeros(len(self.problem.rows))
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """``lipschitz I + sum_i sigma_i direction_i direction_i'``, a matrix above ``2 Q``.
+    """A variable metric: the identity times a constant, plus terms of rank one.
 
-    Eigenvalues far above all others would make steps tiny; they are taken care of by
-    the terms of rank one.  On a subset of the variables the metric stays above.
+    ``lipschitz I + sum_i sigma_i direction_i direction_i'`` is a matrix above ``2 Q``.
+    A few eigenvalues far above all others would make the steps of a proximal gradient
+    method tiny; rank-one terms take care of them at the price of one scalar equation
+    each (Becker & Fadili 2012; Becker, Fadili & Ochs 2019; docs/theory.md#metric).  On
+    a subset of the variables the metric stays above.
+
+    Attributes
+    ----------
+    lipschitz : float
+        The constant.
+    directions : (k, n) array
+        The directions, one in each row.
+    sigma : (k,) array
+        Their weights.
     """
 
     lipschitz: float
@@ -274,21 +304,32 @@ class Metric:
 
     @classmethod
     def choose(
-        cls, matrix: FloatArray, is_gram: bool, least: float, *, plain: bool = False
+        cls,
+        matrix: FloatArray,
+        is_gram: bool,
+        least: float,
+        settings: RelaxationSettings = DEFAULT,
+        *,
+        plain: bool = False,
     ) -> "Metric":
-        """The metric with at most one term of rank one.
+        """Choose a metric with at most one term of rank one.
 
         Parameters
         ----------
         matrix, is_gram
-            The form, as the kernels want it: its matrix or its transposed factor.
+            The matrix of the form, or its transposed factor.
         least : float
-            The metric is not chosen smaller than twice this.
+            A lower limit of half the constant: longer steps than the ridge allows would
+            make the proximal step as hard as the whole problem.
+        settings : RelaxationSettings
+            When an eigenvalue is dominant.
         plain : bool
-            No term of rank one.
+            Whether to do without terms of rank one.
         """
-        first, second, direction = _leading_pair(matrix, is_gram)
-        if plain or first <= DOMINANCE * max(second, least):
+        first, second, direction = _leading_pair(
+            matrix, is_gram, settings.eigenvalue_tolerance
+        )
+        if plain or first <= settings.dominance * max(second, least):
             nothing = np.zeros((1, len(matrix)))
             return cls(2.0 * max(first, least), nothing, np.zeros(1))
         base = 2.0 * max(second, least)
@@ -302,50 +343,88 @@ class Metric:
         least: float,
         ridge: float,
         n_rows: int,
+        settings: RelaxationSettings = DEFAULT,
     ) -> "Metric":
-        """The metric with as many terms as pay.
+        """Choose a metric with as many terms of rank one as pay.
 
-        The number of steps grows with the root of the largest eigenvalue that is left,
-        in units of a typical ``ridge``; the cost of a step with the number of terms and
-        rows, squared.  Longer steps than the ridge allows would make the proximal step
-        as hard as the whole problem.
+        The number of iterations is taken to grow with the root of the condition number:
+        the largest eigenvalue that is left over a typical ``ridge``.  The cost of an
+        iteration grows with the square of the number of terms and rows, by the Newton
+        system.
         """
         form = matrix if is_gram else matrix @ matrix.T
         values, vectors = scipy.linalg.eigh(form, driver="evd", check_finite=False)
         values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-        count = np.arange(min(MOST_TERMS, len(values) - 1) + 1)
-        least = max(ridge, least)
-        steps = FEWEST_STEPS + np.sqrt(np.maximum(values[count] / least, 1.0))
-        terms = int(np.argmin(steps * (1.0 + TERM_COST * (count + n_rows) ** 2)))
-        base = 2.0 * max((1.0 + ROUGH) * float(values[terms]), least)
-        sigma = np.maximum(2.0 * (1.0 + ROUGH) * values[:terms] - base, 0.0)
+        count = np.arange(min(settings.max_metric_terms, len(values) - 1) + 1)
+        least, above = max(ridge, least), 1.0 + settings.eigenvalue_tolerance
+        steps = settings.base_iterations + np.sqrt(
+            np.maximum(values[count] / least, 1.0)
+        )
+        cost = 1.0 + settings.term_cost * (count + n_rows) ** 2
+        terms = int(np.argmin(steps * cost))
+        base = 2.0 * max(above * float(values[terms]), least)
+        sigma = np.maximum(2.0 * above * values[:terms] - base, 0.0)
         return cls(base, np.ascontiguousarray(vectors[:, :terms].T), sigma)
 
 
-def _leading_pair(matrix: FloatArray, is_gram: bool) -> tuple[float, float, FloatArray]:
-    """Two largest eigenvalues, from slightly above, and the first eigenvector."""
+def _scaled_data(
+    problem: SparseQP,
+    unit: FloatArray,
+    matrix: FloatArray,
+    ridge: FloatArray,
+    lipschitz: float,
+) -> Data:
+    """The problem in scaled units, without its rows."""
+    groups = problem.rule.groups
+    unbounded = np.isinf(problem.lower).all() and np.isinf(problem.upper).all()
+    return Data(
+        M=matrix,
+        is_gram=isinstance(problem.quadratic, Gram),
+        c=problem.c * unit,
+        w=ridge,
+        lower=problem.lower / unit,
+        upper=problem.upper / unit,
+        is_open=bool(unbounded) and groups is None,
+        theta=float(problem.rule.penalty),
+        lipschitz=lipschitz,
+        groups=None
+        if groups is None
+        else GroupData(groups.labels.copy(), groups.limits.copy()),
+    )
+
+
+def _leading_pair(
+    matrix: FloatArray, is_gram: bool, tolerance: float
+) -> tuple[float, float, FloatArray]:
+    """The two largest eigenvalues, raised a little, and the first eigenvector.
+
+    They are raised by twice the tolerance, so that the metric is above ``2 Q`` although
+    Lanczos iterations approach eigenvalues from below.
+    """
     rows, columns = matrix.shape
+    # F'F and FF' have the same nonzero eigenvalues: take the smaller of the two.
     small = matrix if is_gram else matrix.T @ matrix
     if not is_gram and columns > rows:
         small = matrix @ matrix.T
     if len(small) == 0:
         return 0.0, 0.0, np.zeros(rows)
-    values, vectors = _top_two(small)
+    values, vectors = _top_two(small, tolerance)
     direction = np.ascontiguousarray(vectors[:, -1])
     if not is_gram and columns <= rows:
         direction = matrix @ direction
         direction /= max(float(np.linalg.norm(direction)), 1e-300)
-    above = 1.0 + 2.0 * ROUGH
+    above = 1.0 + 2.0 * tolerance
     return above * float(values[-1]), above * float(values[0]), direction
 
 
-def _top_two(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _top_two(matrix: FloatArray, tolerance: float) -> tuple[FloatArray, FloatArray]:
     """The two largest eigenvalues in increasing order, and their eigenvectors."""
+    # Below this size a full decomposition is as fast.
     if len(matrix) > 32:
         start = np.random.default_rng(0).standard_normal(len(matrix))
         try:
             values, vectors = scipy.sparse.linalg.eigsh(
-                matrix, k=2, v0=start, tol=ROUGH, ncv=12
+                matrix, k=2, v0=start, tol=tolerance, ncv=12
             )
             return values, vectors
         except scipy.sparse.linalg.ArpackError:

@@ -1,5 +1,10 @@
 """Compiled: the proximal step with rows, by Newton steps in their multipliers.
 
+The dual of the step is a concave function of the multipliers of the rows, whose
+gradient, the rows' excess, is piecewise smooth: a damped semismooth Newton method (Qi &
+Sun 1993) maximises it (docs/theory.md#row-prox).  Rows are few, so that its systems are
+small whatever the number of variables.
+
 A metric with terms of rank one, ``I / size + sum_i sigma_i d_i d_i'``, comes as more
 rows: the step is the plain one at ``v - sum_i nu_i d_i`` with the ``nu`` at which
 ``d_i'(x - y) = nu_i / (size sigma_i)``.
@@ -14,15 +19,20 @@ from cardqp.relaxation.group_selection import label_of
 from cardqp.relaxation.prox import active_limit, prox, sides
 from cardqp.relaxation.scaled_data import Coupling, Data, RowData, Step
 
+# Tolerances of compiled code are constants: Numba compiles them in.
 NEWTON_STEPS = 30
+"""The most Newton steps of one proximal step."""
+
 DAMPINGS = 12
+"""How often a Newton step is damped more before it is given up."""
+
 ACCURACY = 1e-9
 """How well rows are met, as a share of the largest right-hand side."""
 
 
 @inner
 def couple(rows: RowData, step: Step, kept: IntArray) -> Coupling:
-    """The rows, and the directions of the metric, of some variables."""
+    """The rows and the directions of the metric, restricted to some variables."""
     m, k, n = len(rows.b), len(rows.sigma), len(kept)
     A, b, dual_regularisation = np.empty((m + k, n)), np.zeros(m + k), np.zeros(m + k)
     equal = np.ones(m + k, dtype=np.bool_)
@@ -39,14 +49,14 @@ def couple(rows: RowData, step: Step, kept: IntArray) -> Coupling:
 
 @inner
 def centre(coupling: Coupling, m: int, y: FloatArray) -> None:
-    """Let the directions of the metric, which follow m rows, go through y."""
+    """Let the equations of the metric, which follow the m rows, hold at y."""
     for i in range(m, len(coupling.b)):
         coupling.b[i] = dot(coupling.A[i], y)
 
 
 @spliced
 def shift(v: FloatArray, A: FloatArray, nu: FloatArray) -> FloatArray:
-    """``v - A' nu``: the point whose plain prox respects the multipliers."""
+    """``v - A' nu``: the argument of the plain proximal step at given multipliers."""
     result = combine_rows(A, nu)
     for j in range(len(v)):
         result[j] = v[j] - result[j]
@@ -63,7 +73,7 @@ def row_value(
     x: FloatArray,
     z: FloatArray,
 ) -> float:
-    """The concave function of the row multipliers that the prox maximises."""
+    """The dual function of the step at given multipliers: concave, to be maximised."""
     price = 0.0 if np.isinf(step.r_most) else 0.5 / (step.r_most * step.r_most)
     value = 0.0
     for j in range(len(v)):
@@ -79,7 +89,10 @@ def row_value(
 def row_excess(
     rows: Coupling, nu: FloatArray, x: FloatArray
 ) -> tuple[FloatArray, float]:
-    """``A x - b - give nu`` and the largest departure from complementarity."""
+    """``A x - b - dual_regularisation nu``, and the complementarity residual.
+
+    The latter is the largest violation of a row, or slack of one with a multiplier.
+    """
     excess = multiply_rows(rows.A, x)
     worst = 0.0
     for i in range(len(excess)):
@@ -116,13 +129,12 @@ def row_curvature(
     r: float,
     z: FloatArray,
 ) -> FloatArray:
-    """Generalised Jacobian of the excess: A (D - y y' / tau) A' + diag(give).
+    """An element of the generalised Jacobian of the excess, on active rows.
 
-    On active rows.
-
-    ``D`` is the derivative of x at a fixed multiplier of ``sum z``; the rank-one term
-    comes from that multiplier when the slots are full.  There is one more for each
-    group that is full.
+    It is ``A (D - y y' / tau) A'`` plus the dual regularisation on the diagonal.  ``D``
+    is the derivative of x at a fixed multiplier of ``sum z``; the rank-one term comes
+    from that multiplier where the limit binds, and there is one more for each full
+    group.
     """
     n, p, A = len(v), len(active), rows.A
     rho, lower, upper = step.rho, data.lower, data.upper
@@ -132,14 +144,17 @@ def row_curvature(
     for j in range(n):
         if z[j] <= 0:
             continue
+        # A full switch: an ordinary ridge, unless a bound holds the variable.
         if z[j] >= 1:
             point = v[j] / (1.0 + rho[j])
             if lower[j] < point < upper[j]:
                 D[j] = 1.0 / (1.0 + rho[j])
             continue
+        # A fractional one: x / z is fixed by the multiplier, so that x follows v.
         D[j] = 1.0
         least, most = sides(data, j, v[j])
         own = min(r, step.cap[j])
+        # The limit that holds the switch: that of its group, or 0 for the limit of all.
         owner[j] = label_of(data.groups, j) + 1 if step.cap[j] < r else 0
         limit = active_limit(rho[j], least, most, own)
         sign = 1.0 if v[j] > 0 else -1.0
@@ -149,6 +164,7 @@ def row_curvature(
         else:
             y[j] = sign * np.sqrt(rho[j]) * own
             tau[owner[j]] += abs(v[j]) * np.sqrt(rho[j]) * own * own * own
+    # Only variables that move count, usually a few of many: gather them for the square.
     Ay = np.zeros((p, n_groups + 1))
     moving, count = np.empty(n, dtype=np.intp), 0
     for j in range(n):
@@ -165,6 +181,7 @@ def row_curvature(
     for a in range(p):
         J[a, a] += rows.dual_regularisation[active[a]]
     for k in range(n_groups + 1):
+        # At r_most the multiplier is the price alone, and does not react.
         if tau[k] > 0 and (k > 0 or r < step.r_most):
             for a in range(p):
                 for e in range(p):
@@ -174,7 +191,7 @@ def row_curvature(
 
 @spliced
 def active_rows(equal: BoolArray, nu: FloatArray, excess: FloatArray) -> IntArray:
-    """Rows that take part in the next step: equalities, active and violated ones."""
+    """Rows of the next Newton system: equations, active and violated ones."""
     active = np.empty(len(nu), dtype=np.intp)
     count = 0
     for i in range(len(nu)):
@@ -188,7 +205,8 @@ def active_rows(equal: BoolArray, nu: FloatArray, excess: FloatArray) -> IntArra
 def solve_damped(J: FloatArray, rhs: FloatArray, damping: float) -> FloatArray:
     """Solve ``(J + damping (I + diag J)) y = rhs`` by a Cholesky factorisation.
 
-    Rows can be dependent, so pivots are kept away from zero.
+    Rows can be dependent, so pivots are kept away from zero.  Systems are small,
+    and a plain loop compiles faster than a call of LAPACK.
     """
     p = len(rhs)
     R, y = J.copy(), rhs.copy()
@@ -247,10 +265,10 @@ def prox_at(
     x: FloatArray,
     z: FloatArray,
 ) -> tuple[float, FloatArray, float, FloatArray, float]:
-    """The prox at given multipliers of the rows; fills x and z.
+    """Take the plain step at given multipliers of the rows; fills x and z.
 
-    Returns r, the point that was projected, the value, the excess and the departure
-    of the rows from complementarity.
+    Returns r, the argument of the step, the dual function, the excess of the rows and
+    the complementarity residual.
     """
     shifted = shift(v, rows.A, nu)
     r = prox(data, step, status, shifted, guess, x, z)
@@ -276,10 +294,10 @@ def prox_rows(
     x: FloatArray,
     z: FloatArray,
 ) -> tuple[float, float]:
-    """Proximal step with rows: damped semismooth Newton in their multipliers.
+    """Take a proximal step with rows: damped semismooth Newton in their multipliers.
 
-    Starts at ``nu`` and updates it; fills x and z.  Returns r and the departure of the
-    rows from complementarity.
+    Starts at ``nu`` and updates it; fills x and z.  Returns r and the complementarity
+    residual, relative to the largest right-hand side.
     """
     size = 1.0
     for i in range(len(nu)):
@@ -288,6 +306,7 @@ def prox_rows(
         data, rows, step, status, v, guess, nu, x, z
     )
     x_try, z_try = np.empty(len(x)), np.empty(len(x))
+    # Next to none at first: from a warm start full Newton steps mostly succeed.
     damping = 1e-10
     for _ in range(NEWTON_STEPS):
         if worst <= ACCURACY * size:
@@ -300,12 +319,15 @@ def prox_rows(
             r_try, shifted_try, value_try, excess_try, worst_try = prox_at(
                 data, rows, step, status, v, r, nu_try, x_try, z_try
             )
+            # Near the maximum the dual function drowns in rounding: a much smaller
+            # residual is progress as well.
             if value_try > value or worst_try < 0.5 * worst:
                 rising = True
                 break
             damping = max(16.0 * damping, 1e-10)
         if not rising:
             break
+        # As in Levenberg-Marquardt, steps that succeed are damped less and less.
         damping = max(0.1 * damping, 1e-12)
         value, worst, r = value_try, worst_try, r_try
         copy_into(nu, nu_try)

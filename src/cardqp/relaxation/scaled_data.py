@@ -1,7 +1,7 @@
-"""What the compiled loops of the relaxation are given, in scaled units.
+"""Arguments of the compiled kernels of the relaxation, in scaled units.
 
-Where something is None, kernels compile without all that it needs: half a second here
-and there, which adds up.
+They are tuples with names, which Numba compiles.  Kernels are specialised to arguments
+that are None and compile without the code for them, which saves half a second each.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class GroupData(NamedTuple):
 
 
 class Data(NamedTuple):
-    """A problem as the kernels see it.
+    """A problem in scaled units, without its rows.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Data(NamedTuple):
     is_gram : bool
         Which of the two ``M`` is.
     c, w, lower, upper : (n,) arrays
-        Slope, ridge and bounds.
+        Linear cost, ridge and bounds.
     is_open : bool
         Whether no variable has a bound, or is in a group.
     theta : float
@@ -80,10 +80,10 @@ class RowData(NamedTuple):
 
 
 class Coupling(NamedTuple):
-    """What couples the variables in a proximal step: ``A x <= b + give nu``.
+    """The constraints of a proximal step: ``A x <= b + dual_regularisation nu``.
 
-    First the rows, which give nothing; then the directions of the metric, which are
-    equations that give way: ``direction'(x - y) = nu / (size sigma)``.
+    First the rows, with a dual regularisation of zero; then the directions of the
+    metric, equations with a positive one: ``direction'(x - y) = nu / (size sigma)``.
     """
 
     A: FloatArray
@@ -93,7 +93,7 @@ class Coupling(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What the prox needs to know about a branch.
+    """The constants of the proximal step in a node.
 
     Attributes
     ----------
@@ -101,14 +101,14 @@ class Step(NamedTuple):
         The length of a gradient step.
     rho, root : (n,) arrays
         ``2 w`` times the step length, and its square root.
-    free : int array
-        The free variables.
-    slots : float
+    undecided : int array
+        The variables that are neither switched on nor off.
+    remaining : float
         How many of them may be switched on.
     r_most : float
         The largest ``r``, set by the price of a nonzero.
     group_slots : int array
-        How many free variables may be switched on in each group.
+        How many undecided variables may be switched on in each group.
     cap : (n,) array
         The largest ``r`` of each variable, set by its group; changed by the prox.
     """

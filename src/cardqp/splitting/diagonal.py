@@ -1,4 +1,11 @@
-"""Splits of Q into a part that stays quadratic and a diagonal for the ridge."""
+"""Diagonals moved from ``Q`` to the ridge, which makes the relaxation tighter.
+
+Moving ``d`` changes no objective as long as ``Q - diag(d)`` stays positive semidefinite
+and the ridge positive, and no bound gets worse where ``d`` is positive
+(docs/theory.md#moved-diagonal).  The idea is that of quadratic convex reformulation
+(QCR; Billionnet, Elloumi & Plateau 2009) and of the diagonal splits for perspective
+relaxations (Frangioni & Gentile 2006; Zheng, Sun & Li 2014).
+"""
 
 from collections.abc import Callable
 
@@ -13,25 +20,31 @@ from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
 from cardqp.splitting.optimal_diagonal import Data, optimal_diagonal
-
-WORTH = 0.01
-"""A diagonal is worth moving when it adds this share to some ridge."""
-
-NEWTON_LIMIT = 600
-"""The most variables for which an optimal diagonal is looked for."""
-
-ROUNDS = 2
-"""How often multipliers of rows and bounds are updated."""
-
-START_ACCURACY = 1e-4
-"""How well the relaxation is solved where the search for a diagonal starts."""
+from cardqp.splitting.settings import DEFAULT, DiagonalSettings
 
 
-def eigenvalue_shift(problem: SparseQP, kept: IntArray) -> FloatArray | None:
-    """A diagonal that can be taken out of ``Q`` on some variables, leaving it convex.
+def eigenvalue_shift(
+    problem: SparseQP, kept: IntArray, settings: DiagonalSettings = DEFAULT.diagonal
+) -> FloatArray | None:
+    """A diagonal that can be taken out of a block of ``Q``, leaving it convex.
 
-    It is the least eigenvalue of the block scaled to unit diagonal, in the original
-    scale, less a margin for rounding.  None when it would not pay.
+    It is the least eigenvalue of the block scaled to unit diagonal, times the diagonal,
+    less a margin for rounding: worse than the optimal diagonal, and far cheaper.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    kept : int array
+        The variables of the block.
+    settings : DiagonalSettings
+        What a shift must add to be worth it.
+
+    Returns
+    -------
+    (k,) array or None
+        The diagonal.  Zeros if there is nothing to gain but a factor is better replaced
+        by the matrix of the block; None if nothing is to be done.
     """
     form = problem.quadratic
     if isinstance(form, Factor) and len(kept) > len(form.array):
@@ -43,14 +56,12 @@ def eigenvalue_shift(problem: SparseQP, kept: IntArray) -> FloatArray | None:
     unit = 1.0 / np.sqrt(curvature)
     scaled = unit[:, None] * block * unit
     least = float(scipy.linalg.eigvalsh(scaled, check_finite=False)[0])
-    spare = max(least - eigenvalue_margin(len(kept)), 0.0) * curvature
-    is_worth = bool((spare >= WORTH * problem.ridge[kept]).any())
-    return spare if is_worth else (np.zeros(len(kept)) if _is_wide(problem) else None)
-
-
-def _is_wide(problem: SparseQP) -> bool:
-    """Whether the form is a factor, which a small block is better without."""
-    return isinstance(problem.quadratic, Factor)
+    shift = max(least - eigenvalue_margin(len(kept)), 0.0) * curvature
+    least_gain = settings.worthwhile_share * problem.ridge[kept]
+    if (shift >= least_gain).any():
+        return shift
+    # Products with the matrix of a block that is no larger than the factor are cheaper.
+    return np.zeros(len(kept)) if isinstance(form, Factor) else None
 
 
 def optimal_diagonal_shift(
@@ -58,48 +69,61 @@ def optimal_diagonal_shift(
     subproblem: Subproblem,
     size: float,
     is_over: Callable[[], bool] = lambda: False,
+    settings: DiagonalSettings = DEFAULT.diagonal,
 ) -> FloatArray | None:
-    """The diagonal, of either sign, that gives about the best bound on a branch.
+    """The diagonal, of either sign, with about the best bound of Theorem 1 on a node.
 
     The multipliers of rows and bounds are kept while a diagonal is optimised, and
-    updated after that; without rows and bounds it is optimal.  None for problems with a
-    penalty or blocks, where a Newton step would take too long, and if time is up.
+    updated after that; without rows and bounds it is optimal up to the last barrier
+    (docs/theory.md#optimal-diagonal).
 
     Parameters
     ----------
     problem : SparseQP
         The problem, with the variables that are switched off taken out.
-    choice : Subproblem
-        The branch.
+    subproblem : Subproblem
+        The node.
     size : float
         The size of the objective.
     is_over : callable
         Whether time is up: there is no diagonal then.
+    settings : DiagonalSettings
+        Limits and accuracies.
+
+    Returns
+    -------
+    (n,) array or None
+        The diagonal.  None for problems with a penalty or blocks, where a Newton step
+        would take too long, and if time is up.
     """
-    is_large = problem.n > NEWTON_LIMIT or problem.blocks is not None
+    is_large = problem.n > settings.max_variables or problem.blocks is not None
     if problem.rule.penalty != 0 or is_large or subproblem.remaining < 1:
         return None
+    # Half of the ridge moved to Q: an interior point even where Q is singular.
     start = -0.5 * problem.ridge
     Q, free = problem.quadratic.dense(), subproblem.undecided.astype(np.float64)
-    for _ in range(1 if problem.is_unconstrained else ROUNDS):
-        view = problem.move_to_ridge(start)
-        relaxation = Relaxation.prepare(view)
-        effort = Effort(START_ACCURACY * size, is_over=is_over)
+    for _ in range(1 if problem.is_unconstrained else settings.multiplier_rounds):
+        moved = problem.move_to_ridge(start)
+        relaxation = Relaxation.prepare(moved)
+        effort = Effort(settings.start_accuracy * size, is_over=is_over)
         relaxed = relaxation.solve(subproblem, *relaxation.start(), effort)
-        slope = _slope_of_the_free(view, relaxed)
+        slope = _unconstrained_cost(moved, relaxed)
         data = Data(Q, slope, problem.ridge, subproblem.remaining, free)
-        best = optimal_diagonal(data, start, relaxed.tangent_point, size, is_over)
+        best = optimal_diagonal(
+            data, start, relaxed.tangent_point, size, is_over, settings.barrier
+        )
         if is_over():
             return None
+        # The optimum is on the boundary; halfway, the next round starts inside.
         start = 0.5 * (start + best)
     return best
 
 
-def _slope_of_the_free(problem: SparseQP, relaxed: Relaxed) -> FloatArray:
-    """The linear cost at which a problem without rows and bounds is relaxed alike.
+def _unconstrained_cost(problem: SparseQP, relaxed: Relaxed) -> FloatArray:
+    """The linear cost at which the relaxation without rows and bounds is the same.
 
-    Multipliers of the rows are added to it, and those of the bounds: so that variables
-    are drawn to where their bounds hold them.
+    The multipliers of rows and bounds are added to the cost, so that variables stay
+    where their bounds hold them.
     """
     if problem.is_unconstrained:
         return problem.c

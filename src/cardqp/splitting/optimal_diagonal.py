@@ -1,4 +1,4 @@
-r"""The diagonal that makes the relaxation of a free problem tightest.
+r"""The diagonal with the best bound for a problem without rows and bounds.
 
 Over all diagonals :math:`d` that leave :math:`S = Q - \mathrm{diag}(d)` positive
 definite and :math:`w = \text{ridge} + d` positive, the bound of Theorem 1 is largest
@@ -9,10 +9,15 @@ where
     + \tfrac14 \bigl( K t + \sum_j u_j \bigr)
     \quad \text{s.t.} \quad (u_j + r_j t)\, w_j \ge \gamma_j^2,\; u, t \ge 0
 
-is attained; :math:`K` counts the slots, and :math:`r_j` is 1 for free variables and 0
-for those switched on.  It is solved by a barrier method: Newton steps in
-:math:`(\gamma, d)`, with :math:`u` and :math:`t` eliminated.  Whatever comes out is a
-valid split as long as :math:`S` is positive semidefinite, which is checked elsewhere.
+is attained; :math:`K` variables may be chosen, and :math:`r_j` is 1 for undecided ones
+and 0 for those switched on.  This convex program is the dual of the semidefinite one of
+Zheng, Sun & Li (2014), after the QCR method of Billionnet, Elloumi & Plateau (2009);
+proof in docs/theory.md#optimal-diagonal.
+
+It is solved by a barrier method: Newton steps in :math:`(\gamma, d)`, with :math:`u`
+and :math:`t` eliminated, so that each takes one factorisation of order ``2 n``.
+Whatever comes out is a valid split as long as :math:`S` is positive semidefinite, which
+is proved elsewhere.
 """
 
 from collections.abc import Callable
@@ -22,13 +27,7 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import FloatArray
-
-MAX_STEPS = 60
-FIRST_BARRIER, LAST_BARRIER, BARRIER_FACTOR = 3.0, 3e-3, 0.3
-"""The barrier parameter, in units of the objective over n, and how fast it falls."""
-
-CENTRED = 0.05
-"""Decrement, in units of n times the barrier, at which a point counts as centred."""
+from cardqp.splitting.settings import DEFAULT, BarrierSettings
 
 SQUARABLE = 1e150
 """Squares of larger numbers, and of inverses of these, are not numbers any more."""
@@ -36,18 +35,28 @@ SQUARABLE = 1e150
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The free problem: ``Q``, ``c``, ridge, slots, and which variables are free."""
+    """The problem: form, linear cost, ridge, and the node.
+
+    Attributes
+    ----------
+    Q, c, ridge : arrays
+        The objective.
+    remaining : int
+        How many undecided variables may be switched on.
+    undecided : (n,) array
+        1 for undecided variables, 0 for those switched on.
+    """
 
     Q: FloatArray
     c: FloatArray
     ridge: FloatArray
     remaining: int
-    is_unconstrained: FloatArray
+    undecided: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """An interior point of the program."""
+    """A strictly feasible point of the program, or a direction."""
 
     slope: FloatArray
     d: FloatArray
@@ -70,8 +79,9 @@ def optimal_diagonal(
     x: FloatArray,
     size: float,
     is_over: Callable[[], bool] = lambda: False,
+    settings: BarrierSettings = DEFAULT.diagonal.barrier,
 ) -> FloatArray:
-    """Improve a diagonal from a start at which the relaxation was solved.
+    """Improve a diagonal by a barrier method, from a solved relaxation.
 
     Parameters
     ----------
@@ -85,11 +95,18 @@ def optimal_diagonal(
         The size of the objective, which sets the scale of the barrier.
     is_over : callable
         Whether time is up: no further step is taken.
+    settings : BarrierSettings
+        How the barrier falls, and the most steps.
+
+    Returns
+    -------
+    (n,) array
+        The diagonal, feasible wherever the iterations end.
     """
     n = len(data.c)
-    barrier = FIRST_BARRIER * size / n
+    barrier = settings.first * size / n
     point = _start(data, d, x, barrier)
-    for _ in range(MAX_STEPS):
+    for _ in range(settings.max_steps):
         if is_over():
             break
         found = _newton(data, point, barrier)
@@ -100,28 +117,35 @@ def optimal_diagonal(
         if length == 0.0:
             break
         point = point.moved(step, length)
-        if length > 0.9 or decrement < CENTRED * n * barrier:
-            if barrier <= LAST_BARRIER * size / n:
+        # A nearly full step means that Newton's method converges: exact centring would
+        # only cost steps.
+        if length > 0.9 or decrement < settings.centred * n * barrier:
+            if barrier <= settings.last * size / n:
                 break
-            barrier *= BARRIER_FACTOR
+            barrier *= settings.factor
     return point.d
 
 
 def _start(data: Data, d: FloatArray, x: FloatArray, barrier: float) -> Point:
+    """A strictly feasible point from a relaxed minimiser.
+
+    At the optimum ``t`` lies between the last gain that counts and the next one.
+    """
     slope = data.c + 2.0 * (data.Q @ x - d * x)
     gains = slope**2 / (data.ridge + d)
-    ranked = np.sort(gains[data.is_unconstrained > 0])[::-1]
+    ranked = np.sort(gains[data.undecided > 0])[::-1]
     last = ranked[min(data.remaining, len(ranked)) - 1]
     following = ranked[min(data.remaining, len(ranked) - 1)]
     t = max(0.5 * (last + following), 1e-3 * ranked[0], 1e-3 * barrier)
-    u = np.maximum(gains - data.is_unconstrained * t, 0.0) + 8.0 * barrier
+    # Off the boundary by a few times the barrier, about where the central path is.
+    u = np.maximum(gains - data.undecided * t, 0.0) + 8.0 * barrier
     return Point(slope, d, u, float(t))
 
 
 def _value(data: Data, point: Point, barrier: float) -> float:
     """The barrier function; infinite outside its domain."""
     w = data.ridge + point.d
-    room = (point.u + data.is_unconstrained * point.t) * w - point.slope**2
+    room = (point.u + data.undecided * point.t) * w - point.slope**2
     if min(point.t, point.u.min(), w.min(), room.min()) <= 0:
         return np.inf
     try:
@@ -147,7 +171,7 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
     """The Newton step and its decrement; None when the system cannot be solved."""
     if not 1 / SQUARABLE < point.t < SQUARABLE:
         return None
-    n, r = len(data.c), data.is_unconstrained
+    n, r = len(data.c), data.undecided
     try:
         factor = scipy.linalg.cho_factor(data.Q - np.diag(point.d), check_finite=False)
     except scipy.linalg.LinAlgError:
@@ -159,6 +183,8 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
     q = theta * w - g**2
     if not q.min() > 0:
         return None  # rounding has put the point on the boundary
+    # Gradient and Hessian of the barrier function in (g, d, u, t), g the slope:
+    # all of the Hessian but the block of (g, d) is diagonal or borders it.
     grad_g = 0.5 * y + 2.0 * barrier * g / q
     grad_d = 0.25 * y**2 + barrier * (np.diag(inverse) - theta / q)
     grad_u = 0.25 - barrier * (w / q + 1.0 / u)
@@ -185,6 +211,7 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
         [grad_g - h_gu * grad_u / h_uu, grad_d - h_du * grad_u / h_uu]
     )
     rhs_t = -(grad_t - (r * h_ww * grad_u / h_uu).sum())
+    # One factorisation for the right-hand side and for the border.
     both = _solve_scaled(H, np.column_stack([rhs, border]))
     if both is None:
         return None
@@ -199,7 +226,11 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
 
 
 def _solve_scaled(H: FloatArray, rhs: FloatArray) -> FloatArray | None:
-    """Solve with the Hessian scaled to unit diagonal, with what jitter it takes."""
+    """Solve with the Hessian scaled to unit diagonal; None if that is hopeless.
+
+    Near the boundary the scaled Hessian may be singular by rounding: the least jitter
+    is added with which its Cholesky factorisation exists.
+    """
     if not (np.isfinite(H).all() and np.diag(H).min() > 0):
         return None
     scale = np.sqrt(np.diag(H))
@@ -221,9 +252,13 @@ def _solve_scaled(H: FloatArray, rhs: FloatArray) -> FloatArray | None:
 def _line_search(
     data: Data, point: Point, step: Point, barrier: float, decrement: float
 ) -> float:
-    """A step length that decreases the barrier function enough; 0 if there is none."""
+    """A step length that decreases the barrier function enough; 0 if there is none.
+
+    Backtracking with Armijo's condition, after a step to the boundary at most.
+    """
     if not decrement > 0:
         return 0.0
+    # Cheap limits first: each value of the barrier function takes a factorisation.
     length = 1.0
     for values, change in ((point.u, step.u), (data.ridge + point.d, step.d)):
         falling = change < 0

@@ -1,4 +1,9 @@
-"""Sparse minorants to choose from: what is above a level in each eigenvalue."""
+"""Sparse minorants to start from: the part of ``Q`` above a level of its eigenvalues.
+
+A split ``Q = P + R`` need only hold at points with at most ``s`` nonzeros, so that far
+more than the least eigenvalue can be moved to the ridge: what ``R`` loses is bounded by
+the largest entries of each row, as by Gershgorin (docs/theory.md#theorem-6).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,23 +19,12 @@ from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
-
-MOST_VARIABLES = 2000
-"""The most variables for which dense splits are looked for."""
-
-ENOUGH = 0.75
-"""The share of every ridge that the start of an ascent must leave."""
-
-LEAST_LEVEL = 1e-3
-"""A level, in units of the ridge, that comes close to no split at all."""
-
-ACCURACY = 1e-5
-"""How well the relaxation of a split is solved, as a share of the objective."""
+from cardqp.splitting.settings import DEFAULT, AscentSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """A sparse minorant and the bound it gives on a branch.
+    """A sparse minorant and its bound on a node.
 
     Attributes
     ----------
@@ -41,7 +35,7 @@ class Split:
     tangent_point : (n,) array
         The point whose tangent gives the bound (Theorem 1 for the minorant).
     bound : float
-        A lower bound on the problem's objective over the branch, constant included.
+        A lower bound on the problem's objective over the node, constant included.
     """
 
     P: FloatArray
@@ -58,7 +52,7 @@ class Split:
         x: FloatArray,
         effort: Effort,
     ) -> "Split | None":
-        """Split and solve the relaxation from ``x``; None if ``P`` does not do."""
+        """Split by ``P``, and relax from ``x``; None if too little ridge is left."""
         try:
             minorant = sparse_minorant(problem, P)
             relaxation = Relaxation.prepare(minorant)
@@ -72,10 +66,15 @@ class Split:
         return cls(P, minorant, relaxed.tangent_point, bound)
 
 
-def is_splittable(problem: SparseQP, subproblem: Subproblem) -> bool:
-    """Whether splits are looked for: no penalty, and not too large."""
+def is_splittable(
+    problem: SparseQP,
+    subproblem: Subproblem,
+    settings: AscentSettings = DEFAULT.ascent,
+) -> bool:
+    """Whether sparse minorants are supported: no penalty, no blocks, not too large."""
     is_plain = problem.rule.penalty == 0 and problem.blocks is None
-    return is_plain and subproblem.remaining >= 1 and problem.n <= MOST_VARIABLES
+    is_small = problem.n <= settings.max_variables
+    return is_plain and subproblem.remaining >= 1 and is_small
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,8 +97,9 @@ class Levels:
 
     @classmethod
     def of(cls, problem: SparseQP) -> "Levels":
-        """Decompose once for all levels."""
+        """Decompose the form of a problem, once for all levels."""
         form, unit = problem.quadratic, ridge_unit(problem)
+        # With fewer rows than columns a factor's singular values are cheaper.
         if isinstance(form, Factor) and len(form.array) < problem.n:
             _, roots, rows = scipy.linalg.svd(
                 form.array * unit, full_matrices=False, check_finite=False
@@ -118,22 +118,26 @@ class Levels:
 
 
 def highest_level(
-    problem: SparseQP, levels: Levels, is_over: Callable[[], bool] = lambda: False
+    problem: SparseQP,
+    levels: Levels,
+    is_over: Callable[[], bool] = lambda: False,
+    settings: AscentSettings = DEFAULT.ascent,
 ) -> float:
-    """About the highest level that leaves enough of every ridge, to start an ascent at.
+    """About the highest level at which enough is left of every ridge.
 
-    Searched for by factors of 2, up or down from 1, and then of the root of 2.  Once
-    time is up, it is any level.
+    It is searched for by factors of 2, up or down from 1, and then of the root of 2.
+    Once time is up, it is any level.
     """
 
     def leaves_enough(level: float) -> bool:
         if is_over():
             return False
         ridge = ridge_left(problem, levels.above(level))
-        return bool((ridge >= ENOUGH * problem.ridge).all())
+        return bool((ridge >= settings.start_ridge_share * problem.ridge).all())
 
+    # Coarse steps are enough for a start, and each level takes a product of matrices.
     level = 1.0
-    while level > LEAST_LEVEL and not leaves_enough(level):
+    while level > settings.least_level and not leaves_enough(level):
         level *= 0.5
     if level == 1.0:
         while level < levels.values[0] and leaves_enough(2.0 * level):

@@ -1,4 +1,4 @@
-"""The bound of a split on a branch, as a function of the split."""
+"""The bound of a sparse minorant on a node, as a function of the split."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,7 @@ from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
-
-LEAST_RIDGE = 0.01
-"""No ridge may fall below this share of the original."""
-
-LARGEST_GROWTH = 1e3
-"""A step must not let ``P`` outgrow ``Q`` by more than this."""
+from cardqp.splitting.settings import DEFAULT, AscentSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,12 +22,13 @@ class Point:
     ----------
     P, R : (n, n) arrays
         The split ``Q = P + R``.
-    drag : (n, n) array
+    offdiagonal_loss : (n, n) array
         What the entries of ``R`` off its diagonal can take off the objective.
     ridge : (n,) array
         The ridge of the minorant.
-    cut : (n,) array
-        The least entry in each row of the drag that counts.
+    threshold : (n,) array
+        The least entry in each row of the loss that counts: the last of the ``K - 1``
+        largest.
     x, z : (n,) arrays
         The relaxed minimiser and its switches.
     nu : (m,) array
@@ -45,7 +41,7 @@ class Point:
     R: FloatArray
     offdiagonal_loss: FloatArray
     ridge: FloatArray
-    cut: FloatArray
+    threshold: FloatArray
     x: FloatArray
     z: FloatArray
     nu: FloatArray
@@ -54,29 +50,41 @@ class Point:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounded:
-    """The function to be maximised: the bound of a split on a branch.
+    """The function to be maximised: the bound of a split on a node.
 
-    ``problem`` has the ridge 1.
+    Attributes
+    ----------
+    problem : SparseQP
+        The problem in units in which its ridge is 1.
+    subproblem : Subproblem
+        The node.
+    tolerance : float
+        Accuracy of relaxations.
+    settings : AscentSettings
+        The domain: the least ridge and the largest ``P``.
     """
 
     problem: SparseQP
     subproblem: Subproblem
     tolerance: float
+    settings: AscentSettings = DEFAULT.ascent
 
     def at(self, P: FloatArray, x: FloatArray, nu: FloatArray) -> Point | None:
         """The bound at ``P``, starting at ``x, nu``; None outside the domain."""
         Q = self.problem.quadratic.array
-        if not np.abs(P).max() <= LARGEST_GROWTH * np.abs(Q).max():
+        # Long steps may overflow; this refuses what is not a number as well.
+        if not np.abs(P).max() <= self.settings.max_growth * np.abs(Q).max():
             return None
         R = Q - P
         entries = offdiagonal_loss(R, self.problem.signs)
-        reach, cut = top_row_sums(entries, self.problem.rule.limit)
+        reach, threshold = top_row_sums(entries, self.problem.rule.limit)
         ridge = 1.0 + R.diagonal() - reach
-        if not ridge.min() >= LEAST_RIDGE:
+        if not ridge.min() >= self.settings.least_ridge_share:
             return None
+        # P is positive semidefinite by construction; sparse_minorant proves it later.
         minorant = self.problem.with_quadratic(Gram(P, np.zeros(len(P))), ridge)
         relaxation = Relaxation.prepare(minorant)
-        # One chunk of iterations is plenty from a warm start.
+        # The next step starts from here, so that one chunk of iterations is plenty.
         effort = Effort(self.tolerance, is_over=lambda: True)
         start = x / relaxation.unit
         relaxed = relaxation.solve(self.subproblem, start, nu, effort)
@@ -86,7 +94,7 @@ class Bounded:
             R,
             entries,
             ridge,
-            cut,
+            threshold,
             relaxed.x * relaxation.unit,
             relaxed.switches,
             relaxed.nu,
@@ -95,7 +103,7 @@ class Bounded:
 
 
 def in_units(problem: SparseQP, unit: FloatArray) -> SparseQP:
-    """A problem in other units of the variables."""
+    """The problem in which a variable is its old value over the unit."""
     Q = unit[:, None] * problem.quadratic.dense() * unit
     return SparseQP(
         Gram(Q, problem.quadratic.psd_violation * unit**2),

@@ -1,4 +1,4 @@
-r"""Supergradients of the bound of a split.
+r"""Supergradients of the bound of a sparse minorant.
 
 The bound of a sparse minorant, :math:`B(P)`, is concave in ``P``.  With ``x`` and ``z``
 the relaxed minimiser and its switches, :math:`\omega_j = x_j^2 / z_j`, and
@@ -8,10 +8,14 @@ the relaxed minimiser and its switches, :math:`\omega_j = x_j^2 / z_j`, and
     G = x x^\top - \mathrm{diag}(\omega) + \text{for each row } j:\;
     \tfrac12 \omega_j \operatorname{sign}(R_{ij}) \text{ at } (i, j) \text{ and } (j, i)
 
-for ``i`` among the ``K - 1`` entries of the row that count most (see ``minorant.py``).
-It is sparse but for a term of rank one.  As gradients jump, they are averaged over
-steps, and entries near the cut count in part.  Variables at which ``x`` is zero do not
-appear in ``G``; those whose ridge gets low are held up as if they did.
+for ``i`` among the ``K - 1`` entries of the row that count most (see
+``bounds/sparse_minorant.py``; proof in docs/theory.md#split-ascent).  It is sparse but
+for a term of rank one.
+
+The bound is not smooth, and plain supergradients zigzag.  So they are averaged over
+steps, and entries of a row near the threshold count in part.  Variables at which ``x``
+is zero do not appear in ``G``, and their ridges would fall until they do; rows with a
+low ridge get a weight of their own.
 """
 
 from dataclasses import dataclass
@@ -21,20 +25,10 @@ import numpy as np
 import scipy.sparse
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.splitting.settings import DEFAULT, SupergradientSettings
 from cardqp.splitting.split_bound import Point
 
-MEMORY, FADED = 0.85, 0.02
-"""Weight of the old average when a new gradient comes in; terms of rank one with less
-than the second share of the newest one's weight are dropped."""
-
-NEGLIGIBLE = 1e-3
-"""Entries of the average below this share of the largest are dropped."""
-
-SOFTNESS = 0.15
-"""Entries of a row within this share of the cut count in part."""
-
-LOW_RIDGE = 0.5
-"""Ridges below this share of the median are held up."""
+SETTINGS = DEFAULT.ascent.supergradient
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,24 +62,42 @@ class Slope:
         low_rank = np.einsum("ik,ik,k->", self.X, M @ self.X, self.weights)
         return float(scattered + low_rank)
 
-    def averaged(self, new: "Slope") -> "Slope":
-        """The running average after one more gradient."""
-        weights = np.concatenate([MEMORY * self.weights, (1.0 - MEMORY) * new.weights])
-        keep = weights > FADED * weights[-1]
+    def averaged(
+        self, new: "Slope", settings: SupergradientSettings = SETTINGS
+    ) -> "Slope":
+        """The exponential running average after one more supergradient."""
+        old, fresh = settings.memory, 1.0 - settings.memory
+        weights = np.concatenate([old * self.weights, fresh * new.weights])
+        # Old terms fade by a factor in each step; dropping them bounds the rank.
+        keep = weights > settings.faded * weights[-1]
         X = np.concatenate([self.X, new.X], axis=1)
-        sparse = MEMORY * self.sparse + (1.0 - MEMORY) * new.sparse
+        sparse = old * self.sparse + fresh * new.sparse
         size = np.abs(sparse.data)
-        sparse.data[size < NEGLIGIBLE * size.max(initial=0.0)] = 0.0
+        sparse.data[size < settings.negligible * size.max(initial=0.0)] = 0.0
         sparse.eliminate_zeros()
         return Slope(sparse, X[:, keep], weights[keep])
 
 
-def supergradient(point: Point, limit: int) -> Slope:
-    """The supergradient at a point, softened at the cut and propped at low ridges."""
+def supergradient(
+    point: Point, limit: int, settings: SupergradientSettings = SETTINGS
+) -> Slope:
+    """A smoothed supergradient at a point.
+
+    Parameters
+    ----------
+    point : Point
+        The split and its relaxation.
+    limit : int
+        The largest number of nonzeros, ``K``.
+    settings : SupergradientSettings
+        How it is smoothed.
+    """
     n = len(point.x)
-    omega = _ridge_weights(point)
+    omega = _ridge_weights(point, settings.low_ridge)
+    # A relaxed point is sparse, and so is all but few rows' part of the gradient.
     rows = np.flatnonzero(omega > 1e-9 * omega.max())
-    entries = _row_weights(point, rows, min(limit, n) - 1)
+    entries = _row_weights(point, rows, min(limit, n) - 1, settings)
+    # Half of each entry, which is completed by the transpose below.
     entries *= (0.5 * omega[rows])[:, None] * np.sign(point.R[rows])
     entries[np.arange(len(rows)), rows] -= 0.5 * omega[rows]
     i, j = entries.nonzero()
@@ -93,23 +105,29 @@ def supergradient(point: Point, limit: int) -> Slope:
     return Slope((half + half.T).tocsr(), point.x[:, None], np.ones(1))
 
 
-def _ridge_weights(point: Point) -> FloatArray:
-    """The slope of the bound in each ridge; where one is low, as if it were steeper."""
+def _ridge_weights(point: Point, low_ridge: float) -> FloatArray:
+    """The derivative of the bound in each ridge, larger where a ridge is low."""
     omega = point.x**2 / np.maximum(point.z, 1e-12)
     usual = omega.sum() / max(np.count_nonzero(omega), 1)
-    lacking = LOW_RIDGE * float(np.median(point.ridge)) / point.ridge - 1.0
+    lacking = low_ridge * float(np.median(point.ridge)) / point.ridge - 1.0
     return np.asarray(omega + usual * np.maximum(lacking, 0.0))
 
 
-def _row_weights(point: Point, rows: IntArray, count: int) -> FloatArray:
-    """How much each entry counts: the largest fully, those near the cut in part."""
+def _row_weights(
+    point: Point, rows: IntArray, count: int, settings: SupergradientSettings
+) -> FloatArray:
+    """The weight of each entry: 1 for the largest, less for those near the threshold.
+
+    The weights of a row sum to ``count`` at most.
+    """
     if count <= 0:
         return np.zeros((len(rows), len(point.x)))
     entries = point.offdiagonal_loss[rows]
-    least = NEGLIGIBLE**2 * entries.max(initial=0.0) + 1e-300
-    weights = entries / np.maximum(point.cut[rows], least)[:, None]
-    weights -= 1.0 - SOFTNESS
-    weights /= 2.0 * SOFTNESS
+    least = settings.negligible**2 * entries.max(initial=0.0) + 1e-300
+    # From 0 at (1 - softness) times the threshold to 1 at (1 + softness) times it.
+    weights = entries / np.maximum(point.threshold[rows], least)[:, None]
+    weights -= 1.0 - settings.softness
+    weights /= 2.0 * settings.softness
     np.clip(weights, 0.0, 1.0, out=weights)
     weights *= (count / np.maximum(weights.sum(axis=1), 1e-12))[:, None]
     return np.asarray(np.minimum(weights, 1.0, out=weights))

@@ -9,8 +9,11 @@ import numpy as np
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.residual_bound import Residual
-from cardqp.branch_and_bound.node import NODE_SLACK
-from cardqp.branch_and_bound.search import PRUNING_SHARE, RELAXATION_SHARE
+from cardqp.branch_and_bound.settings import (
+    NODE_SLACK,
+    PRUNING_SHARE,
+    RELAXATION_SHARE,
+)
 from cardqp.branch_and_bound.streamed.incumbent import root_columns, try_swaps
 from cardqp.branch_and_bound.streamed.node_bounds import NodeBound
 from cardqp.branch_and_bound.streamed.root import RootBound

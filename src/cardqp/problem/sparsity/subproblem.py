@@ -18,7 +18,7 @@ class Subproblem:
 
     Parameters
     ----------
-    inside, outside : (n,) bool arrays
+    fixed_in, fixed_out : (n,) bool arrays
         Disjoint.  Every other variable is free.
     limit : int
         The largest number of variables, or blocks, that may be switched on in all.

@@ -45,6 +45,7 @@ from cardqp.problem.validation.settings import (
     one_of,
     positive,
     seed,
+    share,
     whole,
 )
 from cardqp.problem.validation.variables import (
@@ -100,6 +101,7 @@ __all__ = [
     "rows",
     "scalar",
     "seed",
+    "share",
     "some_limit",
     "sparsity",
     "specific_variance",

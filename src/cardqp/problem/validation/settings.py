@@ -25,6 +25,14 @@ def positive(name: str, value: Any) -> None:
         )
 
 
+def share(name: str, value: Any) -> None:
+    """A setting of a method that is a part of a whole, between 0 and 1."""
+    if not _is_number(value) or not 0 <= value <= 1:
+        raise ParameterError(
+            name, "must be a number between 0 and 1", given=f"it is {value!r}"
+        )
+
+
 def count(name: str, value: Any) -> None:
     """A setting of a method that counts something, at least one."""
     if not is_integer(value) or value < 1:

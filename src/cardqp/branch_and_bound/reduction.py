@@ -1,0 +1,347 @@
+"""Reductions of the root: fewer variables, or a better split of ``Q``.
+
+What is cheap is tried first: taking out variables and moving an eigenvalue shift to the
+ridge.  The optimal diagonal and sparse minorants take longer than a small tree, and are
+tried only if the root leaves a gap (docs/theory.md#splits).
+"""
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cardqp._typing import FloatArray, IntArray
+from cardqp.branch_and_bound.node import NodeProcessor
+from cardqp.branch_and_bound.presolve import PresolveState, reduce_problem
+from cardqp.branch_and_bound.settings import RootSettings
+from cardqp.branch_and_bound.tree import Tree
+from cardqp.branch_and_bound.tree_size import estimate_nodes
+from cardqp.certificate import DualProof, Reduction
+from cardqp.exceptions import ProblemError
+from cardqp.heuristics.completed_supports import Supports
+from cardqp.problem import SparseQP
+from cardqp.problem.quadratic import Factor
+from cardqp.problem.sparsity import Subproblem
+from cardqp.relaxation.relaxation import Effort, Relaxation
+from cardqp.splitting.ascent import level_start, optimise_split, signed_start
+from cardqp.splitting.diagonal import eigenvalue_shift, optimal_diagonal_shift
+from cardqp.splitting.sparse_split import Split, is_splittable
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionSearch:
+    """Finds the next reduction of the root.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree, whose presolve is not over.
+    gap : float
+        The relative gap asked for.
+    cutoff : float
+        The bound at which nodes are pruned.
+    effort : Effort
+        When to stop solving relaxations.
+    """
+
+    tree: Tree
+    gap: float
+    cutoff: float
+    effort: Effort
+
+    @property
+    def settings(self) -> RootSettings:
+        """The settings of the presolve."""
+        return self.tree.settings.root
+
+    def find(
+        self, presolved: PresolveState, reached: float
+    ) -> tuple[Reduction, SparseQP] | None:
+        """A smaller problem, or one with a better split, if there is one.
+
+        Cheap reductions come first, and each is followed by another relaxation.
+
+        Parameters
+        ----------
+        presolved : PresolveState
+            The problem after the fixings of this step.
+        reached : float
+            The bound of its relaxation.
+        """
+        problem, kept = (
+            presolved.problem,
+            np.flatnonzero(~presolved.subproblem.fixed_out),
+        )
+        is_leaf = (
+            presolved.subproblem.remaining <= 0
+            or not presolved.subproblem.undecided.any()
+        )
+        if is_leaf or self.effort.is_over():
+            return None
+        diagonal_shift = eigenvalue_shift(
+            problem, kept, self.tree.settings.splitting.diagonal
+        )
+        # The eigenvalue shift goes on as long as variables are fixed; all that takes
+        # longer waits until it does not help any more.
+        found = None
+        if diagonal_shift is not None and diagonal_shift.any():
+            found = self._apply(presolved, Reduction(kept, diagonal_shift))
+        if len(kept) <= self.settings.reduction_share * problem.n:
+            plain = Reduction(kept), problem.restrict(kept)
+            return (
+                found
+                or self._apply(presolved, Reduction(kept, diagonal_shift))
+                or plain
+            )
+        if found is None and self._is_loose(presolved):
+            self.tree.tightened = len(kept)
+            found = self._tighten(presolved, kept, reached)
+        if found is None and self._is_splittable(presolved):
+            self.tree.split = len(kept)
+            found = self._split_by_signs(presolved, kept, reached)
+        if found is None and isinstance(problem.quadratic, Factor):
+            found = self._form(presolved, kept)
+        return found
+
+    def _form(
+        self, presolved: PresolveState, kept: IntArray
+    ) -> tuple[Reduction, SparseQP] | None:
+        """The problem with its matrix formed from a factor.
+
+        Relaxed points are sparse, and a product with a sparse point costs less with the
+        matrix than with the factor.
+        """
+        if len(kept) > self.settings.max_formed_variables:
+            return None
+        return self._apply(presolved, Reduction(kept, np.zeros(len(kept))))
+
+    def _tighten(
+        self, presolved: PresolveState, kept: IntArray, reached: float
+    ) -> tuple[Reduction, SparseQP] | None:
+        """An optimal diagonal or, where there are too many variables, a minorant."""
+        problem, subproblem = (
+            presolved.problem.restrict(kept),
+            presolved.subproblem.restrict(kept),
+        )
+        settings, is_over = self.tree.settings, self.effort.is_over
+        diagonal_shift = optimal_diagonal_shift(
+            problem,
+            subproblem,
+            self.tree.gap_unit,
+            is_over,
+            settings.splitting.diagonal,
+        )
+        if diagonal_shift is not None:
+            found = self._apply(presolved, Reduction(kept, diagonal_shift))
+            if problem.is_unconstrained or self._is_better(found, subproblem, reached):
+                return found
+            return None
+        # There are too many variables for an optimal diagonal.  Where signs are known,
+        # _split_by_signs does better than a minorant that ignores them.
+        is_loose = self._leaves_gap(presolved, self.settings.minorant_gap)
+        if problem.signs.any() or not is_loose or is_over():
+            return None
+        supports = Supports.of(presolved.original.restrict(kept), settings.heuristics)
+        if supports is None or not supports.is_fine(
+            presolved.lower_bound, self.effort.tolerance
+        ):
+            # A minorant loses something at leaves, which enumeration must make up for.
+            return None
+        if self._is_easy(presolved.reduced(Reduction(kept), problem), supports, kept):
+            return None
+        start = level_start(problem, subproblem, is_over, settings.splitting.ascent)
+        if start is None:
+            return None
+        # A minorant starts from the original problem: move what was moved since then.
+        diagonal_shift = problem.ridge - presolved.original.ridge[kept]
+        return self._ascend(
+            presolved,
+            Reduction(kept, diagonal_shift),
+            start,
+            supports,
+            presolved.lower_bound,
+        )
+
+    def _is_better(
+        self,
+        found: tuple[Reduction, SparseQP] | None,
+        subproblem: Subproblem,
+        reached: float,
+    ) -> bool:
+        """Whether the relaxation of a reduced problem has a better bound than before.
+
+        A diagonal is optimal only for the rows' multipliers that were kept.
+        """
+        if found is None or self.effort.is_over():
+            return False
+        _, problem = found
+        relaxation = Relaxation.prepare(problem, settings=self.tree.settings.relaxation)
+        relaxed = relaxation.solve(subproblem, *relaxation.start(), self.effort)
+        proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
+        return proof.bound(problem).value(subproblem) > reached
+
+    def _split_by_signs(
+        self, presolved: PresolveState, kept: IntArray, reached: float
+    ) -> tuple[Reduction, SparseQP] | None:
+        """A sparse minorant that makes use of the signs of variables.
+
+        Products of variables with known signs lose less (docs/theory.md#theorem-6): for
+        portfolios without short sales a fraction of the gap is left.
+        """
+        is_over = self.effort.is_over
+        is_easy = self._is_easy(presolved.reduced(Reduction(kept)), None, kept)
+        if is_easy or is_over():
+            return None
+        splitting = self.tree.settings.splitting
+        diagonal_shift = eigenvalue_shift(presolved.original, kept, splitting.diagonal)
+        if diagonal_shift is None:
+            diagonal_shift = np.zeros(len(kept))
+        start = (
+            None if is_over() else self._signed_start(presolved, kept, diagonal_shift)
+        )
+        if start is None:
+            return None
+        return self._ascend(
+            presolved, Reduction(kept, diagonal_shift), start, None, reached
+        )
+
+    def _signed_start(
+        self, presolved: PresolveState, kept: IntArray, diagonal_shift: FloatArray
+    ) -> FloatArray | None:
+        """The matrix to start the ascent from; None if time is up.
+
+        It is the minorant at hand, if there is one: variables were fixed since then.
+        """
+        if self.tree.has_minorant:
+            return presolved.problem.quadratic.block(kept)
+        problem = presolved.original.restrict(kept).move_to_ridge(diagonal_shift)
+        is_over, settings = self.effort.is_over, self.tree.settings.splitting.ascent
+        return None if is_over() else signed_start(problem, is_over, settings)
+
+    def _ascend(
+        self,
+        presolved: PresolveState,
+        base: Reduction,
+        start: FloatArray,
+        supports: Supports | None,
+        least: float,
+    ) -> tuple[Reduction, SparseQP] | None:
+        """A sparse minorant of a reduced problem, if its bound is good enough.
+
+        A good incumbent is worth a local search first: the ascent aims at it.  The
+        ascent ends in time for the split to be adopted, which takes about as long as
+        moving a diagonal, several times over.
+        """
+        kept, tree, settings = base.kept, self.tree, self.tree.settings.splitting.ascent
+        if self._leaves_gap(presolved, self.settings.minorant_gap):
+            tree.iterated_local_search(self.effort.is_over)
+        if self.effort.is_over():
+            return None
+        since = time.perf_counter()
+        unreduced = replace(presolved, problem=presolved.original)
+        problem = reduce_problem(unreduced, base)
+        reserve = self.settings.wrap_up * (time.perf_counter() - since)
+        left, seconds = self.effort.seconds_left(), settings.max_seconds
+        if left is not None:
+            seconds = min(seconds, left - reserve)
+        if seconds <= 0:
+            return None
+        split = optimise_split(
+            problem,
+            presolved.subproblem.restrict(kept),
+            start,
+            tree.best.objective,
+            tree.gap_unit,
+            seconds,
+            is_over=self.effort.is_over,
+            is_enough=lambda split: self._is_enough(presolved, kept, split, supports),
+            settings=settings,
+        )
+        # Never worse than before: a split that loses the bound at hand is refused.
+        if split is None or split.bound < least:
+            return None
+        return self._apply(presolved, replace(base, minorant=split.P))
+
+    def _leaves_gap(self, presolved: PresolveState, share: float) -> bool:
+        """Whether the relative gap at the root is larger than a share."""
+        left = self.tree.best.objective - presolved.lower_bound
+        return bool(left > share * self.tree.gap_unit)
+
+    def _is_enough(
+        self,
+        presolved: PresolveState,
+        kept: IntArray,
+        split: Split,
+        supports: Supports | None,
+    ) -> bool:
+        """Whether a split need not be improved: it is tight, or its tree is small."""
+        gap = (self.tree.best.objective - split.bound) / self.tree.gap_unit
+        if gap < self.settings.tight_gap or gap > self.settings.easy_gap:
+            return gap < self.settings.tight_gap
+        reduction = Reduction(kept, minorant=split.P)
+        return self._is_easy(
+            presolved.reduced(reduction, split.minorant), supports, kept
+        )
+
+    def _is_easy(
+        self, presolved: PresolveState, supports: Supports | None, kept: IntArray
+    ) -> bool:
+        """Whether the tree will be small, by an estimate from a few random dives.
+
+        Optimising a split takes as long as hundreds of nodes.
+        """
+        tree = self.tree
+        # A tree of its own, so that dives leave no trace in the real one.
+        trial = Tree.initial(tree.problem, presolved, tree.settings)
+        trial.best, trial.x, trial.supports = tree.best, tree.x[kept], supports
+        effort = replace(self.effort, slack=tree.settings.node_slack)
+        processor = NodeProcessor(trial, self.cutoff, effort)
+        expected = estimate_nodes(processor, trial.root(), self.settings.easy_dives)
+        return expected < self.settings.easy_nodes
+
+    def _apply(
+        self, presolved: PresolveState, reduction: Reduction
+    ) -> tuple[Reduction, SparseQP] | None:
+        """The reduced problem, unless rounding would cost more than it is worth.
+
+        What a matrix lacks to be positive semidefinite after a change is bounded by a
+        Cholesky factorisation, and taken off the ridge.  None also if time is up.
+        """
+        if self.effort.is_over():
+            return None
+        try:
+            problem = reduce_problem(presolved, reduction)
+        except ProblemError:
+            return None
+        # Theorem 1 takes twice the violation off the ridge.
+        loss = 2.0 * problem.quadratic.psd_violation
+        if (loss > self.settings.max_ridge_loss * problem.ridge).any():
+            return None
+        best = self.tree.best
+        if best.x is not None:
+            x = best.x[presolved.indices[reduction.kept]]
+            most = self.settings.max_gap_loss * self.gap * self.tree.gap_unit
+            if 2.0 * loss @ x**2 > most:
+                return None
+        return reduction, problem
+
+    def _is_loose(self, presolved: PresolveState) -> bool:
+        """Whether an optimal diagonal is worth it: a gap, and fewer variables."""
+        tree, count = self.tree, int(np.count_nonzero(~presolved.subproblem.fixed_out))
+        most = self.settings.reduction_share * tree.tightened
+        if tree.best.x is None or count > most or self.effort.is_over():
+            return False
+        return self._leaves_gap(presolved, self.settings.diagonal_gap * self.gap)
+
+    def _is_splittable(self, presolved: PresolveState) -> bool:
+        """Whether a split by signs is worth it: a gap, and fewer variables."""
+        tree, count = self.tree, int(np.count_nonzero(~presolved.subproblem.fixed_out))
+        if tree.best.x is None or not presolved.problem.signs.any():
+            return False
+        if self.effort.is_over():
+            return False
+        ascent = tree.settings.splitting.ascent
+        if not is_splittable(presolved.problem, presolved.subproblem, ascent):
+            return False
+        is_new = count <= self.settings.reduction_share * tree.split
+        return is_new and self._leaves_gap(presolved, self.settings.tight_gap)

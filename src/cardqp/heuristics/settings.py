@@ -1,0 +1,56 @@
+"""Settings of the heuristics: how long to search for better points."""
+
+from dataclasses import dataclass
+
+from cardqp.problem import validation as check
+
+
+@dataclass(frozen=True, slots=True)
+class HeuristicSettings:
+    """How hard feasible points are searched for.
+
+    Parameters
+    ----------
+    max_greedy_steps : int
+        Variables that a support gains one by one; what it lacks then is added at once.
+    max_swaps : int
+        The most exchanges of one local search.
+    n_entering : int
+        How many variables are tried in the place of another one, with rows or bounds.
+    n_perturbations : int
+        How often an iterated local search perturbs its best support.
+    perturbation_size : int
+        How many variables a perturbation exchanges.
+    max_linear_programs : int
+        The most linear programs that a dive solves.
+    max_completion_variables : int
+        The most variables for which ``Q`` is formed so that the last places of a
+        support can be filled by trying all ways.
+    max_completion_error : float
+        The largest relative error of a gain computed in this way.
+    """
+
+    max_greedy_steps: int = 200
+    max_swaps: int = 1000
+    n_entering: int = 5
+    n_perturbations: int = 30
+    perturbation_size: int = 3
+    max_linear_programs: int = 60
+    max_completion_variables: int = 4000
+    max_completion_error: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name in (
+            "max_swaps",
+            "n_entering",
+            "n_perturbations",
+            "perturbation_size",
+            "max_linear_programs",
+        ):
+            check.count(name, getattr(self, name))
+        for name in ("max_greedy_steps", "max_completion_variables"):
+            check.at_least(name, getattr(self, name), 0)
+        check.share("max_completion_error", self.max_completion_error)
+
+
+DEFAULT = HeuristicSettings()

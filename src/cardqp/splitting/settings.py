@@ -1,0 +1,208 @@
+"""Settings of the splits of ``Q``: when they are worth it, and how far to go."""
+
+from dataclasses import dataclass, field
+
+from cardqp.problem import validation as check
+
+
+@dataclass(frozen=True, slots=True)
+class BarrierSettings:
+    """The barrier method that optimises a diagonal.
+
+    Parameters
+    ----------
+    max_steps : int
+        The most Newton steps.
+    first, last : float
+        The barrier parameter at the start and the one to end at, in units of the
+        objective over the number of variables.
+    factor : float
+        What the parameter is multiplied by at a point that is centred.
+    centred : float
+        A point counts as centred at this Newton decrement, in units of the number of
+        variables times the barrier parameter.
+    """
+
+    max_steps: int = 60
+    first: float = 3.0
+    last: float = 3e-3
+    factor: float = 0.3
+    centred: float = 0.05
+
+    def __post_init__(self) -> None:
+        check.count("max_steps", self.max_steps)
+        for name in ("first", "last", "factor", "centred"):
+            check.positive(name, getattr(self, name))
+        check.share("factor", self.factor)
+
+
+@dataclass(frozen=True, slots=True)
+class DiagonalSettings:
+    """Diagonals that are moved from ``Q`` to the ridge.
+
+    Parameters
+    ----------
+    worthwhile_share : float
+        An eigenvalue shift is worth it when it adds this share to some ridge.
+    max_variables : int
+        The most variables for which an optimal diagonal is computed: a Newton step
+        factorises a matrix of twice that size.
+    multiplier_rounds : int
+        How often the multipliers of rows and bounds, which are kept while a diagonal is
+        optimised, are updated.
+    start_accuracy : float
+        Accuracy of the relaxation at which the barrier method starts, as a share of the
+        objective.
+    barrier : BarrierSettings
+        The barrier method.
+    """
+
+    worthwhile_share: float = 0.01
+    max_variables: int = 600
+    multiplier_rounds: int = 2
+    start_accuracy: float = 1e-4
+    barrier: BarrierSettings = field(default_factory=BarrierSettings)
+
+    def __post_init__(self) -> None:
+        check.at_least("worthwhile_share", self.worthwhile_share, 0.0)
+        check.at_least("max_variables", self.max_variables, 0)
+        check.count("multiplier_rounds", self.multiplier_rounds)
+        check.positive("start_accuracy", self.start_accuracy)
+        check.instance("barrier", self.barrier, BarrierSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class SupergradientSettings:
+    """How supergradients of the bound of a split are smoothed.
+
+    Parameters
+    ----------
+    memory : float
+        Weight of the running average when a new supergradient comes in.
+    faded : float
+        Rank-one terms of the average with less than this share of the newest one's
+        weight are dropped.
+    negligible : float
+        Entries of the average below this share of the largest are dropped.
+    softness : float
+        Entries of a row within this share of the last one that counts count in part.
+    low_ridge : float
+        Ridges below this share of the median are treated as if more depended on them.
+    """
+
+    memory: float = 0.85
+    faded: float = 0.02
+    negligible: float = 1e-3
+    softness: float = 0.15
+    low_ridge: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("memory", "faded", "negligible", "low_ridge"):
+            check.share(name, getattr(self, name))
+        check.positive("softness", self.softness)
+
+
+@dataclass(frozen=True, slots=True)
+class AscentSettings:
+    """The ascent to a sparse minorant with a good bound.
+
+    Parameters
+    ----------
+    max_variables : int
+        The most variables for which dense splits are considered.
+    start_ridge_share : float
+        The share of every ridge that the split at the start must leave.
+    least_level : float
+        The lowest level of eigenvalues tried for the start, in units of the ridge.
+    rank_tolerance : float
+        Eigenvalues below this share of the largest count as zero.  If more than half of
+        them do, no split is made: the relaxation is tight in their directions already.
+    mixed_share : float
+        The share of ``Q`` that is mixed into the start where signs are known.
+    max_steps : int
+        The normal end of an ascent: a count, so that results are reproducible.
+    max_seconds : float
+        When an ascent ends in any case.
+    checkpoints : tuple of int
+        Steps before which the split is tested for being good enough.
+    step_accuracy, final_accuracy : float
+        Accuracy of the relaxation in each step and in the end, as a share of the
+        objective.
+    least_ridge_share : float
+        No ridge may fall below this share of the original.
+    max_growth : float
+        ``P`` may not outgrow ``Q`` by more than this factor.
+    first_gain, max_gain : float
+        The gain that a step aims at: the first and the largest, as a share of the gap.
+    least_gain : float
+        The ascent ends when steps aim at less, as a share of the objective.
+    increase, decrease : float
+        Factors of the gain aimed at, after good and after bad steps.
+    max_lengthening : float
+        How much longer than the last one a step may be.
+    patience : int
+        After so many steps without a new best the ascent returns to the best split and
+        aims at less.
+    supergradient : SupergradientSettings
+        How supergradients are smoothed.
+    """
+
+    max_variables: int = 2000
+    start_ridge_share: float = 0.75
+    least_level: float = 1e-3
+    rank_tolerance: float = 1e-10
+    mixed_share: float = 0.1
+    max_steps: int = 160
+    max_seconds: float = 30.0
+    checkpoints: tuple[int, ...] = (16, 24, 32, 44, 58, 80, 110)
+    step_accuracy: float = 1e-4
+    final_accuracy: float = 1e-5
+    least_ridge_share: float = 0.01
+    max_growth: float = 1e3
+    first_gain: float = 0.1
+    max_gain: float = 0.2
+    least_gain: float = 2e-5
+    increase: float = 1.1
+    decrease: float = 0.5
+    max_lengthening: float = 1.2
+    patience: int = 4
+    supergradient: SupergradientSettings = field(default_factory=SupergradientSettings)
+
+    def __post_init__(self) -> None:
+        for name in ("max_variables", "max_seconds", "least_gain"):
+            check.at_least(name, getattr(self, name), 0.0)
+        for name in ("max_steps", "patience"):
+            check.count(name, getattr(self, name))
+        for name in ("start_ridge_share", "rank_tolerance", "mixed_share", "decrease"):
+            check.share(name, getattr(self, name))
+        for name in ("least_level", "least_ridge_share", "first_gain", "max_gain"):
+            check.positive(name, getattr(self, name))
+        for name in ("step_accuracy", "final_accuracy"):
+            check.positive(name, getattr(self, name))
+        for name in ("increase", "max_lengthening", "max_growth"):
+            check.at_least(name, getattr(self, name), 1.0)
+        check.listing("checkpoints", self.checkpoints, "integers", int)
+        check.instance("supergradient", self.supergradient, SupergradientSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class SplittingSettings:
+    """Splits of ``Q`` into a part that stays quadratic and one for the ridge.
+
+    Parameters
+    ----------
+    diagonal : DiagonalSettings
+        Diagonals moved to the ridge, of any sparsity.
+    ascent : AscentSettings
+        Minorants that hold for sparse points only.
+    """
+
+    diagonal: DiagonalSettings = field(default_factory=DiagonalSettings)
+    ascent: AscentSettings = field(default_factory=AscentSettings)
+
+    def __post_init__(self) -> None:
+        check.instance("diagonal", self.diagonal, DiagonalSettings)
+        check.instance("ascent", self.ascent, AscentSettings)
+
+
+DEFAULT = SplittingSettings()
