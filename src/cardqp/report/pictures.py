@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cardqp.plot.style import BLUE, GREEN, ORANGE, new_axes, plain, whole_numbers
-from cardqp.report.data import CVCurve, Feature, Predictions
+from cardqp.report.contents import CVCurve, Feature, Predictions
 from cardqp.report.page import picture, text
 
 WIDTH = 5.0

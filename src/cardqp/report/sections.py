@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from cardqp.report import pictures
-from cardqp.report.data import Feature, ReportData, Score
+from cardqp.report.contents import Feature, ReportData, Score
 from cardqp.report.page import made_with, name, table, text
-from cardqp.report.words import certificate, gap_of, number, plural
+from cardqp.report.sentences import certificate, gap_of, number, plural
 from cardqp.solution import Status
 
 PROVED = (Status.OPTIMAL, Status.INFEASIBLE)

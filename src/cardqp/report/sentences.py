@@ -6,7 +6,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 import numpy as np
 
 from cardqp.problem import SparseQP
-from cardqp.report.data import ReportData
+from cardqp.report.contents import ReportData
 from cardqp.solution import Solution, Status
 
 ERROR = "penalised mean squared error"
