@@ -9,8 +9,8 @@ import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import Phrase, ProblemError, Setting
-from cardqp.models import _validation as rule
 from cardqp.models import risk
+from cardqp.models import validation as rule
 from cardqp.models.allocation import Allocation, describe
 from cardqp.models.limits import Row, Sales, plan_sales, sector_rows, stack
 from cardqp.pipeline.solve import solve

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import ArrayLike, FloatArray
-from cardqp.models import _validation as rule
+from cardqp.models import validation as rule
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, Gram
 
