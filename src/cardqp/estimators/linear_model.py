@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
-from cardqp.estimators.settings import is_automatic, read_design
+from cardqp.estimators.design_settings import is_automatic, read_design
 from cardqp.exceptions import BackendNotFoundError, NotSolvedError
 from cardqp.gram import Moments, moments
 from cardqp.methods.block_decomposition import BlockDecomposition

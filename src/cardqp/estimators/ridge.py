@@ -4,8 +4,8 @@ from typing import Any
 
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
+from cardqp.estimators.design_settings import read_etas, read_sparsities
 from cardqp.estimators.linear_model import SparseLinearModel
-from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.gram import GramAccumulator, Moments
 from cardqp.methods import Method
 from cardqp.pipeline.solve import solve

@@ -11,8 +11,8 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.estimators.design_settings import read_etas, read_sparsities
 from cardqp.estimators.linear_model import Sample, SparseLinearModel
-from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram import merge, moments_of_parts
 from cardqp.methods import Method
