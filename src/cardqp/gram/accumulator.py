@@ -9,7 +9,10 @@ import numpy as np
 from cardqp import storage
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
-from cardqp.gram.checks import (
+from cardqp.gram.least_squares_problem import regression_problem, unit_scale
+from cardqp.gram.moments import GramMoments
+from cardqp.gram.sums import ShiftedSums, UnusableEntryError, shift_of, sums_of
+from cardqp.gram.validation import (
     checked_rows,
     names_of,
     recipe_from_array,
@@ -18,9 +21,6 @@ from cardqp.gram.checks import (
     sums_from_arrays,
     sums_to_arrays,
 )
-from cardqp.gram.moments import GramMoments
-from cardqp.gram.problem import regression_problem, unit_scale
-from cardqp.gram.sums import ShiftedSums, UnusableEntryError, shift_of, sums_of
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.tables.recipe import Recipe

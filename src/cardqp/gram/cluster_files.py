@@ -14,7 +14,7 @@ from cardqp.gram.readers import NotNumbersError, Piece
 from cardqp.gram.selection import Selection
 from cardqp.gram.source import Paths, Source
 from cardqp.gram.sums import ShiftedSums
-from cardqp.gram.tree import dask, total
+from cardqp.gram.tree_sum import dask, total
 from cardqp.tables.learn import Sum
 from cardqp.tables.place import Place
 

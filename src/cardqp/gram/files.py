@@ -10,12 +10,12 @@ from pathlib import Path
 from cardqp import storage
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.gram.accumulator import GramAccumulator
-from cardqp.gram.checks import from_json, sums_from_arrays, sums_to_arrays
 from cardqp.gram.coding import Coding, FileTable
 from cardqp.gram.readers import NotNumbersError
 from cardqp.gram.selection import Selection
 from cardqp.gram.source import Paths, Source
 from cardqp.gram.sums import ShiftedSums
+from cardqp.gram.validation import from_json, sums_from_arrays, sums_to_arrays
 from cardqp.problem import validation as check
 
 SECONDS_BETWEEN_CHECKPOINTS = 10.0

@@ -15,7 +15,6 @@ import numpy as np
 import scipy.sparse
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.gram.checks import is_moderate, refuse_entries
 from cardqp.gram.sums import (
     ShiftedSums,
     UnusableEntryError,
@@ -23,6 +22,7 @@ from cardqp.gram.sums import (
     shift_of,
     sums_of,
 )
+from cardqp.gram.validation import is_moderate, refuse_entries
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, Gram
 
