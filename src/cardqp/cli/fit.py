@@ -7,14 +7,14 @@ from typing import Any
 from cardqp import storage
 from cardqp.bounds.gap import finite
 from cardqp.cli.fit_model import Fit, check_options, fit_table
+from cardqp.cli.messages import one_line
 from cardqp.cli.outputs import check_distinct, check_folder, print_json, print_notes
-from cardqp.cli.report import exit_code
+from cardqp.cli.solution_text import exit_code
 from cardqp.cli.text_table import read_file
-from cardqp.cli.words import one_line
 from cardqp.exceptions import ParameterError
 from cardqp.pipeline.alternatives import Alternatives
 from cardqp.tables import ModelFile, Proof
-from cardqp.tables.words import count
+from cardqp.tables.phrases import count
 
 
 def fit(options: argparse.Namespace) -> int:

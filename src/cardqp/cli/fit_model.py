@@ -11,14 +11,14 @@ import numpy as np
 
 from cardqp._iterate import Stop
 from cardqp._typing import IntArray
-from cardqp.cli.groups import feature_groups, not_used
+from cardqp.cli.feature_groups import feature_groups, not_used
 from cardqp.cli.progress import ProgressLine
 from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
 from cardqp.exceptions import ParameterError
 from cardqp.solution.trace import Trace
 from cardqp.tables import Encoded, Recipe
 from cardqp.tables.frames import require_pandas
-from cardqp.tables.words import count
+from cardqp.tables.phrases import count
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cardqp import storage
-from cardqp.cli.words import one_line
+from cardqp.cli.messages import one_line
 from cardqp.exceptions import ParameterError
 
 PICTURES = (".png", ".pdf", ".svg")

@@ -8,14 +8,14 @@ import numpy as np
 
 from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.problem import validation as numbers
-from cardqp.tables import checks as check
+from cardqp.tables import validation as check
 from cardqp.tables.cells import read_cells
 from cardqp.tables.column import Column
 from cardqp.tables.kinds import CATEGORY, DATE
+from cardqp.tables.phrases import count, listed
 from cardqp.tables.place import Place
 from cardqp.tables.summary import Summary, refuse_labels
 from cardqp.tables.tally import Tally, tallies
-from cardqp.tables.words import count, listed
 
 
 class Addable(Protocol):

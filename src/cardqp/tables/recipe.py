@@ -9,12 +9,12 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.exceptions import DataError
 from cardqp.problem.validation import repeated
-from cardqp.tables import checks as check
+from cardqp.tables import validation as check
 from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.column import Column
 from cardqp.tables.learn import Frame, Learnt, Request, learn
+from cardqp.tables.phrases import count
 from cardqp.tables.place import Place
-from cardqp.tables.words import count
 
 
 @dataclass(frozen=True, eq=False, slots=True)
