@@ -22,7 +22,7 @@ from cardqp.tables.phrases import count
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Fit:
+class FittedTable:
     """A model of a table and what it was fitted to.
 
     Attributes
@@ -120,7 +120,7 @@ def check_options(options: argparse.Namespace) -> None:
 
 def fit_table(
     frame: Any, options: argparse.Namespace, fraction: float | None = None
-) -> Fit:
+) -> FittedTable:
     """Learn the recipe, and fit the model.
 
     Parameters
@@ -149,7 +149,7 @@ def fit_table(
         warnings.filterwarnings("ignore", "the choice of features is proved only")
         trace = Trace(then=progress if progress.active else None)
         model.fit(named(train), train.y, callback=trace)
-    return Fit(recipe, train, test, model, trace)
+    return FittedTable(recipe, train, test, model, trace)
 
 
 def named(rows: Encoded) -> Any:

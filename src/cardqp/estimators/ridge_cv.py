@@ -19,7 +19,7 @@ from cardqp.methods import Method
 from cardqp.pipeline.path import Path
 from cardqp.problem import validation as check
 from cardqp.regression import CrossValidation, cross_validate
-from cardqp.regression.cross_validation import Fit, SelectionName
+from cardqp.regression.cross_validation import FitTask, SelectionName
 from cardqp.solution import Solution
 
 
@@ -207,7 +207,7 @@ solution_
         return folds
 
 
-def _run(fit: Fit, start: FloatArray | None, seconds: float | None) -> Solution:
+def _run(fit: FitTask, start: FloatArray | None, seconds: float | None) -> Solution:
     return fit.run(start, seconds)
 
 
