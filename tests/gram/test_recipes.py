@@ -16,7 +16,7 @@ from cardqp.exceptions import CardQPError, DataError
 from cardqp.gram import GramAccumulator, cluster_files, files
 from cardqp.gram import sums as sums_module
 from cardqp.gram.readers import text_file
-from cardqp.tables import Recipe, read_table, summary
+from cardqp.tables import Recipe, column_sums, read_table
 from tests.gram.test_accumulator import assert_same, state
 from tests.gram.test_files import StoppedError, stop_after, write
 
@@ -295,7 +295,7 @@ def test_files_without_rows(tmp_path):
 
 
 def test_ids_are_not_counted_to_the_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(summary, "MANY", 60)
+    monkeypatch.setattr(column_sums, "MANY", 60)
     frame = mixed().assign(id=[f"id-{i}" for i in range(120)])
     path = write(frame, tmp_path / "rows.parquet")
     with pytest.raises(

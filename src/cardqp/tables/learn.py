@@ -11,10 +11,10 @@ from cardqp.problem import validation as numbers
 from cardqp.tables import validation as check
 from cardqp.tables.cells import read_cells
 from cardqp.tables.column import Column
+from cardqp.tables.column_sums import ColumnSums, refuse_labels
 from cardqp.tables.kinds import CATEGORY, DATE
 from cardqp.tables.phrases import count, listed
 from cardqp.tables.place import Place
-from cardqp.tables.summary import Summary, refuse_labels
 from cardqp.tables.tally import Tally, tallies
 
 
@@ -132,8 +132,8 @@ def learn(table: Table, request: Request) -> Learnt:
         gaps = (found[name].gap for name in kinds)
         check.complete([gap for gap in gaps if gap is not None])
     text = frozenset(name for name in kinds if found[name].must_be_text)
-    summary = table.fold(Measure(target, kinds, missing), text)
-    if summary.n_rows == 0:
+    sums = table.fold(Measure(target, kinds, missing), text)
+    if sums.n_rows == 0:
         raise DataError(
             None,
             "the table must have complete rows",
@@ -144,9 +144,9 @@ def learn(table: Table, request: Request) -> Learnt:
                 Setting("drop"),
             ),
         )
-    check.target_range(target, summary.ranges()[target])
+    check.target_range(target, sums.ranges()[target])
     del kinds[target]
-    columns = _columns(summary, kinds, request.max_levels)
+    columns = _columns(sums, kinds, request.max_levels)
     used = {column.name for column in columns}
     constant = [name for name in kinds if name not in used]
     filled = [column.name for column in columns if found[column.name].gap]
@@ -187,28 +187,28 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Summarises the rows that are used, target included."""
+    """Sums over the rows that are used, target included."""
 
     target: str
     kinds: Mapping[str, str]
     missing: str
 
-    def __call__(self, frame: Any, place: Place) -> Summary:
+    def __call__(self, frame: Any, place: Place) -> ColumnSums:
         cells = read_cells(frame, self.kinds, place)
         gone = cells.missing(self.target)
         if self.missing == "drop":
             gone = cells.incomplete()
-        return Summary.of(cells.take(np.flatnonzero(~gone)) if gone.any() else cells)
+        return ColumnSums.of(cells.take(np.flatnonzero(~gone)) if gone.any() else cells)
 
 
 def _columns(
-    summary: Summary, kinds: Mapping[str, str], max_levels: int
+    sums: ColumnSums, kinds: Mapping[str, str], max_levels: int
 ) -> tuple[Column, ...]:
     """Columns that vary."""
-    found, ranges = [], summary.ranges()
+    found, ranges = [], sums.ranges()
     for name, kind in kinds.items():
         if kind == CATEGORY:
-            levels = _levels(name, summary, max_levels)
+            levels = _levels(name, sums, max_levels)
             if len(levels) > 1:
                 found.append(Column(name, CATEGORY, levels=levels))
             continue
@@ -223,9 +223,9 @@ def _columns(
     return tuple(found)
 
 
-def _levels(name: str, summary: Summary, most: int) -> tuple[str, ...]:
+def _levels(name: str, sums: ColumnSums, most: int) -> tuple[str, ...]:
     """Labels of a category, the most frequent first, then by name."""
-    counts = summary.labels[name]
+    counts = sums.labels[name]
     if len(counts) > most:
         refuse_labels(name, counts, most)
     levels = sorted(counts)

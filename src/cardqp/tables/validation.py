@@ -5,11 +5,11 @@ from typing import Any
 
 from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.problem.validation import LARGEST, LEAST_TARGET, one_of
+from cardqp.tables.column_sums import Range
 from cardqp.tables.header import check_distinct
 from cardqp.tables.kinds import BOOLEAN, NUMBER
 from cardqp.tables.phrases import count, listed
 from cardqp.tables.place import Gap
-from cardqp.tables.summary import Range
 from cardqp.tables.tally import Tally
 
 POLICIES = ("error", "drop", "mean")
