@@ -129,8 +129,8 @@ def learn(table: Table, request: Request) -> Learnt:
             is_label = name in request.categorical
             kinds[name] = CATEGORY if is_label else found[name].kind()
     if missing == "error":
-        gaps = (found[name].gap for name in kinds)
-        check.complete([gap for gap in gaps if gap is not None])
+        missing_cells = (found[name].missing_cells for name in kinds)
+        check.complete([each for each in missing_cells if each is not None])
     text = frozenset(name for name in kinds if found[name].must_be_text)
     sums = table.fold(Measure(target, kinds, missing), text)
     if sums.n_rows == 0:
@@ -149,7 +149,7 @@ def learn(table: Table, request: Request) -> Learnt:
     columns = _columns(sums, kinds, request.max_levels)
     used = {column.name for column in columns}
     constant = [name for name in kinds if name not in used]
-    filled = [column.name for column in columns if found[column.name].gap]
+    filled = [column.name for column in columns if found[column.name].missing_cells]
     notes = [
         *_left_out(empty, "without any value"),
         *_left_out(constant, "without variation"),

@@ -168,7 +168,7 @@ class Recipe:
         check.has_columns(frame, [self.target])
         y = read_cells(frame, {self.target: self.target_kind})
         if self.missing == "error":
-            check.target_complete(next(iter(y.gaps()), None))
+            check.target_complete(next(iter(y.missing_cells()), None))
         encoded = self._encode(frame, y.numbers[:, 0])
         gone = len(frame) - len(encoded.rows)
         if not gone:
@@ -252,7 +252,7 @@ class Recipe:
     def _kept_rows(self, cells: Cells, y: FloatArray | None) -> IntArray:
         kept = np.ones(cells.n_rows, dtype=bool) if y is None else ~np.isnan(y)
         if self.missing == "error":
-            check.complete(cells.gaps())
+            check.complete(cells.missing_cells())
         elif self.missing == "drop":
             kept &= ~cells.incomplete()
         if not kept.any():

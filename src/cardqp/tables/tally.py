@@ -24,7 +24,8 @@ from cardqp.tables.kinds import (
     plain_kinds,
     refuse,
 )
-from cardqp.tables.place import Gap, Place
+from cardqp.tables.missing_cells import MissingCells
+from cardqp.tables.place import Place
 
 MOST = 0.5
 """A column of text with a larger share of numbers, or of dates, is meant to be one."""
@@ -117,12 +118,12 @@ class Tally:
         )
 
     @property
-    def gap(self) -> Gap | None:
-        """What is missing, if something is."""
+    def missing_cells(self) -> MissingCells | None:
+        """Count and first row of the missing cells; None if there are none."""
         if not self.n_missing:
             return None
         where, _ = self.first[_MISSING]
-        return Gap(self.name, self.n_missing, self.n_rows, where)
+        return MissingCells(self.name, self.n_missing, self.n_rows, where)
 
     @property
     def is_empty(self) -> bool:

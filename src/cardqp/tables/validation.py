@@ -8,8 +8,8 @@ from cardqp.problem.validation import LARGEST, LEAST_TARGET, one_of
 from cardqp.tables.column_sums import Range
 from cardqp.tables.header import check_distinct
 from cardqp.tables.kinds import BOOLEAN, NUMBER
+from cardqp.tables.missing_cells import MissingCells
 from cardqp.tables.phrases import count, listed
-from cardqp.tables.place import Gap
 from cardqp.tables.tally import Tally
 
 POLICIES = ("error", "drop", "mean")
@@ -83,17 +83,20 @@ def target_kind(tally: Tally, missing: str) -> str:
             remedy="name another column, or encode it",
         )
     if missing == "error":
-        target_complete(tally.gap)
+        target_complete(tally.missing_cells)
     return kind
 
 
-def target_complete(gap: Gap | None) -> None:
+def target_complete(missing: MissingCells | None) -> None:
     """No row may be without a target."""
-    if gap is not None:
+    if missing is not None:
         raise DataError(
             None,
-            f"the target `{gap.name}` must not miss values",
-            given=f"{gap.number} of {gap.n_rows} are missing, the first in {gap.where}",
+            f"the target `{missing.name}` must not miss values",
+            given=(
+                f"{missing.number} of {missing.n_rows} are missing, the first in "
+                f"{missing.where}"
+            ),
             remedy=Phrase("use {} to leave out such rows", Setting("missing", "drop")),
         )
 
@@ -137,12 +140,12 @@ def has_columns(frame: Any, wanted: Sequence[str]) -> None:
         )
 
 
-def complete(gaps: Sequence[Gap]) -> None:
+def complete(missing: Sequence[MissingCells]) -> None:
     """No cell of a feature may be missing."""
-    if not gaps:
+    if not missing:
         return
-    first = gaps[0]
-    others = f", and {count(len(gaps) - 1, 'other column')}" * (len(gaps) > 1)
+    first = missing[0]
+    others = f", and {count(len(missing) - 1, 'other column')}" * (len(missing) > 1)
     raise DataError(
         None,
         f"column `{first.name}` must not miss values",
