@@ -11,11 +11,11 @@ from cardqp.problem import validation as numbers
 from cardqp.tables import validation as check
 from cardqp.tables.cells import read_cells
 from cardqp.tables.column import Column
+from cardqp.tables.column_profile import ColumnProfile, column_profiles
 from cardqp.tables.column_sums import ColumnSums, refuse_labels
 from cardqp.tables.kinds import CATEGORY, DATE
 from cardqp.tables.phrases import count, listed
 from cardqp.tables.place import Place
-from cardqp.tables.tally import Tally, tallies
 
 
 class Addable(Protocol):
@@ -160,14 +160,16 @@ def learn(table: Table, request: Request) -> Learnt:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tallies:
-    """Counts for all columns."""
+class TableProfile:
+    """The profiles of all columns."""
 
-    each: Mapping[str, Tally]
+    each: Mapping[str, ColumnProfile]
 
-    def __add__(self, other: "Tallies") -> "Tallies":
-        """The counts of both."""
-        return Tallies({n: tally + other.each[n] for n, tally in self.each.items()})
+    def __add__(self, other: "TableProfile") -> "TableProfile":
+        """The profiles of both parts together."""
+        return TableProfile(
+            {name: profile + other.each[name] for name, profile in self.each.items()}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +179,12 @@ class Look:
     target: str
     names: tuple[str, ...]
 
-    def __call__(self, frame: Any, place: Place) -> Tallies:
-        found = tallies(frame[[self.target]], place)
+    def __call__(self, frame: Any, place: Place) -> TableProfile:
+        found = column_profiles(frame[[self.target]], place)
         if found[self.target].n_missing:
             rows = np.flatnonzero(frame[self.target].notna())
             frame, place = frame.iloc[rows], place.only(rows)
-        return Tallies(found | tallies(frame[list(self.names)], place))
+        return TableProfile(found | column_profiles(frame[list(self.names)], place))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.tables.cells import Cells, read_cells
+from cardqp.tables.column_profile import kind_of
 from cardqp.tables.kinds import DATE, NUMBER
-from cardqp.tables.tally import kind_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -5,12 +5,12 @@ from typing import Any
 
 from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.problem.validation import LARGEST, LEAST_TARGET, one_of
+from cardqp.tables.column_profile import ColumnProfile
 from cardqp.tables.column_sums import Range
 from cardqp.tables.header import check_distinct
 from cardqp.tables.kinds import BOOLEAN, NUMBER
 from cardqp.tables.missing_cells import MissingCells
 from cardqp.tables.phrases import count, listed
-from cardqp.tables.tally import Tally
 
 POLICIES = ("error", "drop", "mean")
 
@@ -67,14 +67,14 @@ def feature_names(
     return [name for name in columns if name in wanted]
 
 
-def target_kind(tally: Tally, missing: str) -> str:
+def target_kind(profile: ColumnProfile, missing: str) -> str:
     """What the target holds."""
-    name = tally.name
-    if tally.is_empty:
+    name = profile.name
+    if profile.is_empty:
         raise DataError(
             None, f"the target `{name}` must have values", given="all are missing"
         )
-    kind = tally.kind()
+    kind = profile.kind()
     if kind not in (NUMBER, BOOLEAN):
         raise DataError(
             None,
@@ -83,7 +83,7 @@ def target_kind(tally: Tally, missing: str) -> str:
             remedy="name another column, or encode it",
         )
     if missing == "error":
-        target_complete(tally.missing_cells)
+        target_complete(profile.missing_cells)
     return kind
 
 
