@@ -54,7 +54,7 @@ def model_of(found: FittedTable) -> ModelFile:
     """What is stored."""
     model = found.model
     proof = Proof(**proof_of(found))
-    return ModelFile.of(found.recipe, model.coef_, model.intercept_, proof)
+    return ModelFile.of(found.encoder, model.coef_, model.intercept_, proof)
 
 
 def proof_of(found: FittedTable) -> dict[str, Any]:
@@ -77,11 +77,11 @@ def to_dict(found: FittedTable) -> dict[str, Any]:
     return {
         **proof_of(found),
         "n_test_rows": 0 if test is None else len(test.rows),
-        "n_features": len(found.recipe.names),
+        "n_features": len(found.encoder.names),
         "r2": found.r2(),
         "r2_test": found.r2_test(),
         "r2_cv": found.r2_folds(),
-        "target": found.recipe.target,
+        "target": found.encoder.target,
         "columns": list(found.columns),
         "coefficients": found.coefficients(),
         "intercept": found.model.intercept_,
@@ -110,7 +110,7 @@ def choices(found: FittedTable, others: Alternatives | None) -> dict[str, Any] |
     """Other choices of features, if they were asked for."""
     if others is None:
         return None
-    names = found.recipe.names
+    names = found.encoder.names
     listed = zip(others.excess, others.supports, strict=True)
     return {
         "percent": others.percent,
@@ -137,12 +137,12 @@ def _choice_lines(found: FittedTable, others: Alternatives | None) -> list[str]:
 def table(found: FittedTable) -> str:
     """Status, proof, R2 and coefficients for people."""
     solution = found.model.solution_
-    columns = count(len(found.recipe.columns), "column")
+    columns = count(len(found.encoder.columns), "column")
     lines = [
         f"status    {solution.status.name}: {solution.status.value}",
         f"proof     {gap_in_words(found)}",
         f"data      {count(len(found.train.rows), 'row')}, "
-        f"{count(len(found.recipe.names), 'feature')} from {columns}",
+        f"{count(len(found.encoder.names), 'feature')} from {columns}",
         *_size_lines(found),
         f"R2        {', '.join(_r2_words(found))}",
         "",

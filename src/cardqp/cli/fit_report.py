@@ -46,7 +46,7 @@ def page_about(
     source = "standard input" if options.file == "-" else Path(options.file).name
     if others is None and not found.is_interrupted:
         others = found.model.alternatives(PERCENT, max_count=MOST, time_limit=PATIENCE)
-    target = found.recipe.target
+    target = found.encoder.target
     return regression_report(
         ReportData(
             title=f"{target}: a model of {len(found.columns)} columns",
@@ -55,7 +55,7 @@ def page_about(
             command=options.words,
             date=date.today().isoformat(),
             n_samples=len(found.train.rows),
-            n_features=len(found.recipe.names),
+            n_features=len(found.encoder.names),
             solution=found.model.solution_,
             features=_features(found),
             intercept=found.model.intercept_,
@@ -78,7 +78,7 @@ def _features(found: FittedTable) -> tuple[Feature, ...]:
     summary, X = found.model.summary(), found.train.X
     chosen = found.model.support_
     coef = found.model.coef_[chosen]
-    names = [found.recipe.names[j] for j in chosen]
+    names = [found.encoder.names[j] for j in chosen]
     mean, deviation = X[:, chosen].mean(axis=0), X[:, chosen].std(axis=0)
     columns = (names, coef, summary.coef_refit, mean, deviation, summary.worth)
     return tuple(

@@ -1,4 +1,4 @@
-"""The rules for recipes: each rule has one message, raised here only."""
+"""The rules for tables and encoders: each rule has one message, raised here only."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ POLICIES = ("error", "drop", "mean")
 
 
 def policy(missing: Any) -> None:
-    """What to do about missing cells."""
+    """Check the policy for missing cells: one of ``POLICIES``."""
     one_of("missing", missing, POLICIES)
 
 
@@ -27,7 +27,7 @@ def feature_names(
     only: Sequence[str] | None,
     categorical: Sequence[str],
 ) -> list[str]:
-    """The columns to learn from, in their order."""
+    """The columns that are features, in the order of the table."""
     known = set(columns)
     wrong = next((name for name in columns if not isinstance(name, str)), None)
     if wrong is not None:
@@ -68,7 +68,7 @@ def feature_names(
 
 
 def target_kind(profile: ColumnProfile, missing: str) -> str:
-    """What the target holds."""
+    """The type of the target, which must hold numbers or booleans."""
     name = profile.name
     if profile.is_empty:
         raise DataError(
@@ -129,13 +129,13 @@ def target_range(name: str, found: Range) -> None:
 
 
 def has_columns(frame: Any, wanted: Sequence[str]) -> None:
-    """A table must have the columns that were learnt."""
+    """A table must have the columns that an encoder or a model uses."""
     known = set(frame.columns)
     lacking = [name for name in wanted if name not in known]
     if lacking:
         raise DataError(
             None,
-            "the table must have the columns that were learnt",
+            "the table must have the columns that are used",
             given=f"it lacks {listed(lacking)}",
         )
 
@@ -162,8 +162,8 @@ def complete(missing: Sequence[MissingCells]) -> None:
     )
 
 
-def recipe_complaint(entry: Any) -> str:
-    """What is wrong with a stored recipe, columns aside; empty if nothing is."""
+def encoder_complaint(entry: Any) -> str:
+    """The first fault of a stored encoder, columns aside; empty if there is none."""
     if not isinstance(entry, Mapping):
         return f"it is {str(entry)[:40]!r}"
     allowed = {"target_kind": (NUMBER, BOOLEAN), "missing": POLICIES}
