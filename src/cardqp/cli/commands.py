@@ -1,4 +1,4 @@
-"""What each command does."""
+"""The functions of the commands ``solve``, ``verify``, ``demo`` and ``backends``."""
 
 import argparse
 import json

@@ -51,14 +51,14 @@ def fit(options: argparse.Namespace) -> int:
 
 
 def model_of(found: FittedTable) -> ModelFile:
-    """What is stored."""
+    """The model as it is stored."""
     model = found.model
     proof = Proof(**proof_of(found))
     return ModelFile.of(found.encoder, model.coef_, model.intercept_, proof)
 
 
 def proof_of(found: FittedTable) -> dict[str, Any]:
-    """What is proved about the choice."""
+    """Status, bound and gap of the choice, by name."""
     model = found.model
     return {
         "status": model.status_,

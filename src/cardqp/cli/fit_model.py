@@ -61,7 +61,7 @@ class FittedTable:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether somebody wanted an end: other choices are not looked for then."""
+        """Whether somebody wanted an end: other choices are not searched then."""
         return self.model.solution_.stop is Stop.INTERRUPTED
 
     @property
@@ -80,13 +80,13 @@ class FittedTable:
         return float(self.model.score(named(self.train), self.train.y))
 
     def r2_test(self) -> float | None:
-        """The same for rows that were left out."""
+        """R2 on the rows that were left out; None without such rows."""
         if self.test is None:
             return None
         return float(self.model.score(named(self.test), self.test.y))
 
     def r2_folds(self) -> float | None:
-        """The same by cross-validation, for the size that was chosen."""
+        """R2 by cross-validation, for the size that was chosen."""
         results = getattr(self.model, "cv_results_", None)
         if results is None or self.train.y is None:
             return None

@@ -1,4 +1,4 @@
-"""What all estimators share: checks of data, the fitted model, what it can do."""
+"""The base of all estimators: checks of data, the fitted model, predictions."""
 
 import warnings
 from dataclasses import dataclass

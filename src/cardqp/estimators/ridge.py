@@ -72,7 +72,7 @@ class SparseRidge(SparseLinearModel):
     status_ : str
         "OPTIMAL" if the gap is within ``gap``, else "FEASIBLE".
     n_iter_ : int
-        Branches that were looked into.
+        Branches that were processed.
     eta_ : float
         The value that was used; 20, for standardised features, if automatic.
     solution_ : Solution

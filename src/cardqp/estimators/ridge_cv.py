@@ -170,7 +170,7 @@ solution_
 
     @contextmanager
     def _sharing(self) -> Iterator[Any]:
-        """What runs the fits of several folds at a time, if anything does."""
+        """A function that runs the fits of several folds in parallel, or None."""
         if self.n_jobs is None and get_active_backend()[1] == 1:
             yield None
             return

@@ -17,7 +17,7 @@ def is_constant(rows: Moments) -> BoolArray:
 
 
 def unit_scale(rows: Moments) -> FloatArray:
-    """What features are divided by to have unit variance; 1 for constant ones."""
+    """Divisors that give features unit variance; 1 for constant ones."""
     return np.where(is_constant(rows), 1.0, np.sqrt(rows.variance))
 
 
@@ -50,7 +50,7 @@ def regression_problem(
 def columns_problem(
     rows: RowMoments, scale: FloatArray, *, eta: ArrayLike, **settings: Any
 ) -> SparseQP:
-    """The same with the rows at hand as columns, for a search by sweeps.
+    """Sparse ridge regression with the data kept as columns, for a search by sweeps.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ from cardqp.problem.quadratic import Factor, Gram
 
 
 class Moments(Protocol):
-    """What a least-squares problem needs to know of some rows.
+    """Means and second moments of some rows, all that least squares needs of them.
 
     Means are weighted.  Second moments are about the means, or about zero if the means
     are held to be zero.

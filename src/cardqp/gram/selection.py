@@ -1,4 +1,4 @@
-"""What to take from files: which columns, and what to do about missing cells."""
+"""The choice of columns of files, and of the policy for their missing cells."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ Key = str | int
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What to take from files, as the user names it.
+    """The choice of columns and settings, as the user names them.
 
     Attributes
     ----------

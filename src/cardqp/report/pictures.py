@@ -19,7 +19,7 @@ MOST_BARS = 40
 
 
 def figure(draw: Callable[[], Any], alt: str, caption: str = "") -> str:
-    """What a function draws, with words for those who do not see it.
+    """The picture of a function, with a text for those who do not see it.
 
     The same data gives the same bytes, whatever Matplotlib's settings are.
     """

@@ -132,7 +132,7 @@ class ColumnProfile:
 
     @property
     def must_be_text(self) -> bool:
-        """Whether cells that look like numbers or booleans are text, as others are."""
+        """Whether cells that could be numbers or booleans are text, as others are."""
         return self.is_text and self.counts[BOOLEAN] < self.n_rows - self.n_missing
 
     def kind(self) -> str:
