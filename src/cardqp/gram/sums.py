@@ -140,7 +140,7 @@ class ShiftedSums:
         )
 
     def about(self, shift: FloatArray) -> "ShiftedSums":
-        """The same rows about another point.
+        """Sums of these rows about another point.
 
         Rounding is then relative to the square of the distance between the points.
         """

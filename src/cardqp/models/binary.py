@@ -164,7 +164,7 @@ class BinaryQP:
 
 
 def _shift(Q: FloatArray) -> float:
-    """What the diagonal of a matrix needs to be convex, with a margin for rounding."""
+    """The diagonal shift that makes a form convex, with a margin for rounding."""
     eigenvalues = scipy.linalg.eigvalsh(Q, check_finite=False)
     margin = eigenvalue_margin(len(Q)) * float(np.abs(eigenvalues).max())
     least = float(eigenvalues[0])

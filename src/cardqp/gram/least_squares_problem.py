@@ -18,7 +18,7 @@ def is_constant(rows: Moments) -> BoolArray:
 
 
 def unit_scale(rows: Moments) -> FloatArray:
-    """What features are divided by to have unit variance; 1 for constant ones."""
+    """Divisors that give features unit variance; 1 for constant ones."""
     return np.where(is_constant(rows), 1.0, np.sqrt(rows.variance))
 
 
