@@ -18,7 +18,7 @@ _POINTS = fields(Points)
 
 
 def to_arrays(certificate: Certificate | SweepCertificate) -> dict[str, Any]:
-    """The arrays of a certificate by name."""
+    """Return the arrays of a certificate by name."""
     if isinstance(certificate, SweepCertificate):
         return _sweep_arrays(certificate)
     arrays = {f"tree.{name}": a for name, a in certificate.tree.arrays().items()}
@@ -33,6 +33,7 @@ def to_arrays(certificate: Certificate | SweepCertificate) -> dict[str, Any]:
         }
         if step.reduction is not None:
             parts["kept"] = step.reduction.kept
+            # "moved" is the name in files that were written before attributes changed.
             changes = {
                 "moved": step.reduction.diagonal_shift,
                 "minorant": step.reduction.minorant,
@@ -45,7 +46,7 @@ def to_arrays(certificate: Certificate | SweepCertificate) -> dict[str, Any]:
 def from_arrays(
     arrays: Mapping[str, Any],
 ) -> Certificate | SweepCertificate | None:
-    """The certificate that the arrays were made from; None if there is none.
+    """Rebuild a certificate from its arrays; None if they hold no certificate.
 
     Raises
     ------
