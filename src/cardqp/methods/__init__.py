@@ -1,7 +1,7 @@
-"""The methods of ``solve``, one file each, and their registry.
+"""The methods of ``solve``, one module each, and their registry.
 
-A new method is a file here with a frozen dataclass that has what
-:class:`cardqp.methods.registry.Method` asks for, and a line in ``registry.py``.
+A new method is a module here with a frozen dataclass that implements
+:class:`cardqp.methods.registry.Method`, and a line in ``registry.py``.
 """
 
 from cardqp.methods.registry import METHODS, Method

@@ -8,11 +8,11 @@ from cardqp.methods.context import SolveContext
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Search the whole problem until the gap is closed."""
+    """Branch and bound on the whole problem, without stages before it."""
 
     uses_level: ClassVar[bool] = False
     ends_in_search: ClassVar[bool] = True
 
     def run_stages(self, context: SolveContext) -> bool:  # noqa: ARG002
-        """Nothing comes before the search."""
+        """Return False: there are no stages before the search."""
         return False
