@@ -27,5 +27,5 @@ class Exact:
         check.instance("settings", self.settings, SearchSettings)
 
     def run_stages(self, context: SolveContext) -> bool:  # noqa: ARG002
-        """Nothing comes before the search."""
+        """Return False: there are no stages before the search."""
         return False
