@@ -103,7 +103,7 @@ def offdiagonal_loss(R: FloatArray, signs: IntArray) -> FloatArray:
 
 
 def top_row_sums(entries: FloatArray, limit: int) -> tuple[FloatArray, FloatArray]:
-    """What a point with few nonzeros sees of each row of a drag.
+    """Sums of the largest entries of each row of an off-diagonal loss.
 
     Returns
     -------
