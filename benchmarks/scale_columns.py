@@ -4,10 +4,11 @@
 ``rho`` between neighbouring columns into a file that is then mapped, and solves sparse
 regressions on it to a proven gap of 1e-4.  Times include the reading of the data
 (``from_data``) and the replay of the certificate; they are also given as multiples of
-one pass over the columns with ten right-hand sides, measured in the same run.  Memory
-is what the process holds at most besides the mapped file.  Then the certificate is
-damaged: one bit is flipped in each array of every leaf and of the tree, one at a time,
-and each time it is replayed.
+one pass over the columns with ten right-hand sides, measured in the same run (column
+``/ pass``); ``passes`` are those that the search made.  Memory is what the process
+holds at most besides the mapped file.  Then the certificate is damaged: one bit is
+flipped in each array of every leaf and of the tree, one at a time, and each time it is
+replayed.
 """
 
 import argparse
@@ -23,8 +24,8 @@ from pathlib import Path
 import numpy as np
 
 import cardqp
-from cardqp.certificate import SweepCertificate
-from cardqp.problem.streamed_form import Columns
+from cardqp.certificate import StreamedCertificate
+from cardqp.problem.streamed_form import StreamedForm
 
 BLOCK = 20_000
 RIGHT_HAND_SIDES = 10
@@ -59,7 +60,7 @@ class Record:
     seconds: float
     replay: float
     one_pass: float
-    sweeps: int
+    n_passes: int
     nodes: int
     gap: float
     status: str
@@ -70,7 +71,7 @@ class Record:
 
     @property
     def ratio(self) -> float:
-        """Time to the proven answer in passes over the columns."""
+        """Time to the proven answer as a multiple of one pass over the columns."""
         return self.seconds / self.one_pass
 
 
@@ -123,7 +124,9 @@ def flipped(array: np.ndarray, position: int, bit: int) -> np.ndarray:
     return damaged
 
 
-def damaged(certificate: SweepCertificate, seed: int = 0) -> Iterator[SweepCertificate]:
+def damaged(
+    certificate: StreamedCertificate, seed: int = 0
+) -> Iterator[StreamedCertificate]:
     """Certificates with one flipped bit each: for every leaf one in each array.
 
     Of ``index`` and ``value`` an entry of the leaf's point is taken, of the tree the
@@ -147,7 +150,7 @@ def damaged(certificate: SweepCertificate, seed: int = 0) -> Iterator[SweepCerti
 def count_refusals(solution: cardqp.Solution) -> tuple[int, int]:
     """How many flips of one bit there were, and how many were refused."""
     certificate, n_flips, n_refused = solution.certificate, 0, 0
-    if not isinstance(certificate, SweepCertificate):
+    if not isinstance(certificate, StreamedCertificate):
         return 0, 0  # solved in memory
     for other in damaged(certificate):
         n_flips += 1
@@ -165,24 +168,24 @@ def measure(case: Case, folder: Path, time_limit: float) -> Record:
         solution = cardqp.solve(problem, time_limit=time_limit)
         seconds = time.perf_counter() - start
     form = problem.quadratic
-    assert isinstance(form, Columns)
+    assert isinstance(form, StreamedForm)
     R = np.random.default_rng(0).standard_normal((case.n_samples, RIGHT_HAND_SIDES))
     passes = []
     for _ in range(2):
         start = time.perf_counter()
-        form.sweep(R, lambda *_: None)
+        form.map_products(R, lambda *_: None)
         passes.append(time.perf_counter() - start)
     start = time.perf_counter()
     verified = solution.verify()
     replay = time.perf_counter() - start
     n_flips, n_refused = count_refusals(solution)
     path.unlink()
-    sweeps = re.match(r"(\d+) sweeps", solution.stages[-1].detail)
+    counted = re.match(r"(\d+) passes", solution.stages[-1].detail)
     return Record(
         seconds=seconds,
         replay=replay,
         one_pass=min(passes),
-        sweeps=int(sweeps[1]) if sweeps else 0,
+        n_passes=int(counted[1]) if counted else 0,
         nodes=solution.n_nodes,
         gap=verified.gap,
         status=solution.status.name if verified.ok else "REFUSED",
@@ -194,7 +197,7 @@ def measure(case: Case, folder: Path, time_limit: float) -> Record:
 
 
 HEADER = (
-    "|       n |    N |  s | rho | seed | seconds | passes | sweeps | nodes |     gap "
+    "|       n |    N |  s | rho | seed | seconds | / pass | passes | nodes |     gap "
     "| replay | MB besides X | flips refused | status |"
 )
 
@@ -204,7 +207,7 @@ def row(case: Case, record: Record) -> str:
     return (
         f"| {case.n:7d} | {case.n_samples:4d} | {case.sparsity:2d} | {case.rho:3.1f} | "
         f"{case.seed:4d} | {record.seconds:7.2f} | {record.ratio:6.1f} | "
-        f"{record.sweeps:6d} | {record.nodes:5d} | {record.gap:7.1e} | "
+        f"{record.n_passes:6d} | {record.nodes:5d} | {record.gap:7.1e} | "
         f"{record.replay:6.2f} | {record.megabytes:12.0f} | "
         f"{f'{record.n_refused} of {record.n_flips}':>13} | {record.status} |"
     )

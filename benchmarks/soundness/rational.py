@@ -8,7 +8,7 @@ import numpy as np
 
 import cardqp
 from cardqp.problem.quadratic import Factor, QuadraticForm
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 
 Vector = list[Fraction]
 Matrix = list[Vector]
@@ -181,7 +181,7 @@ def _vector(values: np.ndarray) -> Vector:
 
 def _quadratic(form: QuadraticForm) -> tuple[Matrix, Matrix]:
     """The matrix, and the sums of absolute values that its entries are made of."""
-    if isinstance(form, Columns):
+    if isinstance(form, StreamedForm):
         dense = form.X.toarray() if hasattr(form.X, "toarray") else np.asarray(form.X)
         share = Fraction(1, dense.shape[0])
         return _gram([_vector(row) for row in dense], share)

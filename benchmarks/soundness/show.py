@@ -7,7 +7,7 @@ import numpy as np
 
 import cardqp
 from benchmarks.soundness.trial import Trial, describe
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 
 
 def show(trial: Trial, folder: Path) -> Iterator[str]:
@@ -45,7 +45,7 @@ def _exact(value: object) -> str:
 
 def _save(problem: cardqp.SparseQP, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(problem.quadratic, Columns):
+    if isinstance(problem.quadratic, StreamedForm):
         form = problem.quadratic
         problem = problem.with_quadratic(form.restrict(np.arange(form.n)))
     problem.save(path)

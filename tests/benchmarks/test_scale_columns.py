@@ -8,17 +8,17 @@ from benchmarks.scale_columns import Case, Record, count_refusals, damaged, flip
 
 from benchmarks import scale_columns
 from cardqp import SparseQP, Status, solve
-from cardqp.branch_and_bound.streamed import size
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from tests.problems import enumerate_optimum
+from tests.streamed import exact
 
 
 @pytest.fixture
-def solution(monkeypatch):
-    monkeypatch.setattr(size, "FEWEST", 0)
+def solution():
     rng = np.random.default_rng(11)
     X, y = rng.standard_normal((15, 12)), rng.standard_normal(15)
-    found = solve(SparseQP.from_data(X, y, eta=10.0, sparsity=3))
+    problem = SparseQP.from_data(X, y, eta=10.0, sparsity=3)
+    found = solve(problem, method=exact())
     assert found.status is Status.OPTIMAL
     return found
 
@@ -49,8 +49,8 @@ def test_every_array_of_every_leaf_is_damaged(solution):
     assert np.bincount(changed).tolist() == [n_leaves] * 7
 
 
-def test_all_are_refused_without_a_sweep(solution, monkeypatch):
-    monkeypatch.setattr(Columns, "correlate", None)
+def test_all_are_refused_without_a_pass(solution, monkeypatch):
+    monkeypatch.setattr(StreamedForm, "correlate", None)
     n_flips, n_refused = count_refusals(solution)
     assert n_flips == n_refused > 20
 

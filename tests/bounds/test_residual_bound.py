@@ -6,8 +6,9 @@ import numpy as np
 
 from cardqp import SparseQP
 from cardqp.bounds.residual_bound import LEAST_SCALE, Residual
-from cardqp.branch_and_bound.streamed import SweepTree
-from cardqp.branch_and_bound.streamed.leaves import Branch, bound_branches
+from cardqp.branch_and_bound.streamed.node_bounds import NodeResidual, bound_nodes
+from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS
+from cardqp.branch_and_bound.streamed.tree import StreamedTree
 
 
 def test_a_bound_near_the_smallest_number_is_below_the_optimum():
@@ -16,7 +17,7 @@ def test_a_bound_near_the_smallest_number_is_below_the_optimum():
     weight = Fraction(float(problem.ridge[0]))
     optimum = Fraction(y) ** 2 * weight / (weight + Fraction(x) ** 2)
     assert 0 < optimum < Fraction(1e-300)
-    tree = SweepTree.initial(problem)
+    tree = StreamedTree.initial(problem)
     assert Fraction(tree.root_bound) <= optimum
     assert Fraction(tree.certificate.lower_bound(problem)) <= optimum
 
@@ -31,12 +32,13 @@ def test_a_scale_that_loses_its_digits_proves_nothing():
     assert residual.best_scale(-1e140) > 0.0
 
 
-def test_a_branch_with_costs_too_large_for_numbers_has_no_bound():
+def test_a_node_with_costs_too_large_for_numbers_has_no_bound():
     X = np.array([[1e153, 1.0], [0.0, 1.0]])
     problem = SparseQP.from_data(X, [0.0, 10.0], eta=1e5, sparsity=1)
     nothing = np.zeros(0, dtype=np.intp)
-    branch = Branch(nothing, nothing, np.array([-1.0, 9.0]))
-    alive = np.ones(2, dtype=bool)
-    [found] = bound_branches(problem, problem.quadratic, alive, [branch])
+    node = NodeResidual(nothing, nothing, np.array([-1.0, 9.0]))
+    unfixed = np.ones(2, dtype=bool)
+    form = problem.quadratic
+    [found] = bound_nodes(problem, form, unfixed, [node], DEFAULT_SETTINGS)
     assert found.bound == -np.inf
     assert found.scale == 0.0

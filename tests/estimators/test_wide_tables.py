@@ -1,4 +1,4 @@
-"""Tables with very many columns: the same models, proved by sweeps."""
+"""Tables with very many columns: the same models from streamed data."""
 
 import pickle
 
@@ -8,15 +8,15 @@ import pytest
 import scipy.sparse
 
 from cardqp import SparseRidge, SparseRidgeCV, SparseRidgePath
-from cardqp.branch_and_bound.streamed import is_worth_sweeps, size
-from cardqp.certificate import SweepCertificate
+from cardqp.branch_and_bound.streamed.size import is_worth_streaming
+from cardqp.certificate import StreamedCertificate
+from tests.streamed import stream_everything
 
 
 @pytest.fixture
-def by_sweeps(monkeypatch):
+def streamed(monkeypatch):
     """Small tables are large."""
-    monkeypatch.setattr(size, "FEWEST", 0)
-    monkeypatch.setattr(size, "LARGE", 0)
+    stream_everything(monkeypatch, min_entries=0)
 
 
 def table(n_samples=30, n=150, seed=0):
@@ -29,8 +29,8 @@ def table(n_samples=30, n=150, seed=0):
 
 
 def assert_same(model, plain):
-    assert isinstance(model.solution_.certificate, SweepCertificate)
-    assert not isinstance(plain.solution_.certificate, SweepCertificate)
+    assert isinstance(model.solution_.certificate, StreamedCertificate)
+    assert not isinstance(plain.solution_.certificate, StreamedCertificate)
     assert model.status_ == plain.status_ == "OPTIMAL"
     assert model.solution_.verify().ok
     np.testing.assert_array_equal(model.support_, plain.support_)
@@ -59,7 +59,7 @@ def test_models_are_those_of_the_factor(settings, weighted, request):
     X, y = table()
     weights = np.random.default_rng(1).integers(0, 4, len(y)) if weighted else None
     plain = SparseRidge(3, **settings).fit(X, y, weights)
-    request.getfixturevalue("by_sweeps")
+    request.getfixturevalue("streamed")
     model = SparseRidge(3, **settings).fit(X, y, weights)
     assert_same(model, plain)
     np.testing.assert_allclose(model.predict(X), plain.predict(X), rtol=1e-7)
@@ -72,11 +72,11 @@ def test_models_are_those_of_the_factor(settings, weighted, request):
 def test_thousands_of_columns(seed, monkeypatch):
     X, y = table(60, 5000, seed)
     plain = SparseRidge(3, eta=5.0, standardize=True).fit(X, y)
-    monkeypatch.setattr(size, "LARGE", 60 * 5000)
+    stream_everything(monkeypatch, min_columns=4000, min_entries=60 * 5000)
     assert_same(SparseRidge(3, eta=5.0, standardize=True).fit(X, y), plain)
 
 
-@pytest.mark.usefixtures("by_sweeps")
+@pytest.mark.usefixtures("streamed")
 def test_frames_and_sparse_matrices():
     X, y = table()
     X[np.abs(X) < 3.0] = 0.0
@@ -85,7 +85,7 @@ def test_frames_and_sparse_matrices():
     for other in (frame, scipy.sparse.csr_matrix(X)):
         found = SparseRidge(3, eta=1.0).fit(other, y)
         np.testing.assert_array_equal(found.coef_, model.coef_)
-    assert isinstance(found.solution_.certificate, SweepCertificate)
+    assert isinstance(found.solution_.certificate, StreamedCertificate)
     again = pickle.loads(pickle.dumps(model))
     assert again.solution_.verify().ok
 
@@ -94,7 +94,7 @@ def test_frames_and_sparse_matrices():
 def test_alternatives_and_other_methods(request):
     X, y = table()
     plain = SparseRidge(3, eta=1.0).fit(X, y).alternatives(20)
-    request.getfixturevalue("by_sweeps")
+    request.getfixturevalue("streamed")
     others = SparseRidge(3, eta=1.0).fit(X, y).alternatives(20)
     assert [s.tolist() for s in others.supports] == [s.tolist() for s in plain.supports]
     for method in ("best-response", "dual-program", "beck-hallak"):
@@ -108,26 +108,26 @@ def test_paths_and_folds(request):
     settings = {"eta": 2.0, "standardize": True}
     path = SparseRidgePath([1, 2, 3], **settings).fit(X, y)
     folds = SparseRidgeCV([1, 3], cv=3, **settings).fit(X, y)
-    request.getfixturevalue("by_sweeps")
-    swept_path = SparseRidgePath([1, 2, 3], **settings).fit(X, y)
-    swept_folds = SparseRidgeCV([1, 3], cv=3, **settings).fit(X, y)
-    assert_same(swept_path, path)
-    assert_same(swept_folds, folds)
+    request.getfixturevalue("streamed")
+    streamed_path = SparseRidgePath([1, 2, 3], **settings).fit(X, y)
+    streamed_folds = SparseRidgeCV([1, 3], cv=3, **settings).fit(X, y)
+    assert_same(streamed_path, path)
+    assert_same(streamed_folds, folds)
 
 
-@pytest.mark.usefixtures("by_sweeps")
+@pytest.mark.usefixtures("streamed")
 @pytest.mark.parametrize(
     "settings", [{"groups": [0, 0, *range(1, 149)]}, {"coef_bounds": (0.1, None)}]
 )
-def test_what_sweeps_cannot_do_is_done_as_before(settings):
+def test_what_cannot_be_streamed_is_done_as_before(settings):
     X, y = table()
     model = SparseRidge(3, gap=1.0, **settings).fit(X, y)
-    assert not isinstance(model.solution_.certificate, SweepCertificate)
+    assert not isinstance(model.solution_.certificate, StreamedCertificate)
 
 
-def test_which_tables_are_read_in_sweeps():
-    assert is_worth_sweeps(200, 500_000)
-    assert not is_worth_sweeps(200, 499_999)  # too small to gain
-    assert not is_worth_sweeps(200, 2_500_000)  # too large for all components
-    assert not is_worth_sweeps(20_000, 19_999)  # more rows than columns
-    assert not is_worth_sweeps(10**6, 4000)
+def test_which_tables_are_streamed():
+    assert is_worth_streaming(200, 500_000)
+    assert not is_worth_streaming(200, 499_999)  # too small to gain
+    assert not is_worth_streaming(200, 2_500_000)  # too large for all components
+    assert not is_worth_streaming(20_000, 19_999)  # more rows than columns
+    assert not is_worth_streaming(10**6, 4000)

@@ -1,4 +1,4 @@
-"""Sweeps, folds and replications on a real cluster of two processes."""
+"""Passes over data, folds and replications on a real cluster of two processes."""
 
 import warnings
 from pathlib import Path
@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, SparseRidgeCV, solve
-from cardqp.branch_and_bound.streamed import size
-from cardqp.certificate import SweepCertificate
+from cardqp.certificate import StreamedCertificate
 from experiments.reproduce.command import reproduce
 from tests.estimators.data import regression
+from tests.streamed import exact
 
 pytestmark = pytest.mark.slow
 
@@ -43,25 +43,25 @@ def wide_data():
 
 
 @pytest.mark.parametrize("chunks", [(30, 200), (30, 17), (11, 64)])
-def test_columns_in_any_chunks(monkeypatch, chunks):
-    monkeypatch.setattr(size, "FEWEST", 0)
+def test_columns_in_any_chunks(chunks):
     X, y = wide_data()
     lazy = SparseQP.from_data(da.from_array(X, chunks=chunks), y, eta=5.0, sparsity=2)
     plain = SparseQP.from_data(X, y, eta=5.0, sparsity=2)
     with dask.config.set(scheduler="synchronous"):
         np.testing.assert_allclose(lazy.c, plain.c, rtol=1e-12, atol=1e-14)
-        found = solve(lazy)
-        assert isinstance(found.certificate, SweepCertificate)
+        found = solve(lazy, method=exact())
+        assert isinstance(found.certificate, StreamedCertificate)
         assert found.verify().ok
-    assert found.support.tolist() == solve(plain).support.tolist() == [5, 90]
+    other = solve(plain, method=exact())
+    assert found.support.tolist() == other.support.tolist() == [5, 90]
 
 
 @pytest.mark.usefixtures("client")
-def test_columns_on_a_cluster(monkeypatch):
-    monkeypatch.setattr(size, "FEWEST", 0)
+def test_columns_on_a_cluster():
     X, y = wide_data()
     lazy = da.from_array(X, chunks=(30, 50)).persist()
-    found = solve(SparseQP.from_data(lazy, y, eta=5.0, sparsity=2))
+    problem = SparseQP.from_data(lazy, y, eta=5.0, sparsity=2)
+    found = solve(problem, method=exact())
     assert found.support.tolist() == [5, 90]
     assert found.verify().ok
 

@@ -8,7 +8,7 @@ import scipy.sparse
 from cardqp import ProblemError, Solution, SparseQP, solve
 from cardqp.problem import kept_data
 from cardqp.problem.kept_data import digest
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((20, 6))
@@ -38,7 +38,7 @@ def entries(problem):
 
 
 def assert_same(again, problem):
-    assert isinstance(again.quadratic, Columns)
+    assert isinstance(again.quadratic, StreamedForm)
     np.testing.assert_array_equal(entries(again), entries(problem))
     for name in ("c", "eta", "sparsity", "penalty", "A", "b", "lower", "constant"):
         np.testing.assert_array_equal(getattr(again, name), getattr(problem, name))

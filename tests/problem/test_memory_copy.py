@@ -9,8 +9,9 @@ import scipy.sparse
 from cardqp import ProblemError, Solution, SparseQP, solve
 from cardqp._typing import UNIT_ROUNDOFF
 from cardqp.problem import in_memory
+from cardqp.problem.column_blocks import ROWS_PER_SUM
 from cardqp.problem.quadratic import Factor, Gram
-from cardqp.problem.streamed_form import SUMMED, Columns
+from cardqp.problem.streamed_form import StreamedForm
 from tests.problems import enumerate_optimum
 
 FORMATS = {
@@ -79,12 +80,12 @@ def exact_gram(X):
 
 
 @pytest.mark.parametrize("make", [np.asarray, scipy.sparse.csc_array])
-@pytest.mark.parametrize("n_samples", [3, SUMMED + 7, 20 * SUMMED])
+@pytest.mark.parametrize("n_samples", [3, ROWS_PER_SUM + 7, 20 * ROWS_PER_SUM])
 def test_the_matrix_knows_how_far_it_is_off(make, n_samples):
     X = np.full((n_samples, 3), 0.1)
     X[:, 1] += np.arange(n_samples) % 7
     X[::2, 2] = -0.3
-    form = Columns.read(make(X), np.ones(n_samples)).in_memory
+    form = StreamedForm.read(make(X), np.ones(n_samples)).in_memory
     assert isinstance(form, Gram)
     exact = exact_gram(X)
     for i in range(3):
@@ -122,7 +123,7 @@ def test_a_wide_table_becomes_a_factor_once():
 @pytest.mark.parametrize("n_samples", [4, 30])
 def test_tangents_at_many_points_are_those_at_each(n_samples):
     X, y = draw(1, n_samples)
-    form = Columns.read(X, y)
+    form = StreamedForm.read(X, y)
     points = np.random.default_rng(2).standard_normal((3, 7))
     together = form.tangent(points)
     for i, point in enumerate(points):

@@ -5,6 +5,7 @@ import scipy.sparse
 
 from cardqp import ProblemError, SparseQP, Status, solve
 from cardqp.problem.quadratic import Factor
+from tests.streamed import exact
 
 
 def regression_data(N, n):
@@ -99,11 +100,11 @@ def test_targets_whose_squares_are_lost_are_refused(make, shape):
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("shape", [(30, 4), (5, 8)])
 @pytest.mark.parametrize("fewest", [0, 4000])
-def test_small_targets_have_the_answers_of_large_ones(make, shape, fewest, monkeypatch):
-    monkeypatch.setattr("cardqp.branch_and_bound.streamed.size.FEWEST", fewest)
+def test_small_targets_have_the_answers_of_large_ones(make, shape, fewest):
+    method = exact(min_columns=fewest)
     X, y = regression_data(*shape)
-    large = solve(make(X, y, eta=3.0, sparsity=2))
-    small = solve(make(X, 2.0**-460 * y, eta=3.0, sparsity=2))
+    large = solve(make(X, y, eta=3.0, sparsity=2), method=method)
+    small = solve(make(X, 2.0**-460 * y, eta=3.0, sparsity=2), method=method)
     assert small.status is Status.OPTIMAL
     assert small.support.tolist() == large.support.tolist()
     assert small.verify().ok

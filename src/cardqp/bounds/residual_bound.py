@@ -1,12 +1,15 @@
-r"""Theorem 1 in residual form, for data that are kept as columns.
+r"""Theorem 3: bounds from residuals, for regressions whose data are streamed.
 
 With ``Q = X'X/N``, ``c = -2X'y/N`` and any vector ``r`` and number ``t >= 0``,
 
 .. math::
     |y - Xx|^2 / N \ge (2 t\, y^\top r - t^2 |r|^2) / N - (2 t / N)\, r^\top X x ,
 
-so that the columns enter through ``X'r`` alone.  The residual of a relaxed point is a
-good ``r``; a ``t`` below one pays for columns that the relaxation did not know of.
+so that the columns enter through ``X'r`` alone, which one pass over the data yields
+for many ``r`` at a time.  The residual of a relaxed point is a good ``r``; a ``t``
+below one pays for columns that the relaxation did not know of, as the rescaling of
+residuals to a feasible dual point does in solvers of the lasso (Massias, Gramfort and
+Salmon, ICML 2018).  The proof is in ``docs/theory.md#theorem-3``.
 """
 
 from dataclasses import dataclass
@@ -16,74 +19,91 @@ import numpy as np
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray
 from cardqp.bounds.tangent_bound import SeparableBound, cost_down
 from cardqp.problem import SparseQP
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 
 _ALL = slice(None)
 
 SMALLEST = float(np.finfo(float).tiny)
-"""What products that are rounded to nothing can have been, at most: a bound loses as
-much in the costs of all its variables."""
+"""The largest magnitude of a product that may underflow to zero.  Sums of ``N``
+products are off by ``N`` times as much at most, beyond their relative error."""
 
 LEAST_SCALE = 1e-150
-"""A smaller scale loses its digits."""
+"""The smallest positive scale in use: the square of a smaller one would underflow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Residual:
-    """A dual point: any vector with one entry for each row of the data.
+    """A dual point of the regression: any vector with one entry for each row.
 
     Attributes
     ----------
     vector : (N,) array
         The vector ``r``.
-    along : float
+    target_product : float
         ``y'r / N``, rounded down.
-    square : float
+    squared_norm : float
         ``|r|^2 / N``, rounded up.
-    reach : float
-        The error of a product with a column of unit length, at most.
+    product_error : float
+        An upper bound on the rounding error of ``X_j'r`` for a column of unit length.
     """
 
     vector: FloatArray
-    along: float
-    square: float
-    reach: float
+    target_product: float
+    squared_norm: float
+    product_error: float
 
     @classmethod
-    def of(cls, form: Columns, vector: FloatArray) -> "Residual":
-        """The dual point for the data of a form."""
+    def of(cls, form: StreamedForm, vector: FloatArray) -> "Residual":
+        """The dual point with this vector; its sums are rounded to the safe side."""
         N, y = form.n_samples, form.target
         unit = (N + 4) * UNIT_ROUNDOFF
         unit /= 1.0 - unit
+        # Lemma R3 (docs/theory.md#lemma-inner): a sum of N products, in any order, is
+        # off by N u / (1 - N u) times the sum of magnitudes at most.
         size = float(np.abs(y) @ np.abs(vector)) * (1.0 + 2.0 * unit)
-        square = float(vector @ vector) * (1.0 + 2.0 * unit) + N * SMALLEST
-        along = float(y @ vector) - unit * size - N * SMALLEST
-        return cls(vector, along / N, square / N, 1.01 * unit * float(np.sqrt(square)))
+        squared_norm = float(vector @ vector) * (1.0 + 2.0 * unit) + N * SMALLEST
+        target_product = float(y @ vector) - unit * size - N * SMALLEST
+        return cls(
+            vector,
+            target_product / N,
+            squared_norm / N,
+            1.01 * unit * float(np.sqrt(squared_norm)),
+        )
 
     @property
-    def finite(self) -> FloatArray:
-        """The vector to be swept; zeros if its square is too large for a number."""
-        return self.vector if np.isfinite(self.square) else np.zeros_like(self.vector)
+    def finite_vector(self) -> FloatArray:
+        """The vector, or zeros if its squared norm overflows.
+
+        Products with zeros are finite, and the infinite norm makes the bound ``-inf``.
+        """
+        return (
+            self.vector
+            if np.isfinite(self.squared_norm)
+            else np.zeros_like(self.vector)
+        )
 
     def base(self, scale: float) -> float:
-        """The part of the bound that no variable has a say in, rounded down.
+        """The part of the bound that does not depend on the support, rounded down.
 
-        The constant of the problem is ``|y|^2 / N``, which the residual stands for.
+        It replaces the constant of the problem, ``|y|^2 / N``.
         """
         if scale < LEAST_SCALE:
             return 0.0 if scale == 0 else -np.inf
-        gain, paid = 2.0 * scale * self.along, scale * (scale * self.square)
-        return gain - paid - 8.0 * UNIT_ROUNDOFF * (abs(gain) + paid) - SMALLEST
+        gain, loss = (
+            2.0 * scale * self.target_product,
+            scale * (scale * self.squared_norm),
+        )
+        return gain - loss - 8.0 * UNIT_ROUNDOFF * (abs(gain) + loss) - SMALLEST
 
     def costs(
         self,
         problem: SparseQP,
-        form: Columns,
+        form: StreamedForm,
         products: FloatArray,
         scale: float,
         where: slice = _ALL,
     ) -> FloatArray:
-        """What variables add when they are switched on, rounded down.
+        """Costs of variables when they are switched on, penalty included, rounded down.
 
         Parameters
         ----------
@@ -94,9 +114,9 @@ class Residual:
         scale : float
             The number ``t``.
         where : slice
-            Which columns.
+            The columns that the products belong to; all of them by default.
         """
-        # What is too large for numbers proves nothing, and need not be mentioned.
+        # Overflow makes a cost -inf, which proves nothing and is no reason to warn.
         with np.errstate(over="ignore", invalid="ignore"):
             costs = self._costs(problem, form, products, scale, where)
         return np.where(np.isnan(costs), -np.inf, costs)
@@ -104,19 +124,21 @@ class Residual:
     def _costs(
         self,
         problem: SparseQP,
-        form: Columns,
+        form: StreamedForm,
         products: FloatArray,
         scale: float,
         where: slice,
     ) -> FloatArray:
-        """The same, or no number where one is too large."""
+        """Costs as in :meth:`costs`, NaN where numbers overflow."""
         step = 2.0 * scale / form.n_samples
         ridge = problem.ridge[where]
         lost = form.n_samples * SMALLEST
-        error = self.reach * (np.sqrt(form.squares[where]) + np.sqrt(lost)) + lost
+        error = (
+            self.product_error * (np.sqrt(form.squares[where]) + np.sqrt(lost)) + lost
+        )
         if problem.is_unconstrained:
             steepest = step * (np.abs(products) + error)
-            # In this order nothing is lost where numbers are tiny.
+            # Dividing before multiplying keeps the square from underflowing.
             costs = steepest * (steepest / (-4.0 * ridge)) * (1.0 + 16 * UNIT_ROUNDOFF)
         else:
             bounds = problem.lower[where], problem.upper[where]
@@ -129,18 +151,21 @@ class Residual:
         return np.asarray(costs + problem.rule.penalty)
 
     def bound(
-        self, problem: SparseQP, form: Columns, products: FloatArray, scale: float
+        self, problem: SparseQP, form: StreamedForm, products: FloatArray, scale: float
     ) -> SeparableBound:
-        """Theorem 1 for all variables at once."""
+        """The bound of Theorem 3, with the costs of all variables."""
         costs = self.costs(problem, form, products, scale)
         return SeparableBound(self.base(scale), costs)
 
     def best_scale(self, total: float) -> float:
-        """The best ``t`` where the least sum of costs is ``total`` at ``t = 1``.
+        """The scale ``t`` with the best bound, for costs that grow with its square.
 
-        For problems whose costs grow with the square of ``t``.
+        Parameters
+        ----------
+        total : float
+            The least sum of costs over all supports at ``t = 1``.
         """
-        if not 0 < self.along < np.inf or not total > -np.inf:
+        if not 0 < self.target_product < np.inf or not total > -np.inf:
             return 0.0
-        scale = self.along / (self.square - total)
+        scale = self.target_product / (self.squared_norm - total)
         return scale if LEAST_SCALE <= scale < np.inf else 0.0

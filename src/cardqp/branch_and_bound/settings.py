@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from cardqp.branch_and_bound.streamed.settings import StreamedSettings
 from cardqp.heuristics.settings import HeuristicSettings
 from cardqp.problem import validation as check
 from cardqp.relaxation.settings import RelaxationSettings
@@ -115,6 +116,8 @@ class SearchSettings:
         How hard better points are searched for.
     relaxation : RelaxationSettings
         How the relaxations of root and nodes are solved.
+    streamed : StreamedSettings
+        The search on streamed data, which of all the above uses the defaults.
 
     Examples
     --------
@@ -140,6 +143,7 @@ class SearchSettings:
     splitting: SplittingSettings = field(default_factory=SplittingSettings)
     heuristics: HeuristicSettings = field(default_factory=HeuristicSettings)
     relaxation: RelaxationSettings = field(default_factory=RelaxationSettings)
+    streamed: StreamedSettings = field(default_factory=StreamedSettings)
 
     def __post_init__(self) -> None:
         for name in ("pruning_share", "relaxation_share"):
@@ -161,6 +165,7 @@ class SearchSettings:
         check.instance("splitting", self.splitting, SplittingSettings)
         check.instance("heuristics", self.heuristics, HeuristicSettings)
         check.instance("relaxation", self.relaxation, RelaxationSettings)
+        check.instance("streamed", self.streamed, StreamedSettings)
 
 
 DEFAULT = SearchSettings()

@@ -4,7 +4,7 @@ from cardqp.certificate.certificate import Certificate
 from cardqp.certificate.dual_proof import DualProof, Reduction
 from cardqp.certificate.proof_tree import Kind, ProofLog, ProofTree
 from cardqp.certificate.root import RootStep
-from cardqp.certificate.streamed import SweepCertificate
+from cardqp.certificate.streamed import StreamedCertificate
 
 __all__ = [
     "Certificate",
@@ -14,5 +14,5 @@ __all__ = [
     "ProofTree",
     "Reduction",
     "RootStep",
-    "SweepCertificate",
+    "StreamedCertificate",
 ]

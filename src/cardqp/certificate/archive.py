@@ -8,19 +8,22 @@ from cardqp.certificate.certificate import Certificate
 from cardqp.certificate.dual_proof import DualProof, Reduction
 from cardqp.certificate.proof_tree import ProofTree
 from cardqp.certificate.root import RootStep
-from cardqp.certificate.streamed import Points, SweepCertificate
+from cardqp.certificate.streamed import ResidualPoints, StreamedCertificate
 from cardqp.exceptions import ProblemError
 
 Made = TypeVar("Made")
 
 _OWN = ("cutoff", "branch", "child", "record", "digest")
-_POINTS = fields(Points)
+_POINTS = fields(ResidualPoints)
+
+_STREAMED = "sweeps."
+"""What keys of streamed certificates begin with, in files of every version."""
 
 
-def to_arrays(certificate: Certificate | SweepCertificate) -> dict[str, Any]:
+def to_arrays(certificate: Certificate | StreamedCertificate) -> dict[str, Any]:
     """The arrays of a certificate by name."""
-    if isinstance(certificate, SweepCertificate):
-        return _sweep_arrays(certificate)
+    if isinstance(certificate, StreamedCertificate):
+        return _streamed_arrays(certificate)
     arrays = {f"tree.{name}": a for name, a in certificate.tree.arrays().items()}
     arrays["root.count"] = len(certificate.root)
     for number, step in enumerate(certificate.root):
@@ -44,7 +47,7 @@ def to_arrays(certificate: Certificate | SweepCertificate) -> dict[str, Any]:
 
 def from_arrays(
     arrays: Mapping[str, Any],
-) -> Certificate | SweepCertificate | None:
+) -> Certificate | StreamedCertificate | None:
     """The certificate that the arrays were made from; None if there is none.
 
     Raises
@@ -52,8 +55,8 @@ def from_arrays(
     ProblemError
         When an array is missing.
     """
-    if "sweeps.digest" in arrays:
-        return _read(_sweeps, arrays)
+    if _STREAMED + "digest" in arrays:
+        return _read(_streamed, arrays)
     return _read(_steps, arrays) if "root.count" in arrays else None
 
 
@@ -88,19 +91,21 @@ def _step(arrays: Mapping[str, Any], prefix: str) -> RootStep:
     return RootStep(proof, fixed_in, fixed_out, reduction)
 
 
-def _sweep_arrays(certificate: SweepCertificate) -> dict[str, Any]:
-    arrays = {f"sweeps.{name}": getattr(certificate, name) for name in _OWN}
+def _streamed_arrays(certificate: StreamedCertificate) -> dict[str, Any]:
+    arrays = {f"{_STREAMED}{name}": getattr(certificate, name) for name in _OWN}
     for part in ("root", "leaves"):
         points = getattr(certificate, part)
-        arrays |= {f"sweeps.{part}.{f.name}": getattr(points, f.name) for f in _POINTS}
+        arrays |= {
+            f"{_STREAMED}{part}.{f.name}": getattr(points, f.name) for f in _POINTS
+        }
     return arrays
 
 
-def _sweeps(arrays: Mapping[str, Any]) -> SweepCertificate:
+def _streamed(arrays: Mapping[str, Any]) -> StreamedCertificate:
     root, leaves = (
-        Points(*(arrays[f"sweeps.{part}.{f.name}"] for f in _POINTS))
+        ResidualPoints(*(arrays[f"{_STREAMED}{part}.{f.name}"] for f in _POINTS))
         for part in ("root", "leaves")
     )
-    own = {name: arrays[f"sweeps.{name}"] for name in _OWN}
+    own = {name: arrays[f"{_STREAMED}{name}"] for name in _OWN}
     own |= {"cutoff": float(own["cutoff"]), "digest": str(own["digest"])}
-    return SweepCertificate(root=root, leaves=leaves, **own)
+    return StreamedCertificate(root=root, leaves=leaves, **own)

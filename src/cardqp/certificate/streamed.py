@@ -1,7 +1,9 @@
-"""A proof for very many columns: a tree whose leaves are bounded by sweeps.
+"""The proof of a streamed search: a tree with a dual point for each leaf.
 
-Written apart from the search: it shares with it the data and the theorem, none of the
-loops.
+A dual point is stored as the sparse point whose residual it is: a few numbers instead
+of one for each row.  The replay recomputes residuals, their products with all columns
+and the bounds from the data.  It shares with the search the data and Theorem 3
+(``docs/theory.md#theorem-3``), none of the loops.
 """
 
 import hashlib
@@ -16,14 +18,15 @@ from cardqp.bounds.residual_bound import Residual
 from cardqp.certificate.dual_proof import is_array
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 
-MOST_ENTRIES = 2**25
-"""Products of columns and residuals, or entries of these, that are held at a time."""
+MAX_ENTRIES = 2**25
+"""The most numbers, in residuals or in their products with all columns, that the
+replay holds at a time: 256 MB."""
 
 
 class Leaf(NamedTuple):
-    """A branch that is not split: what is switched on and off, and its dual point."""
+    """A leaf of the tree: its fixed variables, and the number of its dual point."""
 
     fixed_in: tuple[int, ...]
     fixed_out: tuple[int, ...]
@@ -31,8 +34,8 @@ class Leaf(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Points:
-    """Dual points: residuals ``y - Xx`` at sparse points ``x``, and their scales.
+class ResidualPoints:
+    """Dual points, given as residuals ``y - Xx`` of sparse points ``x``, with scales.
 
     Attributes
     ----------
@@ -41,7 +44,7 @@ class Points:
     index, value : arrays
         Nonzeros of the points, one after the other.
     scale : (R,) array
-        The number ``t`` of each.
+        The factor ``t`` that each residual is multiplied with.
     """
 
     end: IntArray
@@ -52,8 +55,8 @@ class Points:
     @classmethod
     def stack(
         cls, points: Sequence[tuple[IntArray, FloatArray]], scales: Sequence[float]
-    ) -> "Points":
-        """Points given by their nonzeros."""
+    ) -> "ResidualPoints":
+        """Pack points, given by indices and values of nonzeros, into flat arrays."""
         index = [np.asarray(i, dtype=np.int64) for i, _ in points]
         value = [np.asarray(v, dtype=np.float64) for _, v in points]
         return cls(
@@ -67,30 +70,30 @@ class Points:
         return len(self.end)
 
     def arrays(self) -> tuple[IntArray | FloatArray, ...]:
-        """All arrays."""
+        """The arrays in the order of the fields, which the fingerprint relies on."""
         return self.end, self.index, self.value, self.scale
 
     def is_sound(self, n: int) -> bool:
-        """Whether the arrays are points of ``n`` variables."""
+        """Whether the arrays are well-formed points of ``n`` variables."""
         if not (is_array(self.end, "i", 1) and is_array(self.index, "i", 1)):
             return False
         if not (is_array(self.value, "f", 1) and is_array(self.scale, "f", 1)):
             return False
         ends = np.concatenate([[0], self.end, [len(self.index)]])
-        fixed_in = (self.index >= 0) & (self.index < n)
+        in_range = (self.index >= 0) & (self.index < n)
         return bool(
             len(self.scale) == len(self.end)
             and len(self.value) == len(self.index)
             and (np.diff(ends) >= 0).all()
             and ends[-1] == (self.end[-1] if len(self.end) else 0)
-            and fixed_in.all()
+            and in_range.all()
             and np.isfinite(self.value).all()
             and np.isfinite(self.scale).all()
             and (self.scale >= 0).all()
         )
 
-    def residual(self, number: int, form: Columns) -> Residual:
-        """The dual point as a vector."""
+    def residual(self, number: int, form: StreamedForm) -> Residual:
+        """The residual of a point, computed from the data."""
         begin = self.end[number - 1] if number else 0
         part = slice(begin, self.end[number])
         fitted = form.combine(self.index[part], self.value[part])
@@ -98,42 +101,43 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SweepCertificate:
-    """Points at the root, and a tree of branches with a point for each leaf.
+class StreamedCertificate:
+    """The proof of a bound: dual points of the root, and a tree with one per leaf.
 
     Attributes
     ----------
-    root : Points
+    root : ResidualPoints
         Dual points of the whole problem.
     cutoff : float
-        Variables are decided by Theorem 2 where their other value costs this much.
+        Variables are fixed by Theorem 2 where the bound with the other value is at
+        least this large.
     branch : (M,) int array
         The variable that the children of a node switch on (first) and off; -1 at a
         leaf.
     child : (M,) int array
         The first child; the second one follows.  0 at a leaf.
     record : (M,) int array
-        The dual point of a leaf; -1 if it has none, as open ones do.
-    leaves : Points
-        These dual points.
+        The dual point of a leaf; -1 if it has none and the bound of the root counts.
+    leaves : ResidualPoints
+        Dual points of the leaves.
     digest : str
-        A fingerprint of all arrays: what was damaged proves nothing.
+        SHA-256 of all arrays: a certificate that was damaged proves nothing.
     """
 
-    root: Points
+    root: ResidualPoints
     cutoff: float
     branch: IntArray
     child: IntArray
     record: IntArray
-    leaves: Points
+    leaves: ResidualPoints
     digest: str = ""
 
-    def sealed(self) -> "SweepCertificate":
-        """The same with its fingerprint."""
+    def sealed(self) -> "StreamedCertificate":
+        """The certificate with the digest that fits its arrays."""
         return replace(self, digest=self.fingerprint())
 
     def fingerprint(self) -> str:
-        """What the digest should be."""
+        """SHA-256 of the arrays as they are."""
         found = hashlib.sha256(np.float64(self.cutoff).tobytes())
         own = (self.branch, self.child, self.record)
         for array in (*self.root.arrays(), *own, *self.leaves.arrays()):
@@ -143,36 +147,41 @@ class SweepCertificate:
     def __len__(self) -> int:
         return len(self.branch)
 
-    # Other certificates are replayed in threads; sweeps have their own.
+    # Passes have threads of their own; other certificates are replayed in `threads`.
     def lower_bound(self, problem: SparseQP, threads: int = 1) -> float:  # noqa: ARG002
-        """What is proved about a problem, from its data alone.
+        """The bound that is proved about a problem, recomputed from its data.
 
-        One sweep is made for the points at the root and one for those of the leaves,
-        or a few if there are many.
+        It is ``-inf`` for a certificate that was damaged, or that is not about this
+        kind of problem.  One pass over the data is made for the points of the root and
+        one for those of the leaves, or a few if there are many.
         """
         form = problem.quadratic
-        if not isinstance(form, Columns) or not self._is_sound(problem.n):
+        if not isinstance(form, StreamedForm) or not self._is_sound(problem.n):
             return -np.inf
         if len(problem.rows) or not (problem.groups is None and problem.blocks is None):
-            return -np.inf  # the theorem is about single columns
+            return -np.inf  # Theorem 3 is about single columns
         if not form.is_regression(problem.c, problem.constant):
-            return -np.inf  # and about the error of predicting the target
+            return -np.inf  # and about the squared error of the target
         leaves = list(self._walk())
         if not self._is_partition(leaves):
             return -np.inf
-        # What is too large for numbers proves nothing, and need not be mentioned.
+        # Overflow ends in a bound of -inf, which is no reason to warn.
         with np.errstate(over="ignore", invalid="ignore"):
             return self._least(problem, form, leaves)
 
-    def _least(self, problem: SparseQP, form: Columns, leaves: list[Leaf]) -> float:
-        """The bound of the worst leaf."""
-        floor, subproblem = self._decide(problem, form)
-        bounds = [floor for leaf in leaves if leaf.record < 0]
+    def _least(
+        self, problem: SparseQP, form: StreamedForm, leaves: list[Leaf]
+    ) -> float:
+        """The smallest bound of a leaf, or of what Theorem 2 has ruled out."""
+        root_bound, subproblem = self._fix_variables(problem, form)
+        bounds = [root_bound for leaf in leaves if leaf.record < 0]
         for bound in self._bounds(problem, form, subproblem, leaves):
-            bounds.append(max(bound, floor))
+            bounds.append(max(bound, root_bound))
         least = min(bounds)
-        is_decided = np.any(subproblem.status != problem.root.status)
-        return min(least, max(self.cutoff, floor)) if is_decided else least
+        # Supports that Theorem 2 has ruled out are in no leaf: they have the cutoff
+        # (docs/theory.md#many-columns).
+        has_fixings = np.any(subproblem.status != problem.root.status)
+        return min(least, max(self.cutoff, root_bound)) if has_fixings else least
 
     def _is_sound(self, n: int) -> bool:
         if not all(is_array(a, "i", 1) for a in (self.branch, self.child, self.record)):
@@ -196,7 +205,7 @@ class SweepCertificate:
         )
 
     def _walk(self) -> Iterator[Leaf]:
-        """All leaves of the tree."""
+        """Iterate over the leaves of the tree."""
         stack: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = [(0, (), ())]
         while stack:
             at, fixed_in, fixed_out = stack.pop()
@@ -208,9 +217,11 @@ class SweepCertificate:
                 stack.append((child + 1, fixed_in, (*fixed_out, branch)))
 
     def _is_partition(self, leaves: list[Leaf]) -> bool:
-        """Whether leaves are disjoint and hold every support: shares sum to one.
+        """Whether leaves are disjoint and hold every support.
 
-        Splits make it so; it is checked all the same.
+        A leaf at depth ``d`` holds a share of ``2^-d`` of all supports, and the shares
+        sum to one.  A tree of splits cannot do otherwise; that no leaf is lost is
+        checked all the same, in integers.
         """
         if any(
             len({*leaf.fixed_in, *leaf.fixed_out})
@@ -223,28 +234,31 @@ class SweepCertificate:
         shares = [1 << (deepest - depth) for depth in depths]
         return sum(shares) == 1 << deepest
 
-    def _decide(self, problem: SparseQP, form: Columns) -> tuple[float, Subproblem]:
-        """The bound at the root, and what Theorem 2 leaves to be decided."""
-        floor, root = -np.inf, problem.root
+    def _fix_variables(
+        self, problem: SparseQP, form: StreamedForm
+    ) -> tuple[float, Subproblem]:
+        """The bound of the root, and the subproblem that Theorem 2 leaves."""
+        root_bound, root = -np.inf, problem.root
         status = root.status.copy()
         numbers = range(len(self.root))
         for number, residual, products in self._products(form, self.root, numbers):
             scale = float(self.root.scale[number])
             bound = residual.bound(problem, form, products, scale)
-            floor = max(floor, bound.value(root))
+            root_bound = max(root_bound, bound.value(root))
             on, off = bound.fixing_bounds(root)
             status[root.undecided & (on >= self.cutoff)] = -1
             status[root.undecided & (off >= self.cutoff) & (status == 0)] = 1
-        return floor, Subproblem.of_status(status, problem.rule)
+        return root_bound, Subproblem.of_status(status, problem.rule)
 
     def _bounds(
         self,
         problem: SparseQP,
-        form: Columns,
+        form: StreamedForm,
         subproblem: Subproblem,
         leaves: list[Leaf],
     ) -> Iterator[float]:
-        """What the dual points of leaves prove."""
+        """Bounds of leaves at their dual points."""
+        # Leaves may share a point, whose products with the columns are computed once.
         by_record: dict[int, list[Leaf]] = {}
         for leaf in leaves:
             if leaf.record >= 0:
@@ -261,14 +275,17 @@ class SweepCertificate:
                 yield bound.value(subproblem.decide(fixed_in, fixed_out))
 
     def _products(
-        self, form: Columns, points: Points, numbers: Sequence[int]
+        self, form: StreamedForm, points: ResidualPoints, numbers: Sequence[int]
     ) -> Iterator[tuple[int, Residual, FloatArray]]:
-        """Residuals of points and ``X'r``, as many in one sweep as memory allows."""
-        batch = max(MOST_ENTRIES // max(form.n, 2 * form.n_samples), 1)
+        """Iterate over points: number, residual ``r`` and ``X'r``.
+
+        One pass over the data serves as many points as memory allows.
+        """
+        batch = max(MAX_ENTRIES // max(form.n, 2 * form.n_samples), 1)
         for first in range(0, len(numbers), batch):
             some = numbers[first : first + batch]
             residuals = [points.residual(number, form) for number in some]
-            R = np.column_stack([residual.finite for residual in residuals])
+            R = np.column_stack([residual.finite_vector for residual in residuals])
             products = form.correlate(R)
             for column, (number, residual) in enumerate(
                 zip(some, residuals, strict=True)

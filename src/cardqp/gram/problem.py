@@ -50,7 +50,7 @@ def regression_problem(
 def columns_problem(
     rows: RowMoments, scale: FloatArray, *, eta: ArrayLike, **settings: Any
 ) -> SparseQP:
-    """The same with the rows at hand as columns, for a search by sweeps.
+    """The regression problem of some rows, whose columns are streamed.
 
     Parameters
     ----------

@@ -15,11 +15,10 @@ class Exact:
     Parameters
     ----------
     settings : SearchSettings
-        Tuning of the search.
+        Tuning of the search, in memory or on streamed data.
     """
 
     settings: SearchSettings = field(default_factory=SearchSettings)
-
     uses_level: ClassVar[bool] = False
     ends_in_search: ClassVar[bool] = True
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from cardqp._iterate import Watch
 from cardqp._typing import FloatArray
-from cardqp.branch_and_bound.streamed import can_copy
+from cardqp.branch_and_bound.streamed.size import can_copy
 from cardqp.methods.context import SolveContext, solve_reduced
 from cardqp.methods.descent import Descent
 from cardqp.methods.screening import SafeScreening, Screening

@@ -8,10 +8,10 @@ import numpy as np
 from cardqp import __version__
 from cardqp._iterate import Stop
 from cardqp.bounds.gap import relative_gap
-from cardqp.certificate import Certificate, SweepCertificate
+from cardqp.certificate import Certificate, StreamedCertificate
 from cardqp.methods.context import SolveContext
 from cardqp.problem import SparseQP
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from cardqp.solution import Solution, Status
 from cardqp.solution.claim import Claim, ClaimStatus
 from cardqp.solution.verification import LARGEST_GAP, compare, is_out_of_reach
@@ -21,7 +21,7 @@ QUICK = 3000
 larger one only for a claim of optimality."""
 
 QUICK_PRODUCTS = 2e11
-"""The same for a certificate of sweeps: entries of the data times dual points."""
+"""The limit for streamed certificates: entries of the data times dual points."""
 
 
 class Searched(Protocol):
@@ -34,7 +34,7 @@ class Searched(Protocol):
         """The bound that the search arrived at."""
 
     @property
-    def certificate(self) -> Certificate | SweepCertificate:
+    def certificate(self) -> Certificate | StreamedCertificate:
         """The proof of that bound, or of a part of it."""
 
     @property
@@ -136,10 +136,12 @@ def _judged(solution: Solution) -> Solution:
     return replace(solution, status=status, stop=Stop.GAP)
 
 
-def _is_quick(certificate: Certificate | SweepCertificate, problem: SparseQP) -> bool:
+def _is_quick(
+    certificate: Certificate | StreamedCertificate, problem: SparseQP
+) -> bool:
     """Whether a replay hardly takes time."""
     form = problem.quadratic
-    if isinstance(certificate, SweepCertificate) and isinstance(form, Columns):
+    if isinstance(certificate, StreamedCertificate) and isinstance(form, StreamedForm):
         n_points = len(certificate.root) + len(certificate.leaves)
         return n_points * float(form.n) * form.n_samples <= QUICK_PRODUCTS
     return len(certificate) <= QUICK

@@ -1,7 +1,7 @@
 """The rules for arguments of ``solve`` that concern more than one of them."""
 
 from cardqp.backends.catalogue import Backend, find
-from cardqp.certificate import SweepCertificate
+from cardqp.certificate import StreamedCertificate
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.methods import Method
 from cardqp.methods.exact import Exact
@@ -80,8 +80,8 @@ def _check_resume(method: Method, solution: Solution) -> None:
     check.instance("resume", solution, Solution)
     if not isinstance(method, Exact):
         raise ParameterError("resume", 'is for method "exact"')
-    if isinstance(solution.certificate, SweepCertificate):
-        raise ParameterError("resume", "is not for problems that were solved by sweeps")
+    if isinstance(solution.certificate, StreamedCertificate):
+        raise ParameterError("resume", "is not for problems that were streamed")
     if solution.certificate is None:
         raise ParameterError(
             "resume",

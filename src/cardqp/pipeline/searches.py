@@ -6,7 +6,8 @@ from cardqp._iterate import Stop
 from cardqp.backends.catalogue import Backend
 from cardqp.branch_and_bound.restore import restore
 from cardqp.branch_and_bound.settings import SearchSettings
-from cardqp.branch_and_bound.streamed import has_swept_levels, is_for_sweeps
+from cardqp.branch_and_bound.streamed.settings import StreamedSettings
+from cardqp.branch_and_bound.streamed.size import has_streamed_levels, is_streamed
 from cardqp.certificate import Certificate
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.methods import Method
@@ -18,19 +19,25 @@ from cardqp.methods.context import (
 )
 from cardqp.methods.exact import Exact
 from cardqp.pipeline.build_solution import Searched
-from cardqp.pipeline.streamed import bound_by_sweeps, search_by_sweeps
+from cardqp.pipeline.streamed import bound_streamed, search_streamed
 from cardqp.problem import SparseQP
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from cardqp.solution import Solution
 from cardqp.subproblems.support_qp import fit_support
 
 
 def stays_streamed(problem: SparseQP, method: Method) -> bool:
-    """Whether very many columns are left where they are."""
+    """Whether the data are streamed, and not copied into memory."""
+    settings = streamed_settings(method)
     if method.uses_level:
-        return has_swept_levels(problem)
-    return isinstance(method, Exact) and is_for_sweeps(problem)
+        return has_streamed_levels(problem, settings)
+    return isinstance(method, Exact) and is_streamed(problem, settings)
+
+
+def streamed_settings(method: Method) -> StreamedSettings:
+    """Settings of the streamed search: those of the method, if it has any."""
+    return search_settings(method).streamed
 
 
 def search_settings(method: Method) -> SearchSettings:
@@ -52,13 +59,17 @@ def use_start(context: SolveContext) -> None:
         context.update_incumbent(start)
 
 
-def search_or_bound(context: SolveContext, is_partial: bool) -> tuple[Searched, Stop]:
+def search_or_bound(
+    context: SolveContext, method: Method, is_partial: bool
+) -> tuple[Searched, Stop]:
     """Search the whole problem, or bound it where a method has the answer.
 
     Parameters
     ----------
     context : SolveContext
         The call of ``solve``.
+    method : Method
+        The method whose stages came before.
     is_partial : bool
         Whether a method left out variables that are not proved zero.  Its point is the
         answer then, and the root of the search bounds it.  Without a feasible point
@@ -66,10 +77,11 @@ def search_or_bound(context: SolveContext, is_partial: bool) -> tuple[Searched, 
     """
     problem, x = context.problem, context.x
     is_heuristic = is_partial and x is not None
-    if isinstance(problem.quadratic, Columns):
+    if isinstance(problem.quadratic, StreamedForm):
+        settings = streamed_settings(method)
         if is_partial and x is not None:
-            return bound_by_sweeps(context, x)
-        streamed, stop = search_by_sweeps(context)
+            return bound_streamed(context, x, settings)
+        streamed, stop = search_streamed(context, settings)
         context.update_incumbent(streamed.x)
         return streamed, stop
     name = "bound" if is_heuristic else "search"

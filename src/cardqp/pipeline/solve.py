@@ -73,7 +73,7 @@ def solve(
         operations, and a step that time runs out in is given up: what was proved before
         it stands.  An operation that has begun is not cut short: a decomposition or
         factorisation of ``Q`` or of a block of it (a few, of at most 600 variables, for
-        a Newton step), a quadratic program on one support, a linear program, a sweep
+        a Newton step), a quadratic program on one support, a linear program, a pass
         over the data.  So the answer comes about half a second after the limit, or when
         the operation that was under way is done and, if there is no point yet, one is
         fitted.  Then what was proved is replayed, which factorises once for each split
@@ -161,7 +161,7 @@ def solve(
             searched, stop = search_by_backend(context, solver, chosen)
         else:
             is_partial = chosen.run_stages(context)
-            searched, stop = search_or_bound(context, is_partial)
+            searched, stop = search_or_bound(context, chosen, is_partial)
         return build_solution(context, searched, stop)
 
 

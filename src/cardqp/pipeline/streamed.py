@@ -1,72 +1,101 @@
-"""The last stage where there are very many columns: a search by sweeps, or a bound."""
+"""The last stage of ``solve`` where the columns are streamed: a search, or a bound."""
 
 import numpy as np
 
 from cardqp._iterate import Stop, Watch, iterate
 from cardqp._typing import FloatArray
-from cardqp.branch_and_bound.streamed import SweepBound, SweepSearch, SweepTree, settle
+from cardqp.branch_and_bound.streamed.bound import StreamedBound
+from cardqp.branch_and_bound.streamed.coarsen import bound_open_nodes
+from cardqp.branch_and_bound.streamed.search import StreamedSearch
+from cardqp.branch_and_bound.streamed.settings import (
+    DEFAULT_SETTINGS,
+    CoarseningSettings,
+    StreamedSettings,
+)
+from cardqp.branch_and_bound.streamed.tree import StreamedTree
 from cardqp.heuristics.local_search import IMPROVEMENT
 from cardqp.methods.context import SolveContext
 
-GRACE, LEAST_GRACE = 0.1, 0.4
-"""The last share of the time that a search by sweeps has, and at least so many seconds,
-are for bounding what it leaves open."""
 
-PATIENCE = 1.0
-"""At least so many seconds are for that after Ctrl-C."""
+def search_streamed(
+    context: SolveContext, settings: StreamedSettings = DEFAULT_SETTINGS
+) -> tuple[StreamedTree, Stop]:
+    """Search the whole problem as one stage.
 
+    Returns
+    -------
+    tree : StreamedTree
+        Incumbent, bound and certificate.
+    stop : Stop
+        Why the search ended.
+    """
+    method, coarsening = _search(context, settings), settings.coarsening
 
-def search_by_sweeps(context: SolveContext) -> tuple[SweepTree, Stop]:
-    """Search the whole problem as one stage."""
-    method = _search(context)
-
-    def work() -> tuple[SweepTree, Stop]:
-        tree = SweepTree.initial(context.problem, context.x, method.is_over)
+    def work() -> tuple[StreamedTree, Stop]:
+        tree = method.initial_tree(context.problem, context.x)
         try:
-            with context.watch.ending_early(GRACE):
+            # What is left open is bounded within the time limit.
+            with context.watch.ending_early(coarsening.time_share):
                 _, stop = iterate(method, tree, context.watch)
-            settle(method, tree, _grace(context.watch))
+            bound_open_nodes(method, tree, _seconds_left(context.watch, coarsening))
         except KeyboardInterrupt:  # the second one: what there is, at once
             stop = Stop.INTERRUPTED
         return tree, stop
 
-    def summary(done: tuple[SweepTree, Stop]) -> tuple[int, str]:
-        return len(done[0].working.ids), done[0].account
+    def summary(done: tuple[StreamedTree, Stop]) -> tuple[int, str]:
+        return len(done[0].working.columns), done[0].summary
 
-    return context.stage("sweeps", work, context.problem.n, summary)
+    return context.stage("search", work, context.problem.n, summary)
 
 
-def bound_by_sweeps(context: SolveContext, x: FloatArray) -> tuple[SweepTree, Stop]:
-    """Bound the problem for a method's own point as one stage."""
-    method, own = SweepBound(_search(context)), context.problem.value(x)
+def bound_streamed(
+    context: SolveContext,
+    x: FloatArray,
+    settings: StreamedSettings = DEFAULT_SETTINGS,
+) -> tuple[StreamedTree, Stop]:
+    """Bound the problem for the point ``x`` of a method as one stage.
 
-    def work() -> tuple[SweepTree, Stop]:
-        tree = SweepTree.initial(context.problem, x, method.search.is_over)
+    Returns
+    -------
+    tree : StreamedTree
+        Bound and certificate; its incumbent may be better than ``x``.
+    stop : Stop
+        Why it ended.
+    """
+    method = StreamedBound(_search(context, settings))
+    own = context.problem.value(x)
+
+    def work() -> tuple[StreamedTree, Stop]:
+        tree = method.search.initial_tree(context.problem, x)
         try:
             return iterate(method, tree, context.watch)
         except KeyboardInterrupt:  # the second one: the point, with what is proved
             return tree, Stop.INTERRUPTED
 
-    def summary(done: tuple[SweepTree, Stop]) -> tuple[int, str]:
+    def summary(done: tuple[StreamedTree, Stop]) -> tuple[int, str]:
         tree, _ = done
-        text = tree.account
+        text = tree.summary
         if tree.objective < own - IMPROVEMENT * abs(own):
             text += f", met a better point: {tree.objective:.6g}"
-        return len(tree.working.ids), text
+        return len(tree.working.columns), text
 
     return context.stage("bound", work, context.problem.n, summary)
 
 
-def _grace(watch: Watch) -> float:
+def _seconds_left(watch: Watch, settings: CoarseningSettings) -> float:
     """Seconds for bounding what a search leaves open."""
     if watch.stopped is Stop.TIME_LIMIT and watch.time_limit is not None:
-        return max(watch.time_limit - watch.seconds, LEAST_GRACE)
+        return max(watch.time_limit - watch.seconds, settings.min_seconds)
     if watch.stopped is Stop.INTERRUPTED:
-        return max(GRACE * watch.seconds, PATIENCE)
+        share = settings.time_share * watch.seconds
+        return max(share, settings.min_seconds_interrupted)
     return np.inf
 
 
-def _search(context: SolveContext) -> SweepSearch:
-    return SweepSearch(
-        context.gap, lambda: context.watch.is_over, context.search.node_limit
+def _search(context: SolveContext, settings: StreamedSettings) -> StreamedSearch:
+    return StreamedSearch(
+        context.gap,
+        lambda: context.watch.is_over,
+        context.search.node_limit,
+        settings,
     )

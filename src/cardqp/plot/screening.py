@@ -42,9 +42,8 @@ class _Story:
             raise ParameterError(
                 "solution",
                 "must have a certificate with steps at the root",
-                remedy=Phrase(
-                    "solve with a larger {}, and not by sweeps", Setting("proof_memory")
-                ),
+                given="streamed problems have none",
+                remedy=Phrase("solve with a larger {}", Setting("proof_memory")),
             )
         labels, rows = list[str](), list[Any]()
         for step, status in enumerate(solution.certificate.decided(solution.problem)):

@@ -11,7 +11,7 @@ from cardqp.problem import validation as check
 from cardqp.problem.data import ProblemData
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.squared_error import columns
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 
 _STORED = (
     *("c", "eta", "sparsity", "penalty", "A", "b", "A_eq", "b_eq"),
@@ -23,7 +23,7 @@ _STORED = (
 def write(path: str | PathLike[str], problem: ProblemData) -> None:
     """Write a problem: its matrix ``Q``, its factor ``F``, or its data and ``y``."""
     form = problem.quadratic
-    if isinstance(form, Columns):
+    if isinstance(form, StreamedForm):
         arrays = kept_data.to_arrays(form, Path(path).parent)
     else:
         arrays = {"F" if isinstance(form, Factor) else "Q": form.array}

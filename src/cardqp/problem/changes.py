@@ -9,7 +9,7 @@ from cardqp.exceptions import ProblemError
 from cardqp.problem import validation as check
 from cardqp.problem.data import ProblemData
 from cardqp.problem.quadratic import Gram, QuadraticForm
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 
 Fields = dict[str, Any]
 
@@ -102,7 +102,7 @@ def linear(
     constant: float | None,
 ) -> Fields:
     """Another linear cost, right-hand side or constant."""
-    is_data = isinstance(problem.quadratic, Columns)
+    is_data = isinstance(problem.quadratic, StreamedForm)
     if is_data and not (c is None and constant is None):
         raise ProblemError(
             None,

@@ -18,10 +18,16 @@ import scipy.sparse
 
 from cardqp.exceptions import ProblemError
 from cardqp.problem import validation as check
-from cardqp.problem.streamed_form import BLOCK, MOST_THREADS, NARROW, Columns, is_lazy
+from cardqp.problem.streamed_form import StreamedForm, is_lazy
 
 MOST_STORED = 250e6
 """Bytes of data that are stored, at most."""
+
+BLOCK, NARROW = 4_000_000, 1024
+"""Entries of a block whose digest is taken, and its least number of columns.  Digests
+in files depend on them: they are part of the format, not a matter of speed."""
+
+MOST_THREADS = 8
 
 _SPARSE = ("data", "indices", "indptr", "shape")
 _REFERENCE = ("kind", "digest", "file")
@@ -29,7 +35,7 @@ KEYS = ("X", "y", *(f"X.{part}" for part in (*_SPARSE, *_REFERENCE)))
 """Names of arrays in a problem's file."""
 
 
-def to_arrays(form: Columns, folder: Path) -> dict[str, Any]:
+def to_arrays(form: StreamedForm, folder: Path) -> dict[str, Any]:
     """What a file in a folder is to hold of the data."""
     X = form.X
     file = _mapped_file(X)

@@ -4,13 +4,13 @@ from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.sparse_qp import SparseQP
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 
 MOST_BYTES = 4e9
 """The largest dense copy of the data that is made."""
 
 
-def copy_size(form: Columns) -> float:
+def copy_size(form: StreamedForm) -> float:
     """Bytes of the matrix, or of a factor if that is smaller."""
     return 8.0 * form.n * min(form.n, form.n_samples)
 
@@ -26,7 +26,7 @@ def in_memory(problem: SparseQP) -> SparseQP:
         When that would be too large.
     """
     form = problem.quadratic
-    if not isinstance(form, Columns):
+    if not isinstance(form, StreamedForm):
         return problem
     size = copy_size(form)
     if size > MOST_BYTES:

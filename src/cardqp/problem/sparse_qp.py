@@ -13,7 +13,7 @@ from cardqp.problem import validation as check
 from cardqp.problem.data import ProblemData
 from cardqp.problem.quadratic import Factor, Gram, QuadraticForm
 from cardqp.problem.rows import Rows
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -76,7 +76,7 @@ class SparseQP(ProblemData):
 
     def __init__(
         self,
-        Q: ArrayLike | Gram | Factor | Columns,
+        Q: ArrayLike | Gram | Factor | StreamedForm,
         c: ArrayLike,
         *,
         eta: ArrayLike,
@@ -98,7 +98,7 @@ class SparseQP(ProblemData):
         names: Sequence[str] | None = None,
     ) -> None:
         form: QuadraticForm
-        if isinstance(Q, Gram | Factor | Columns):
+        if isinstance(Q, Gram | Factor | StreamedForm):
             form = Q
         else:
             form = check.quadratic_matrix(Q)
@@ -240,7 +240,7 @@ class SparseQP(ProblemData):
         """Sparse ridge regression on very many columns; ``Q`` is never formed.
 
         The problem is that of :meth:`from_regression`.  The data are kept as they are
-        and read block by block; one sweep over all columns is made here.  Bounds,
+        and read block by block; one pass over all columns is made here.  Bounds,
         prices and forced variables are allowed; problems with rows, groups, blocks or
         thresholds are solved only if they fit into memory as a dense factor.
 
@@ -249,7 +249,7 @@ class SparseQP(ProblemData):
         X : (N, n) array, SciPy sparse matrix or Dask array
             In memory, mapped from disk (``np.load(path, mmap_mode="r")``) or on a
             cluster, of any real type, in any layout.  Chunks of a Dask array are read
-            where they are, in each sweep anew: ``persist`` it if it is made of other
+            where they are, in each pass anew: ``persist`` it if it is made of other
             things.
         y : (N,) array
             The responses: zeros, or 1e-140 and more somewhere.

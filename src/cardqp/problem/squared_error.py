@@ -13,7 +13,7 @@ from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, Gram
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 
 
 def of_arrays(X: Any, y: ArrayLike) -> dict[str, Any]:
@@ -33,13 +33,13 @@ def of_arrays(X: Any, y: ArrayLike) -> dict[str, Any]:
 
 
 def of_columns(X: Any, y: ArrayLike) -> dict[str, Any]:
-    """The error for data that are kept as they are, after one sweep over them."""
+    """The error of streamed data, after one pass over them."""
     form = columns(X, y)
     return _mean_squared_error(form, form.products, form.target)
 
 
-def columns(X: Any, y: ArrayLike) -> Columns:
-    """Data that are kept as they are, after one sweep over them."""
+def columns(X: Any, y: ArrayLike) -> StreamedForm:
+    """The quadratic form of streamed data, after one pass over them."""
     target = check.target("y", y)
     X = check.data_matrix("X", X)
     N = len(target)
@@ -49,11 +49,11 @@ def columns(X: Any, y: ArrayLike) -> Columns:
             "must have columns, and as many rows as `y` has entries",
             given=f"its shape is {X.shape}, y has {N}",
         )
-    return Columns.read(X, target)
+    return StreamedForm.read(X, target)
 
 
 def _mean_squared_error(
-    form: Gram | Factor | Columns, products: FloatArray, target: FloatArray
+    form: Gram | Factor | StreamedForm, products: FloatArray, target: FloatArray
 ) -> dict[str, Any]:
     """The error, given its quadratic form and ``X'y``."""
     N = len(target)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.branch_and_bound.streamed import is_worth_sweeps
+from cardqp.branch_and_bound.streamed.size import is_worth_streaming
 from cardqp.gram import (
     Moments,
     RowMoments,
@@ -70,7 +70,7 @@ class Design:
     def scaled(self, rows: Moments, eta: float, sparsity: int) -> "ScaledProblem":
         """The problem on some rows.
 
-        Very large tables with more columns than rows are kept for sweeps.
+        Very large tables with more columns than rows are streamed.
 
         Parameters
         ----------
@@ -94,17 +94,17 @@ class Design:
             "blocks": self.blocks,
             "names": self.names,
         }
-        if isinstance(rows, RowMoments) and self._is_for_sweeps(rows):
+        if isinstance(rows, RowMoments) and self._is_streamed(rows):
             problem = columns_problem(rows, scale, **settings)
         else:
             problem = regression_problem(rows, scale, **settings)
         return ScaledProblem(problem, scale, rows)
 
-    def _is_for_sweeps(self, rows: RowMoments) -> bool:
+    def _is_streamed(self, rows: RowMoments) -> bool:
         """Whether the rows are many numbers, and each column is chosen by itself."""
         has_thresholds = ((self.lower > 0) | (self.upper < 0)).any()
         is_plain = self.blocks is None and not has_thresholds
-        return is_plain and is_worth_sweeps(rows.n_samples, len(self.lower))
+        return is_plain and is_worth_streaming(rows.n_samples, len(self.lower))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from cardqp import storage
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import finite
-from cardqp.certificate import Certificate, SweepCertificate
+from cardqp.certificate import Certificate, StreamedCertificate
 from cardqp.certificate.archive import from_arrays, to_arrays
 from cardqp.exceptions import NotSolvedError, ProblemError
 from cardqp.problem import SparseQP
@@ -60,7 +60,7 @@ class Solution:
         What is known, and why the computation ended.
     stages : tuple of Stage
         Where the time went.
-    certificate : Certificate, SweepCertificate or None
+    certificate : Certificate, StreamedCertificate or None
         The proof of ``lower_bound``; None if no record was kept.
     n_nodes : int
         Branches processed on the problem as given.
@@ -82,7 +82,7 @@ class Solution:
     status: Status
     stop: Stop
     stages: tuple[Stage, ...]
-    certificate: Certificate | SweepCertificate | None
+    certificate: Certificate | StreamedCertificate | None
     n_nodes: int
     tolerance: float
     problem: SparseQP

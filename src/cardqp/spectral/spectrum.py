@@ -13,7 +13,7 @@ from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, QuadraticForm
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from cardqp.spectral.level import Level, Margin
 from cardqp.spectral.streamed import components
 
@@ -163,7 +163,7 @@ def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
     max_level : int, optional
         How many eigenvectors are wanted; all by default.  A few of many are computed
         by Lanczos iterations, more by a full decomposition.  Data with very many
-        columns are read in sweeps: see :func:`cardqp.spectral.streamed.components`.
+        columns are streamed: see :func:`cardqp.spectral.streamed.components`.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
     form = problem.quadratic
     most = min(problem.n, rank_bound(form))
     count = most if max_level is None else min(check.level(max_level, problem.n), most)
-    if isinstance(form, Columns):
+    if isinstance(form, StreamedForm):
         found = components(form, count)
         return Spectrum(problem, found.values, found.vectors, found.margin)
     if most >= LANCZOS_SIZE and count <= LANCZOS_SHARE * most:
@@ -195,7 +195,7 @@ def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
 
 def rank_bound(form: QuadraticForm) -> int:
     """An upper bound on the rank of ``Q`` that is known without computing."""
-    if isinstance(form, Columns):
+    if isinstance(form, StreamedForm):
         return form.n_samples
     return max(len(form.array), 1) if isinstance(form, Factor) else form.n
 

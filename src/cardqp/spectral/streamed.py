@@ -1,7 +1,9 @@
-r"""Principal components of very many columns, by sweeps over the data.
+r"""Principal components of very many columns, in a few passes over the data.
 
 For any ``P`` with orthonormal columns, :math:`X^\top P P^\top X / N` lies below
 :math:`Q = X^\top X / N`: levels are valid whether or not the components have converged.
+With many rows ``P`` comes from power iterations on a random block (Halko, Martinsson
+and Tropp, SIAM Review 53, 2011), with few from the eigenvectors of ``XX'``.
 """
 
 from dataclasses import dataclass
@@ -10,51 +12,57 @@ import numpy as np
 
 from cardqp._typing import UNIT_ROUNDOFF, FloatArray
 from cardqp.exceptions import ParameterError
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from cardqp.spectral.level import Margin
 
-EXACT_ROWS = 1000
-"""Up to so many rows, or more if that is less work, ``XX'`` is formed and decomposed.
-Beyond, a range is found by power steps from random vectors."""
+MAX_EXACT_ROWS = 1000
+"""Up to so many rows, or more if that is less work, ``XX'`` is formed and decomposed,
+which is exact.  Beyond, a range is found by power iterations."""
 
 POWER_STEPS = 4
-"""Each takes a sweep, and four operations for each number and vector."""
+"""Power iterations.  Each takes a pass, and four operations per entry and vector."""
 
-SPARE = 10
-"""Random vectors beyond the components that are wanted, which then come out better."""
+OVERSAMPLING = 10
+"""Oversampling: random vectors beyond the components that are wanted.  Five or ten
+is what Halko, Martinsson and Tropp recommend."""
 
-MOST_BYTES = 4e9
-"""The largest array of components that is made."""
+MAX_BYTES = 4e9
+"""The most bytes that components may take."""
 
 SHRINK = 1e-9
-"""The share of a level that is given up: errors of the components then count with
-their squares only."""
+"""The share of a level that is given up, so that rounding errors of the components
+count with their squares only: see :func:`_margin`."""
 
-NOTHING = 1e-280
-"""Smaller eigenvalues count as zero: numbers lose digits below."""
+SMALLEST_EIGENVALUE = 1e-280
+"""Smaller eigenvalues count as zero: squares of their factors would underflow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Components:
-    """Leading eigenvalues, in descending order, eigenvectors, and what they cost."""
+    """Leading eigenvalues, in descending order, their eigenvectors and the margin."""
 
     values: FloatArray
     vectors: FloatArray
     margin: Margin
 
 
-def components(form: Columns, count: int) -> Components:
-    """The leading components of ``X'X / N``.
+def components(form: StreamedForm, count: int) -> Components:
+    """Compute the leading components of ``X'X / N``.
 
-    Exact where there are few rows.  Otherwise those within a range that holds the
-    leading ones nearly.
+    They are exact, up to rounding, where there are few rows.  Otherwise they are those
+    of the data projected on a range that nearly holds the leading ones.
 
     Parameters
     ----------
-    form : Columns
+    form : StreamedForm
         The data.
     count : int
         How many are wanted, at most as many as rows and columns.
+
+    Returns
+    -------
+    Components
+        Eigenvalues and eigenvectors, and the margin that keeps levels below ``Q``.
 
     Raises
     ------
@@ -69,26 +77,27 @@ def components(form: Columns, count: int) -> Components:
     lengths = np.sqrt(np.einsum("ij,ij->j", vectors, vectors))
     vectors /= np.where(lengths > 0, lengths, 1.0)
     values = lengths**2 / form.n_samples
-    values[values < NOTHING] = 0.0
+    values[values < SMALLEST_EIGENVALUE] = 0.0
     return Components(values, vectors, _margin(form, basis, rotation))
 
 
-def _check_size(form: Columns, count: int) -> None:
+def _check_size(form: StreamedForm, count: int) -> None:
     each = 8.0 * (form.n + form.n_samples)
-    if each * count > MOST_BYTES:
+    if each * count > MAX_BYTES:
         raise ParameterError(
             "level",
-            f"must be at most {int(MOST_BYTES / each)} for so many columns",
+            f"must be at most {int(MAX_BYTES / each)} for so many columns",
             given=f"{count} eigenvectors take {each * count / 1e9:.2g} GB",
             remedy="name a lower one",
         )
 
 
-def _basis(form: Columns, count: int) -> FloatArray:
-    """Orthonormal columns that span the leading left singular vectors, or nearly."""
-    width = min(count + SPARE, form.n, form.n_samples)
+def _basis(form: StreamedForm, count: int) -> FloatArray:
+    """Orthonormal vectors that span the leading left singular vectors, or nearly."""
+    width = min(count + OVERSAMPLING, form.n, form.n_samples)
     if _is_exact(form.n_samples, width):
         return np.ascontiguousarray(np.linalg.eigh(form.outer)[1][:, -count:])
+    # A fixed seed: the same data have the same levels, and so the same certificates.
     start = np.random.default_rng(0).standard_normal((form.n_samples, width))
     basis = np.linalg.qr(start)[0]
     for _ in range(POWER_STEPS):
@@ -97,13 +106,15 @@ def _basis(form: Columns, count: int) -> FloatArray:
 
 
 def _is_exact(n_samples: int, width: int) -> bool:
-    """Whether ``XX'`` is formed: it is small, and that is not much more work."""
-    few = max(EXACT_ROWS, 4 * POWER_STEPS * width)
-    return n_samples <= few and 8.0 * n_samples**2 <= MOST_BYTES
+    """Whether ``XX'`` is formed: it is small, or cheaper than power iterations."""
+    few = max(MAX_EXACT_ROWS, 4 * POWER_STEPS * width)
+    return n_samples <= few and 8.0 * n_samples**2 <= MAX_BYTES
 
 
-def _margin(form: Columns, basis: FloatArray, rotation: FloatArray) -> Margin:
-    """What pays for rounding in products, and for bases that are not orthonormal.
+def _margin(form: StreamedForm, basis: FloatArray, rotation: FloatArray) -> Margin:
+    """The margin for rounding in products, and for bases that are not orthonormal.
+
+    See the end of ``docs/theory.md#theorem-4``.
 
     With computed ``F = H + E``, where ``H'H`` is below ``(1 + skew) Q``, and any ``t``,
     ``|Fx|^2 <= (1 + t) |Hx|^2 + (1 + 1/t) |Ex|^2``.  Each row of ``E'``, that of column
@@ -121,7 +132,7 @@ def _margin(form: Columns, basis: FloatArray, rotation: FloatArray) -> Margin:
 
 
 def _skewness(vectors: FloatArray) -> float:
-    """How far columns are from being orthonormal: ``|V'V - I|``, rounded up."""
+    """The Frobenius norm of ``V'V - I``, rounded up."""
     length, count = vectors.shape
     measured = float(np.linalg.norm(vectors.T @ vectors - np.eye(count)))
     return float(measured + 2.0 * (length + 4) * UNIT_ROUNDOFF * count)

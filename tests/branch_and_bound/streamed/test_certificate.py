@@ -1,4 +1,4 @@
-"""What certificates of sweeps prove, and what is refused."""
+"""What streamed certificates prove, and what is refused."""
 
 from dataclasses import replace
 
@@ -8,24 +8,22 @@ from scipy.sparse import csr_array
 
 from cardqp import ParameterError, ProblemError, Solution, SparseQP, Status, solve
 from cardqp.bounds.residual_bound import Residual
-from cardqp.branch_and_bound.streamed import size
-from cardqp.certificate import SweepCertificate
-from cardqp.certificate.streamed import Points
+from cardqp.certificate import StreamedCertificate
+from cardqp.certificate.streamed import ResidualPoints
 from cardqp.problem import memory_copy
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from tests.problems import enumerate_optimum
+from tests.streamed import exact
 
-
-@pytest.fixture(autouse=True)
-def by_sweeps(monkeypatch):
-    monkeypatch.setattr(size, "FEWEST", 0)
+EXACT = exact()
 
 
 @pytest.fixture
 def solution():
     rng = np.random.default_rng(11)
     X, y = rng.standard_normal((15, 12)), rng.standard_normal(15)
-    found = solve(SparseQP.from_data(X, y, eta=10.0, sparsity=3))
+    problem = SparseQP.from_data(X, y, eta=10.0, sparsity=3)
+    found = solve(problem, method=EXACT)
     assert found.status is Status.OPTIMAL
     assert len(found.certificate.leaves) > 2
     return found
@@ -124,8 +122,8 @@ def test_leaf_that_is_left_out(solution):
 def test_open_leaves_have_the_bound_of_the_root(solution):
     honest = solution.certificate
     opened = replace(honest, record=np.full_like(honest.record, -1)).sealed()
-    nothing = Points.stack([], [])
-    root = SweepCertificate(
+    nothing = ResidualPoints.stack([], [])
+    root = StreamedCertificate(
         honest.root, 1e300, *(np.array([v]) for v in (-1, 0, -1)), nothing
     ).sealed()
     bound = opened.lower_bound(solution.problem)
@@ -150,7 +148,7 @@ def test_any_residual_gives_a_bound(settings):
     problem = SparseQP.from_data(X, y, eta=3.0, sparsity=2, **settings)
     optimum, _ = enumerate_optimum(problem)
     form = problem.quadratic
-    assert isinstance(form, Columns)
+    assert isinstance(form, StreamedForm)
     for _ in range(50):
         residual = Residual.of(form, rng.standard_normal(8) * rng.uniform(0, 2))
         products = form.correlate(residual.vector[:, None])[:, 0]
@@ -183,7 +181,7 @@ def test_rounding_of_products_is_paid_for():
     residual = Residual.of(form, y)
     exact = np.array([sum(map(float, X[:, j] * y)) for j in range(3)])
     computed = form.correlate(y[:, None])[:, 0]
-    reach = residual.reach * np.linalg.norm(X, axis=0)
+    reach = residual.product_error * np.linalg.norm(X, axis=0)
     assert (np.abs(exact - computed) <= reach).all()
     shifted = residual.costs(problem, form, computed - np.sign(computed) * reach, 1.0)
     true = -((2.0 * exact / 50) ** 2) / 4.0
@@ -195,19 +193,21 @@ def test_tiny_numbers_prove_nothing_that_is_wrong():
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((20, 30))
     X, y = 1e-43 * Z, 1e-120 * Z[:, -1]
-    found = solve(SparseQP.from_data(X, y, eta=1e90, sparsity=1))
+    found = solve(SparseQP.from_data(X, y, eta=1e90, sparsity=1), method=EXACT)
     best = np.zeros(30)
     best[-1] = 1e-77
     assert found.lower_bound <= found.problem.objective(best)
 
 
 def test_a_forged_scale_at_tiny_numbers():
-    form = Columns.read(np.array([[1e-30]]), np.array([1e-147]))
+    form = StreamedForm.read(np.array([[1e-30]]), np.array([1e-147]))
     error = {"c": -2.0 * form.products, "constant": 1e-294}
     problem = SparseQP(form, **error, eta=1e-90, sparsity=1)
-    nothing = Points.stack([(np.zeros(0, dtype=int), np.zeros(0))], [1e154])
+    nothing = ResidualPoints.stack([(np.zeros(0, dtype=int), np.zeros(0))], [1e154])
     arrays = (np.array([value]) for value in (-1, 0, -1))
-    forged = SweepCertificate(nothing, 1e300, *arrays, Points.stack([], [])).sealed()
+    forged = StreamedCertificate(
+        nothing, 1e300, *arrays, ResidualPoints.stack([], [])
+    ).sealed()
     assert forged.lower_bound(problem) <= problem.objective([0.0])
 
 
@@ -239,15 +239,15 @@ def test_resume_is_refused(solution):
         ({}, {"method": "warm-start"}),
     ],
 )
-def test_what_is_not_for_sweeps_is_solved_in_memory(settings, options):
+def test_what_cannot_be_streamed_is_solved_in_memory(settings, options):
     rng = np.random.default_rng(11)
     X, y = rng.standard_normal((15, 12)), rng.standard_normal(15)
     problem = SparseQP.from_data(X, y, eta=10.0, sparsity=3, **settings)
-    found = solve(problem, **options)
+    found = solve(problem, **{"method": EXACT} | options)
     optimum, _ = enumerate_optimum(problem)
     assert found.objective == pytest.approx(optimum, rel=1e-4)
     assert found.verify().ok
-    assert not isinstance(found.certificate, SweepCertificate)
+    assert not isinstance(found.certificate, StreamedCertificate)
 
 
 def test_too_large_for_memory(monkeypatch):
@@ -255,7 +255,7 @@ def test_too_large_for_memory(monkeypatch):
     X, y = np.ones((5, 6)), np.ones(5)
     problem = SparseQP.from_data(X, y, eta=1.0, sparsity=1, lower=0.1)
     with pytest.raises(ProblemError, match="`X` must fit into memory for this"):
-        solve(problem)
+        solve(problem, method=EXACT)
 
 
 @pytest.mark.parametrize(
@@ -296,27 +296,28 @@ def test_points_that_are_too_large_for_numbers(value, scale):
     problem = SparseQP.from_data(
         X, np.ones(3), eta=1.0, sparsity=1, lower=-2.0, upper=-1.0, forced_in=[0]
     )
-    points = Points.stack([(np.array([0]), np.array([value]))], [scale])
+    points = ResidualPoints.stack([(np.array([0]), np.array([value]))], [scale])
     arrays = (np.array([number]) for number in (-1, 0, -1))
-    forged = SweepCertificate(points, 1e300, *arrays, Points.stack([], [])).sealed()
+    forged = StreamedCertificate(
+        points, 1e300, *arrays, ResidualPoints.stack([], [])
+    ).sealed()
     assert forged.lower_bound(problem) <= problem.objective([-1.0, 0.0])
 
 
 @pytest.mark.parametrize("change", [{"c": np.full(12, 3.0)}, {"constant": -1.0}])
-def test_another_cost_on_the_same_columns(change, monkeypatch):
+def test_another_cost_on_the_same_columns(change):
     """Residuals know the data alone: what is not their error is solved in memory."""
-    monkeypatch.setattr("cardqp.branch_and_bound.streamed.size.FEWEST", 0)
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((6, 12)), rng.standard_normal(6)
     data = SparseQP.from_data(X, y, eta=1.0, sparsity=2)
-    whole = solve(data)
+    whole = solve(data, method=EXACT)
     same = {"c": data.c, "constant": data.constant}
     other = SparseQP(data.quadratic, eta=1.0, sparsity=2, **same | change)
-    assert isinstance(whole.certificate, SweepCertificate)
+    assert isinstance(whole.certificate, StreamedCertificate)
     assert whole.certificate.lower_bound(data) > 0
     assert whole.certificate.lower_bound(other) == -np.inf
-    found, (optimum, _) = solve(other), enumerate_optimum(other)
+    found, (optimum, _) = solve(other, method=EXACT), enumerate_optimum(other)
     assert found.status is Status.OPTIMAL
     assert found.objective == pytest.approx(optimum, rel=1e-4)
-    assert not isinstance(found.certificate, SweepCertificate)
+    assert not isinstance(found.certificate, StreamedCertificate)
     assert found.verify().ok

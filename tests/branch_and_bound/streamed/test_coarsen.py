@@ -9,38 +9,43 @@ import pytest
 from cardqp import SparseQP, Status, solve
 from cardqp._iterate import Stop
 from cardqp.branch_and_bound.precompile import load_for
-from cardqp.branch_and_bound.streamed import (
-    SweepSearch,
-    SweepTree,
-    search,
-    settle,
-    size,
-)
-from cardqp.branch_and_bound.streamed import coarsen as fold
-from cardqp.branch_and_bound.streamed.coarsen import folded
-from cardqp.certificate import SweepCertificate
-from cardqp.pipeline import build_solution as conclusion
+from cardqp.branch_and_bound.streamed import coarsen as module
+from cardqp.branch_and_bound.streamed.coarsen import bound_open_nodes, coarsen
+from cardqp.branch_and_bound.streamed.search import StreamedSearch
+from cardqp.branch_and_bound.streamed.settings import CoarseningSettings
+from cardqp.branch_and_bound.streamed.tree import StreamedTree
+from cardqp.certificate import StreamedCertificate
+from cardqp.pipeline import build_solution
 from tests.problems import enumerate_optimum
+from tests.streamed import exact, in_blocks, settings, stream_everything
+
+SMALL = {
+    "initial_columns": 2,
+    "steepest_columns": 2,
+    "replacements": 2,
+    "single_columns": 2,
+    "derivative_columns": 2,
+    "root_columns": 2,
+    "leaf_columns": 2,
+    "batch_size": 4,
+}
+"""Working sets that leave columns out, and many passes."""
+
+EXACT = exact(**SMALL)
 
 
-@pytest.fixture(autouse=True)
-def small_working_sets(monkeypatch):
-    """Working sets that leave columns out, and many sweeps."""
-    for name in ("FIRST", "REPLACEMENTS", "ALONE", "SLOPED", "STEEPEST"):
-        monkeypatch.setattr(f"cardqp.branch_and_bound.streamed.incumbent.{name}", 2)
-    monkeypatch.setattr(search, "ADDED", 2)
-    monkeypatch.setattr(search, "PER_LEAF", 2)
-    monkeypatch.setattr(search, "BATCH", 4)
-    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 100)
-    monkeypatch.setattr(size, "FEWEST", 0)
+def small_search(node_limit=None, **coarsening):
+    """A search with small working sets, and other settings for what it leaves open."""
+    found = settings(**SMALL, coarsening=CoarseningSettings(**coarsening))
+    return StreamedSearch(node_limit=node_limit, settings=found)
 
 
 @pytest.fixture(scope="module")
 def problem():
-    """Hard enough for a hundred branches."""
+    """Hard enough for a hundred nodes."""
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((20, 14)), rng.standard_normal(20)
-    found = SparseQP.from_data(X, y, eta=50.0, sparsity=4)
+    found = in_blocks(SparseQP.from_data(X, y, eta=50.0, sparsity=4), entries=100)
     load_for(found)
     return found
 
@@ -51,8 +56,9 @@ def optimum(problem):
 
 
 def grown(problem, n_nodes):
-    """A search stopped after some branches."""
-    method, tree = SweepSearch(node_limit=n_nodes), SweepTree.initial(problem)
+    """A search stopped after some nodes."""
+    method = small_search(n_nodes)
+    tree = method.initial_tree(problem)
     while method.done(tree) is None:
         method.step(tree, tree)
     assert tree.n_open > 2
@@ -60,7 +66,7 @@ def grown(problem, n_nodes):
 
 
 def assert_sound(solution, optimum):
-    assert isinstance(solution.certificate, SweepCertificate)
+    assert isinstance(solution.certificate, StreamedCertificate)
     assert solution.objective >= optimum * (1 - 1e-12)
     assert 0 < solution.lower_bound <= optimum * (1 + 1e-12)
     assert solution.verify().ok
@@ -70,11 +76,11 @@ def assert_sound(solution, optimum):
 
 @pytest.mark.parametrize("n_nodes", [5, 20, 40])
 @pytest.mark.parametrize("most", [1, 2, 3, 5, 512])
-def test_folded_branches_hold_all_that_is_open(problem, n_nodes, most):
+def test_coarsened_nodes_hold_all_that_is_open(problem, n_nodes, most):
     tree = grown(problem, n_nodes)
-    found = {node.position: node for node in folded(tree, most)}
+    found = {node.position: node for node in coarsen(tree, most)}
     assert len(found) <= most
-    for leaf in (*tree.waiting, *tree.heap):
+    for leaf in (*tree.pending, *tree.heap):
         above = [
             node
             for node in found.values()
@@ -83,18 +89,16 @@ def test_folded_branches_hold_all_that_is_open(problem, n_nodes, most):
         ]
         assert len(above) == 1
     if most == 512:
-        assert {*found} == {n.position for n in (*tree.waiting, *tree.heap)}
+        assert {*found} == {n.position for n in (*tree.pending, *tree.heap)}
     if most == 1:
         assert {*found} == {0}
 
 
 @pytest.mark.parametrize("n_nodes", [5, 20, 40])
 @pytest.mark.parametrize("most", [2, 4, 8, 512])
-def test_settled_trees_prove_their_bound(problem, optimum, n_nodes, most, monkeypatch):
+def test_coarsened_trees_prove_their_bound(problem, optimum, n_nodes, most):
     tree = grown(problem, n_nodes)
-    monkeypatch.setattr(fold, "FEW", most)
-    monkeypatch.setattr(fold, "UNTIMED", most)
-    settle(SweepSearch(), tree)
+    bound_open_nodes(small_search(first_nodes=most, max_untimed_nodes=most), tree)
     assert tree.root_bound * 1.001 < tree.lower_bound <= optimum
     certificate = tree.certificate
     proved = certificate.lower_bound(problem)
@@ -104,61 +108,56 @@ def test_settled_trees_prove_their_bound(problem, optimum, n_nodes, most, monkey
     assert len(certificate.leaves) == np.count_nonzero(is_leaf)
 
 
-@pytest.mark.parametrize("which", ["closed", "fixed"])
-def test_settled_bounds_are_no_better_than_what_was_closed(problem, which):
+@pytest.mark.parametrize("which", ["pruned", "fixed"])
+def test_bounds_are_no_better_than_those_of_pruned_nodes(problem, which):
     tree = grown(problem, 40)
     little = tree.root_bound * 1.0005
-    if which == "closed":
+    if which == "pruned":
         tree.pruned_bound = little  # a leaf that was given up
     else:
-        tree.alive[-1] = False
+        tree.unfixed[-1] = False
         tree.fixing_cutoff = little
-    settle(SweepSearch(), tree)
+    bound_open_nodes(small_search(), tree)
     assert tree.root_bound <= tree.lower_bound <= little
 
 
-def test_more_branches_prove_more(problem, monkeypatch):
+def test_more_nodes_prove_more(problem):
     bounds = []
     for most in (2, 4, 8, 512):
         tree = grown(problem, 40)
-        monkeypatch.setattr(fold, "FEW", most)
-        monkeypatch.setattr(fold, "UNTIMED", most)
-        settle(SweepSearch(), tree)
+        bound_open_nodes(small_search(first_nodes=most, max_untimed_nodes=most), tree)
         bounds.append(tree.lower_bound)
     assert bounds == sorted(bounds)
     assert bounds[-1] > 1.05 * bounds[0]
 
 
-def test_first_few_branches_then_more(problem, monkeypatch):
+def test_first_few_nodes_then_more(problem, monkeypatch):
     tree, seen = grown(problem, 40), []
-    monkeypatch.setattr(fold, "FEW", 2)
-    monkeypatch.setattr(fold, "GROWTH", 2)
     monkeypatch.setattr(
-        fold, "folded", lambda tree, most: seen.append(most) or folded(tree, most)
+        module, "coarsen", lambda tree, most: seen.append(most) or coarsen(tree, most)
     )
-    settle(SweepSearch(), tree)
+    bound_open_nodes(small_search(first_nodes=2, growth=2), tree)
     assert seen == [2, 4, 8, 16]
-    assert len(folded(tree, 16)) == tree.n_open
+    assert len(coarsen(tree, 16)) == tree.n_open
 
 
 def test_without_time_the_root_is_what_is_left(problem):
     tree = grown(problem, 20)
-    tree.slowest = 10.0
-    settle(SweepSearch(), tree, 39.0)
+    tree.slowest_pass = 10.0
+    bound_open_nodes(small_search(), tree, 39.0)
     assert tree.lower_bound == tree.root_bound
     assert len(tree.certificate) == 1
     assert tree.certificate.lower_bound(problem) == pytest.approx(tree.root_bound)
 
 
 def test_what_takes_too_long_is_given_up(problem, monkeypatch):
-    """The second batch of branches would come too late."""
+    """The second batch of nodes would come too late."""
     tree = grown(problem, 40)
-    monkeypatch.setattr(fold, "FEW", 512)
     late = SimpleNamespace(seconds=0.0, is_over=True)
-    monkeypatch.setattr(fold, "Watch", lambda _: late)
-    n_sweeps = tree.n_sweeps
-    settle(SweepSearch(), tree, 2.0)
-    assert tree.n_sweeps == n_sweeps + 1
+    monkeypatch.setattr(module, "Watch", lambda _: late)
+    n_passes = tree.n_passes
+    bound_open_nodes(small_search(first_nodes=512), tree, 2.0)
+    assert tree.n_passes == n_passes + 1
     assert tree.lower_bound == tree.root_bound
 
 
@@ -192,41 +191,43 @@ ACTIONS = {
 @pytest.mark.parametrize("action", ACTIONS)
 def test_stopped_anywhere(problem, optimum, action, count):
     act, stop = ACTIONS[action]
-    solution = solve(problem, callback=stop_after(count, act))
+    solution = solve(problem, method=EXACT, callback=stop_after(count, act))
     assert solution.stop is stop
     assert solution.status is Status.FEASIBLE
     assert_sound(solution, optimum)
 
 
 @pytest.mark.parametrize("action", ["callback", "Ctrl-C"])
-def test_what_is_open_is_settled(problem, action):
+def test_what_is_open_is_bounded(problem, action):
     act, _ = ACTIONS[action]
-    once = solve(problem, callback=stop_after(40, act))
-    twice = solve(problem, callback=stop_after(40, interrupt_twice))
+    once = solve(problem, method=EXACT, callback=stop_after(40, act))
+    twice = solve(problem, method=EXACT, callback=stop_after(40, interrupt_twice))
     assert once.lower_bound > twice.lower_bound * 1.001
     assert len(twice.certificate) == 1
 
 
 @pytest.mark.parametrize("last", [1, 2, 10])
-def test_a_second_interrupt_while_settling(problem, optimum, monkeypatch, last):
-    """What was bounded before it is kept: by the tenth sweep, two branches."""
-    sweep, calls, is_settling = SweepTree.sweep, [], []
+def test_a_second_interrupt_while_bounding_open_nodes(
+    problem, optimum, monkeypatch, last
+):
+    """What was bounded before it is kept: by the tenth pass, two nodes."""
+    bound_nodes, calls, is_bounding = StreamedTree.bound_nodes, [], []
 
-    def interrupted(tree, nodes):
+    def interrupted(tree, nodes, settings):
         calls.append(len(nodes))
-        if is_settling and len(calls) == last:
+        if is_bounding and len(calls) == last:
             interrupt()
-        return sweep(tree, nodes)
+        return bound_nodes(tree, nodes, settings)
 
     def first_interrupt():
         interrupt()
-        is_settling.append(True)
+        is_bounding.append(True)
         calls.clear()
 
-    monkeypatch.setattr(SweepTree, "sweep", interrupted)
-    monkeypatch.setattr(search, "BATCH", 1)
-    monkeypatch.setattr(fold, "FEW", 2)
-    solution = solve(problem, callback=stop_after(40, first_interrupt))
+    monkeypatch.setattr(StreamedTree, "bound_nodes", interrupted)
+    method = exact(**SMALL | {"batch_size": 1, "coarsening": CoarseningSettings(2)})
+    callback = stop_after(40, first_interrupt)
+    solution = solve(problem, method=method, callback=callback)
     assert len(calls) == last
     assert solution.stop is Stop.INTERRUPTED
     assert_sound(solution, optimum)
@@ -236,7 +237,7 @@ def test_a_second_interrupt_while_settling(problem, optimum, monkeypatch, last):
 @pytest.mark.parametrize("is_late", [False, True])
 def test_a_second_interrupt_while_checking(problem, optimum, monkeypatch, is_late):
     """The answer has its bound, though it was not recomputed."""
-    check, calls = SweepCertificate.lower_bound, []
+    check, calls = StreamedCertificate.lower_bound, []
 
     def interrupted(certificate, *args):
         calls.append(1)
@@ -245,9 +246,9 @@ def test_a_second_interrupt_while_checking(problem, optimum, monkeypatch, is_lat
         return check(certificate, *args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(SweepCertificate, "lower_bound", interrupted)
+        patch.setattr(StreamedCertificate, "lower_bound", interrupted)
         callback = stop_after(400 if is_late else 40, lambda: True)
-        solution = solve(problem, callback=callback)
+        solution = solve(problem, method=EXACT, callback=callback)
     assert calls == [1]
     assert solution.stop is Stop.INTERRUPTED
     assert solution.status is Status.FEASIBLE
@@ -255,23 +256,23 @@ def test_a_second_interrupt_while_checking(problem, optimum, monkeypatch, is_lat
 
 
 def test_long_proofs_of_stopped_searches_are_not_replayed(problem, monkeypatch):
-    monkeypatch.setattr(conclusion, "QUICK_PRODUCTS", 10.0)
+    monkeypatch.setattr(build_solution, "QUICK_PRODUCTS", 10.0)
     found = []
-    monkeypatch.setattr(SweepCertificate, "lower_bound", lambda *_: found.append(1))
-    solution = solve(problem, callback=stop_after(40, lambda: True))
+    monkeypatch.setattr(StreamedCertificate, "lower_bound", lambda *_: found.append(1))
+    solution = solve(problem, method=EXACT, callback=stop_after(40, lambda: True))
     assert not found
     monkeypatch.undo()
     assert solution.verify().ok
 
 
 def test_out_of_time(problem, optimum):
-    solution = solve(problem, time_limit=0.0)
+    solution = solve(problem, method=EXACT, time_limit=0.0)
     assert solution.stop is Stop.TIME_LIMIT
     assert_sound(solution, optimum)
 
 
 def test_node_limit(problem, optimum):
-    first, second = (solve(problem, node_limit=k) for k in (5, 40))
+    first, second = (solve(problem, method=EXACT, node_limit=k) for k in (5, 40))
     assert (first.n_nodes, second.n_nodes) == (5, 40)
     for solution in (first, second):
         assert solution.stop is Stop.NODE_LIMIT
@@ -280,14 +281,15 @@ def test_node_limit(problem, optimum):
 
 
 @pytest.mark.parametrize("method", ["best-response", "dual-program"])
-def test_a_second_interrupt_while_bounding_keeps_the_point(method):
+def test_a_second_interrupt_while_bounding_keeps_the_point(method, monkeypatch):
+    stream_everything(monkeypatch, **SMALL)
     rng = np.random.default_rng(5)
     X, y = rng.standard_normal((9, 14)), rng.standard_normal(9)
-    wide = SparseQP.from_data(X, y, eta=50.0, sparsity=3)
+    wide = in_blocks(SparseQP.from_data(X, y, eta=50.0, sparsity=3), entries=100)
     whole = solve(wide, method=method, level=3)
 
     def interrupt_the_bound(progress):
-        if progress.stage.startswith("sweep"):
+        if progress.stage.startswith("pass"):
             interrupt_twice()
 
     solution = solve(wide, method=method, level=3, callback=interrupt_the_bound)

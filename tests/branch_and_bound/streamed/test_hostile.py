@@ -1,14 +1,14 @@
-"""Awkward data just beyond the size from which sweeps are used, against memory."""
+"""Awkward data just beyond the size from which they are streamed, against memory."""
 
 import numpy as np
 import pytest
 import scipy.sparse
 
 from cardqp import SparseQP, Status, solve
-from cardqp.branch_and_bound.streamed.size import FEWEST
-from cardqp.certificate import SweepCertificate
+from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS
+from cardqp.certificate import StreamedCertificate
 
-N, COUNT = 40, FEWEST + 100
+N, COUNT = 40, DEFAULT_SETTINGS.min_columns + 100
 
 
 def draw():
@@ -90,7 +90,7 @@ def compare(X, y, **settings):
     found = solve(SparseQP.from_data(X, y, **settings))
     dense = X.toarray() if scipy.sparse.issparse(X) else np.asarray(X)
     other = solve(SparseQP.from_regression(dense.astype(float), y, **settings))
-    assert isinstance(found.certificate, SweepCertificate)
+    assert isinstance(found.certificate, StreamedCertificate)
     assert found.status is other.status is Status.OPTIMAL
     assert found.objective == pytest.approx(other.objective, rel=1e-4)
     assert found.lower_bound <= other.objective * (1 + 1e-12)

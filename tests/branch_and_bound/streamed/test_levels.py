@@ -12,27 +12,26 @@ from cardqp import (
     solve,
     spectrum,
 )
-from cardqp.branch_and_bound.streamed import size
-from cardqp.certificate import SweepCertificate
+from cardqp.certificate import StreamedCertificate
 from cardqp.problem import memory_copy
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from tests.branch_and_bound.streamed.test_search import KINDS, random_problem
 from tests.problems import enumerate_optimum
+from tests.streamed import in_blocks, stream_everything
 
 METHODS = ["best-response", "dual-program"]
 
 
 @pytest.fixture(autouse=True)
-def by_sweeps(monkeypatch):
-    """Few columns are for sweeps, and a copy of all of them is too large."""
-    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 50)
-    monkeypatch.setattr(size, "FEWEST", 0)
+def streamed(monkeypatch):
+    """Few columns are streamed, and a copy of all of them is too large."""
+    stream_everything(monkeypatch)
     monkeypatch.setattr(memory_copy, "copy_size", lambda _: np.inf)
 
 
 def in_memory(problem, monkeypatch, **options):
     with monkeypatch.context() as patch:
-        patch.setattr(size, "FEWEST", 10**9)
+        stream_everything(patch, min_columns=10**9)
         patch.setattr(memory_copy, "copy_size", lambda _: 0.0)
         return solve(problem, **options)
 
@@ -43,7 +42,8 @@ def wide_problem(seed=0, n=14, **settings):
     X = rng.standard_normal((10, 3)) @ rng.standard_normal((3, n))
     X += 0.5 * rng.standard_normal((10, n))
     y = X[:, 2] - X[:, 9] + 0.5 * rng.standard_normal(10)
-    return SparseQP.from_data(X, y, **{"eta": 2.0, "sparsity": 3} | settings)
+    problem = SparseQP.from_data(X, y, **{"eta": 2.0, "sparsity": 3} | settings)
+    return in_blocks(problem, entries=50)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -58,7 +58,7 @@ def test_points_are_those_in_memory_and_bounds_hold(kind, seed, method, monkeypa
     assert found.objective == pytest.approx(plain.objective, rel=1e-9)
     unit = max(abs(optimum), 1e-9)
     assert found.lower_bound <= optimum + 1e-12 * unit
-    assert isinstance(found.certificate, SweepCertificate)
+    assert isinstance(found.certificate, StreamedCertificate)
     assert found.verify().ok
     if found.status is Status.OPTIMAL:
         # The optimum comes from another order of sums.
@@ -68,17 +68,17 @@ def test_points_are_those_in_memory_and_bounds_hold(kind, seed, method, monkeypa
 @pytest.mark.parametrize("method", METHODS)
 def test_no_copy_is_made(method, monkeypatch):
     most = []
-    take = Columns.take
+    take = StreamedForm.take
 
     def counted(form, support):
         most.append(len(support))
         return take(form, support)
 
-    monkeypatch.setattr(Columns, "take", counted)
-    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 10_000)
-    found = solve(wide_problem(n=4000), method=method, level=2)
-    assert isinstance(found.certificate, SweepCertificate)
-    assert isinstance(found.problem.quadratic, Columns)
+    monkeypatch.setattr(StreamedForm, "take", counted)
+    problem = in_blocks(wide_problem(n=4000), entries=10_000)
+    found = solve(problem, method=method, level=2)
+    assert isinstance(found.certificate, StreamedCertificate)
+    assert isinstance(found.problem.quadratic, StreamedForm)
     assert max(most) < 2000
 
 
@@ -112,7 +112,7 @@ def test_candidates_beyond_memory_are_as_good_as_all(monkeypatch):
     monkeypatch.setattr(memory_copy, "MOST_BYTES", 100)
     problem = wide_problem(sparsity=None, penalty=1e-3)
     found = solve(problem, method="dual-program", level=4)
-    assert [stage.name for stage in found.stages][-2:] == ["screening", "sweeps"]
+    assert [stage.name for stage in found.stages][-2:] == ["screening", "search"]
     assert found.status is Status.OPTIMAL
 
 
@@ -131,7 +131,7 @@ def test_many_rows_are_worth_a_matrix(monkeypatch):
     X, y = rng.standard_normal((40, 5)), rng.standard_normal(40)
     problem = SparseQP.from_data(X, y, eta=1.0, sparsity=2)
     found = solve(problem, method="best-response", level=2)
-    assert not isinstance(found.certificate, SweepCertificate)
+    assert not isinstance(found.certificate, StreamedCertificate)
 
 
 def test_time_is_up():
@@ -158,6 +158,6 @@ def test_what_needs_a_copy_says_so(settings, options):
 
 
 def test_a_level_is_needed_where_not_all_fit(monkeypatch):
-    monkeypatch.setattr("cardqp.spectral.streamed.MOST_BYTES", 8.0 * 24 * 5)
+    monkeypatch.setattr("cardqp.spectral.streamed.MAX_BYTES", 8.0 * 24 * 5)
     with pytest.raises(ParameterError, match="`level` must be at most 5 for so many"):
         solve(wide_problem(), method="best-response")

@@ -1,13 +1,15 @@
-"""The bound before the first sweep: from the target alone."""
+"""The bound before the first pass: from the target alone."""
 
 import numpy as np
 import pytest
 
 from cardqp import SparseQP, Status, solve
 from cardqp._iterate import Stop
-from cardqp.branch_and_bound.streamed import SweepTree, size
 from cardqp.branch_and_bound.streamed.root import RootBound
+from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS
+from cardqp.branch_and_bound.streamed.tree import StreamedTree
 from tests.problems import enumerate_optimum
+from tests.streamed import exact
 
 KINDS = {
     "free": {},
@@ -21,9 +23,7 @@ KINDS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def by_sweeps(monkeypatch):
-    monkeypatch.setattr(size, "FEWEST", 0)
+EXACT = exact()
 
 
 @pytest.mark.parametrize("N", [1, 2, 30])
@@ -35,7 +35,7 @@ def test_stopped_at_once(kind, N):
     problem = SparseQP.from_data(X, y, **settings)
     optimum, _ = enumerate_optimum(problem)
     for limits in ({"time_limit": 0.0}, {"callback": lambda _: True}):
-        found = solve(problem, **limits)
+        found = solve(problem, method=EXACT, **limits)
         # With one row the target is its own best residual.
         expected = (Stop.TIME_LIMIT, Stop.CALLBACK, *[Stop.GAP] * (N == 1))
         assert found.stop in expected
@@ -49,7 +49,7 @@ def test_it_is_positive_where_costs_are_squares(kind):
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((30, 9)), rng.standard_normal(30)
     settings = {"eta": 4.0, "sparsity": 3} | KINDS[kind]
-    tree = SweepTree.initial(SparseQP.from_data(X, y, **settings))
+    tree = StreamedTree.initial(SparseQP.from_data(X, y, **settings))
     assert 0.1 * tree.objective < tree.lower_bound
     # The bound that the residual form of Theorem 1 has at r = y.
     if kind == "free":
@@ -63,7 +63,7 @@ def test_it_is_positive_where_costs_are_squares(kind):
 def test_a_target_of_zeros(penalty):
     X = np.random.default_rng(2).standard_normal((8, 9))
     problem = SparseQP.from_data(X, np.zeros(8), eta=1.0, sparsity=2, penalty=penalty)
-    found = solve(problem, time_limit=0.0)
+    found = solve(problem, method=EXACT, time_limit=0.0)
     assert found.objective == 0.0
     assert found.lower_bound == pytest.approx(0.0, abs=1e-300)
 
@@ -74,14 +74,15 @@ def test_the_best_of_many_scales():
     X, y = rng.standard_normal((10, 200)), rng.standard_normal(10)
     problem = SparseQP.from_data(X, y, eta=10.0, penalty=0.05)
     form = problem.quadratic
-    found = RootBound.of_target(problem, form)
+    found = RootBound.of_target(problem, form, DEFAULT_SETTINGS.coarse_scales)
     assert 0.0 < found.scale < 1.0
     assert found.value > 0.0
-    assert found.value <= solve(problem, time_limit=1.0).objective
+    stopped = solve(problem, method=EXACT, time_limit=1.0)
+    assert found.value <= stopped.objective
 
 
 def test_status_of_what_is_proved_at_once():
     problem = SparseQP.from_data(np.zeros((3, 5)), np.ones(3), eta=1.0, sparsity=2)
-    found = solve(problem, time_limit=0.0)
+    found = solve(problem, method=EXACT, time_limit=0.0)
     assert found.status is Status.OPTIMAL
     assert found.objective == 1.0

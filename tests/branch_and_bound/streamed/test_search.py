@@ -1,4 +1,4 @@
-"""Sweeps against enumeration, on problems small enough for it."""
+"""The streamed search against enumeration, on problems small enough for it."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,24 @@ import scipy.sparse
 from cardqp import SparseQP, Status, solve
 from cardqp._iterate import Stop, Watch, iterate
 from cardqp.branch_and_bound.precompile import load_for
-from cardqp.branch_and_bound.streamed import SweepSearch, SweepTree, search, size
-from cardqp.certificate import SweepCertificate
+from cardqp.branch_and_bound.streamed.search import StreamedSearch
+from cardqp.certificate import StreamedCertificate
 from tests.problems import enumerate_optimum
+from tests.streamed import exact, in_blocks, settings
+
+SMALL = {
+    "initial_columns": 4,
+    "steepest_columns": 1,
+    "replacements": 1,
+    "single_columns": 1,
+    "derivative_columns": 1,
+    "root_columns": 1,
+    "leaf_columns": 1,
+    "batch_size": 2,
+}
+"""Nine columns would all be in the working set otherwise."""
+
+EXACT = exact(**SMALL)
 
 KINDS = {
     "free": {},
@@ -35,30 +50,15 @@ def random_problem(kind, seed):
         X[:, 3] = X[:, 4]
     y = X @ (rng.standard_normal(n) * (rng.uniform(size=n) < 0.4))
     y += rng.uniform(0.1, 2.0) * rng.standard_normal(N)
-    settings = {"eta": 4.0, "sparsity": int(rng.integers(1, 5))} | KINDS[kind]
-    return SparseQP.from_data(X, y, **settings)
+    limits = {"eta": 4.0, "sparsity": int(rng.integers(1, 5))} | KINDS[kind]
+    return in_blocks(SparseQP.from_data(X, y, **limits), entries=50)
 
 
-def run(problem, **settings):
+def run(problem, **options):
     load_for(problem)
     with Watch(20.0, None) as watch:
-        method = SweepSearch(**settings)
-        return iterate(method, SweepTree.initial(problem), watch)
-
-
-@pytest.fixture(autouse=True)
-def small_working_sets(monkeypatch):
-    """Nine columns would all be in the working set otherwise."""
-    monkeypatch.setattr("cardqp.branch_and_bound.streamed.incumbent.FIRST", 4)
-    monkeypatch.setattr("cardqp.branch_and_bound.streamed.incumbent.REPLACEMENTS", 1)
-    monkeypatch.setattr("cardqp.branch_and_bound.streamed.incumbent.ALONE", 1)
-    monkeypatch.setattr("cardqp.branch_and_bound.streamed.incumbent.SLOPED", 1)
-    monkeypatch.setattr("cardqp.branch_and_bound.streamed.incumbent.STEEPEST", 1)
-    monkeypatch.setattr(search, "ADDED", 1)
-    monkeypatch.setattr(search, "PER_LEAF", 1)
-    monkeypatch.setattr(search, "BATCH", 2)
-    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 50)
-    monkeypatch.setattr(size, "FEWEST", 0)
+        method = StreamedSearch(settings=settings(**SMALL), **options)
+        return iterate(method, method.initial_tree(problem), watch)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -81,7 +81,8 @@ def test_optimum_is_found_and_proved(kind, seed):
 def test_bounds_are_valid_at_every_step(kind):
     problem = random_problem(kind, 7)
     optimum, _ = enumerate_optimum(problem)
-    method, tree = SweepSearch(), SweepTree.initial(problem)
+    method = StreamedSearch(settings=settings(**SMALL))
+    tree = method.initial_tree(problem)
     while method.done(tree) is None:
         method.step(tree, tree)
         assert tree.lower_bound <= optimum * (1 + 1e-12)
@@ -102,11 +103,12 @@ def test_types_and_layouts(make):
     rng = np.random.default_rng(0)
     X = rng.integers(-3, 4, (20, 30)).astype(float)
     y = X[:, 3] - X[:, 8] + rng.standard_normal(20)
-    solution = solve(SparseQP.from_data(make(X), y, eta=5.0, sparsity=3))
+    problem = SparseQP.from_data(make(X), y, eta=5.0, sparsity=3)
+    solution = solve(in_blocks(problem, entries=50), method=EXACT)
     plain = solve(SparseQP.from_regression(X, y, eta=5.0, sparsity=3))
     assert solution.support.tolist() == plain.support.tolist()
     assert solution.objective == pytest.approx(plain.objective, rel=1e-12)
-    assert isinstance(solution.certificate, SweepCertificate)
+    assert isinstance(solution.certificate, StreamedCertificate)
     assert solution.verify().ok
 
 
@@ -115,7 +117,8 @@ def test_whole_numbers(dtype):
     rng = np.random.default_rng(1)
     X = rng.integers(0, 2, (25, 40)).astype(dtype)
     y = X[:, 5].astype(float) - X[:, 11] + 0.1 * rng.standard_normal(25)
-    solution = solve(SparseQP.from_data(X, y, eta=5.0, sparsity=2))
+    problem = SparseQP.from_data(X, y, eta=5.0, sparsity=2)
+    solution = solve(in_blocks(problem, entries=50), method=EXACT)
     assert solution.status is Status.OPTIMAL
     assert solution.support.tolist() == [5, 11]
 
@@ -126,15 +129,19 @@ def test_mapped_from_disk(tmp_path):
     np.save(tmp_path / "X.npy", X)
     y = X[:, 5] - X[:, 11] + 0.1 * rng.standard_normal(25)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    solution = solve(SparseQP.from_data(mapped, y, eta=5.0, sparsity=2))
+    problem = SparseQP.from_data(mapped, y, eta=5.0, sparsity=2)
+    solution = solve(in_blocks(problem, entries=50), method=EXACT)
     assert solution.support.tolist() == [5, 11]
     assert solution.problem.quadratic.X is mapped
 
 
 def test_saved_and_loaded(tmp_path):
     problem = random_problem("free", 3)
-    solution = solve(problem)
+    solution = solve(problem, method=EXACT)
     solution.save(tmp_path / "solution.npz")
+    with np.load(tmp_path / "solution.npz") as archive:
+        # Files of earlier versions have these names.
+        assert any("sweeps.leaves.value" in name for name in archive)
     again = type(solution).load(tmp_path / "solution.npz", problem)
     assert again.verify().ok
     assert again.certificate.digest == solution.certificate.digest
@@ -143,19 +150,19 @@ def test_saved_and_loaded(tmp_path):
 def test_stopped_search_keeps_its_bound():
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((20, 60)), rng.standard_normal(20)
-    problem = SparseQP.from_data(X, y, eta=20.0, sparsity=4)
+    problem = in_blocks(SparseQP.from_data(X, y, eta=20.0, sparsity=4), entries=50)
     calls = []
 
     def stop(progress):
         calls.append(progress.stage)
         return len(calls) > 9
 
-    solution = solve(problem, callback=stop)
+    solution = solve(problem, method=EXACT, callback=stop)
     assert solution.stop is Stop.CALLBACK
     assert solution.status is Status.FEASIBLE
     assert 0 < solution.lower_bound < solution.objective
     assert solution.verify().ok
-    assert calls[0].startswith("sweep ")
+    assert calls[0].startswith("pass ")
 
 
 @pytest.mark.parametrize("gap", [0.0, 1e-15])
@@ -164,14 +171,14 @@ def test_what_rounding_leaves_open_ends_the_search(gap):
     X, y = rng.standard_normal((30, 9)), rng.standard_normal(30)
     tree, stop = run(SparseQP.from_data(X, y, eta=5.0, sparsity=3), gap=gap)
     assert stop in (Stop.STALLED, Stop.GAP)
-    assert tree.n_sweeps < 100
+    assert tree.n_passes < 100
     assert tree.lower_bound == pytest.approx(tree.objective, rel=1e-9)
 
 
 def test_nothing_to_choose_from():
     X, y = np.eye(5), np.ones(5)
     problem = SparseQP.from_data(X, y, eta=1.0, sparsity=2, forced_out=range(5))
-    found = solve(problem)
+    found = solve(problem, method=EXACT)
     assert found.objective == pytest.approx(1.0)
     assert found.status is Status.OPTIMAL
 
@@ -181,11 +188,12 @@ def test_matrix_is_formed_by_blocks_of_rows(make):
     rng = np.random.default_rng(7)
     X = rng.standard_normal((40, 9))
     problem = SparseQP.from_data(make(X), rng.standard_normal(40), eta=1.0, sparsity=2)
+    problem = in_blocks(problem, entries=50)
     np.testing.assert_allclose(problem.Q, X.T @ X / 40, rtol=1e-12, atol=1e-14)
 
 
 def test_a_start_is_used():
     problem = random_problem("free", 4)
-    best = solve(problem)
-    again = solve(problem, start=best.x, node_limit=1)
+    best = solve(problem, method=EXACT)
+    again = solve(problem, method=EXACT, start=best.x, node_limit=1)
     assert again.objective <= best.objective * (1 + 1e-12)

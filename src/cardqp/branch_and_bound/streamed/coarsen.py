@@ -1,9 +1,10 @@
-"""A search that was stopped: what is open is bounded, so that no work is lost.
+"""The bound of a search that was stopped: its open leaves are bounded, coarsened.
 
-The bound of a tree is that of its worst leaf, and leaves that no sweep has bounded have
-that of the root.  So all of them are bounded or none.  Where there are too many, parts
-of the tree are folded up: one dual point bounds a branch and all that is below it.
-First few branches are bounded, then more and more, as long as there is time.
+The bound of a tree is that of its worst leaf, and leaves that no pass has bounded have
+the bound of the root.  So all open leaves must be bounded, or it was no use to branch.
+Where there are too many for the time that is left, the tree is coarsened: one dual
+point bounds a node and all that is below it.  First few nodes are bounded, then more
+and more, as long as there is time: whenever it ends, the best bound so far stands.
 """
 
 import heapq
@@ -12,29 +13,26 @@ from dataclasses import replace
 import numpy as np
 
 from cardqp._iterate import Watch
-from cardqp.branch_and_bound.streamed.proof_log import SweepPoint
-from cardqp.branch_and_bound.streamed.search import SweepSearch
-from cardqp.branch_and_bound.streamed.tree import Node, Phase, Settled, SweepTree
-
-FEW, GROWTH, MOST = 8, 4, 512
-"""Branches that are bounded at first, how many times more then, and at most."""
-
-UNTIMED = 32
-"""Branches that are bounded at most where no time is set."""
-
-ROUNDS = 4
-"""How often a branch is swept.  Columns that it has overlooked join the working set in
-between; more rounds hardly prove more."""
+from cardqp.branch_and_bound.streamed.proof_log import ResidualPoint
+from cardqp.branch_and_bound.streamed.search import StreamedSearch
+from cardqp.branch_and_bound.streamed.tree import (
+    CoarsenedTree,
+    Node,
+    Phase,
+    StreamedTree,
+)
 
 
-def settle(search: SweepSearch, tree: SweepTree, seconds: float = np.inf) -> None:
-    """Bound all that is open, folded up as far as time demands.
+def bound_open_nodes(
+    search: StreamedSearch, tree: StreamedTree, seconds: float = np.inf
+) -> None:
+    """Bound all open leaves, coarsened as far as time demands.
 
     Parameters
     ----------
-    search : SweepSearch
+    search : StreamedSearch
         The search that was stopped.
-    tree : SweepTree
+    tree : StreamedTree
         Its tree; its bound and its certificate may be better ones afterwards.
     seconds : float
         About how long that may take.
@@ -43,25 +41,29 @@ def settle(search: SweepSearch, tree: SweepTree, seconds: float = np.inf) -> Non
         return
     watch = Watch(seconds)
     search = replace(search, is_over=lambda: watch.is_over)
-    most, last = FEW, UNTIMED if np.isinf(seconds) else MOST
-    expected = ROUNDS * tree.slowest
-    while most <= last and watch.seconds + expected <= seconds:
+    settings = search.settings.coarsening
+    is_timed = not np.isinf(seconds)
+    last = settings.max_nodes if is_timed else settings.max_untimed_nodes
+    count = settings.first_nodes
+    expected = settings.max_passes * tree.slowest_pass
+    while count <= last and watch.seconds + expected <= seconds:
         start = watch.seconds
-        nodes = folded(tree, most)
-        _settle(search, tree, nodes)
+        nodes = coarsen(tree, count)
+        _bound_all(search, tree, nodes)
         if len(nodes) == tree.n_open:
             return
-        expected = GROWTH * (watch.seconds - start)
-        most *= GROWTH
+        # Time grows about as the number of nodes does.
+        expected = settings.growth * (watch.seconds - start)
+        count *= settings.growth
 
 
-def folded(tree: SweepTree, most: int) -> list[Node]:
-    """Branches that hold all that is open, at most so many.
+def coarsen(tree: StreamedTree, max_nodes: int) -> list[Node]:
+    """Find nodes whose subtrees hold all open leaves, at most ``max_nodes``.
 
-    From the root on, the branch that promises least is replaced by its children, those
-    left out in which all is closed.
+    From the root on, the node with the least estimated bound is replaced by its
+    children, those without open leaves left out.
     """
-    leaves = {node.position: node for node in (*tree.waiting, *tree.heap)}
+    leaves = {node.position: node for node in (*tree.pending, *tree.heap)}
     is_open = tree.log.holds(leaves)
     chosen: list[Node] = []
     heap: list[Node] = []
@@ -71,34 +73,38 @@ def folded(tree: SweepTree, most: int) -> list[Node]:
             if position in leaves:
                 chosen.append(leaves[position])
             elif is_open[position]:
-                heapq.heappush(heap, tree.inner[position])
-        if not heap or len(chosen) + len(heap) >= most:
+                heapq.heappush(heap, tree.split_nodes[position])
+        if not heap or len(chosen) + len(heap) >= max_nodes:
             return [*chosen, *heap]
         first = tree.log.child[heapq.heappop(heap).position]
         fresh = [first, first + 1]
 
 
-def _settle(search: SweepSearch, tree: SweepTree, nodes: list[Node]) -> None:
-    """Bound some branches, and keep it if that is the best so far."""
+def _bound_all(search: StreamedSearch, tree: StreamedTree, nodes: list[Node]) -> None:
+    """Bound some nodes that hold all open leaves, and keep the proof if it is better.
+
+    Nothing is kept if time runs out before each of them has a bound.
+    """
     bounds = {node.position: -np.inf for node in nodes}
-    points: dict[int, SweepPoint] = {}
-    promises = {node.position: node.promise for node in nodes}
-    for n_rounds in range(1, ROUNDS + 1):
-        swept = search.sweep(tree, nodes)
-        if len(swept) < len(nodes):
+    points: dict[int, ResidualPoint] = {}
+    estimates = {node.position: node.estimated_bound for node in nodes}
+    max_passes = search.settings.coarsening.max_passes
+    for n_passes in range(1, max_passes + 1):
+        found = search.bound_nodes(tree, nodes)
+        if len(found) < len(nodes):
             return  # out of time
-        for node, found in zip(nodes, swept, strict=True):
-            if found.bound > bounds[node.position]:
-                bounds[node.position] = found.bound
-                points[node.position] = tree.dual_point(node, found)
-        # The worst branch keeps the bound down: more need not be proved of the others.
-        reach = min(promises.values())
-        short = [node for node in nodes if bounds[node.position] < reach]
-        if n_rounds == ROUNDS or not short:
+        for node, each in zip(nodes, found, strict=True):
+            if each.bound > bounds[node.position]:
+                bounds[node.position] = each.bound
+                points[node.position] = tree.dual_point(node, each)
+        # The tree has the bound of its worst node: more need not be proved of others.
+        enough = min(estimates.values())
+        short = [node for node in nodes if bounds[node.position] < enough]
+        if n_passes == max_passes or not short:
             break
-        search.enlarge(tree, zip(nodes, swept, strict=True))
-        nodes = [search.relaxed(tree, node) for node in short]
-        promises |= {node.position: node.promise for node in nodes}
+        search.add_columns(tree, zip(nodes, found, strict=True))
+        nodes = [search.relax_again(tree, node) for node in short]
+        estimates |= {node.position: node.estimated_bound for node in nodes}
     worst = min(*bounds.values(), tree.pruned_bound, tree.fixing_bound)
     if worst > tree.lower_bound:
-        tree.settled = Settled(tree.log.closed_at(points), worst)
+        tree.coarsened = CoarsenedTree(tree.log.pruned_at(points), worst)

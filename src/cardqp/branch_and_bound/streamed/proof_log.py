@@ -1,4 +1,4 @@
-"""The tree in the making, as its certificate will have it."""
+"""The tree in the making, in the flat layout of its certificate."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.certificate.streamed import Points, SweepCertificate
+from cardqp.certificate.streamed import ResidualPoints, StreamedCertificate
 
 
-class SweepPoint(NamedTuple):
-    """The nonzeros of a point whose residual is taken, and the scale of that."""
+class ResidualPoint(NamedTuple):
+    """A dual point: nonzeros of a sparse point, and the scale of its residual."""
 
     columns: IntArray
     values: FloatArray
@@ -20,15 +20,23 @@ class SweepPoint(NamedTuple):
 
 @dataclass(slots=True)
 class TreeLog:
-    """The tree in the making: see :class:`cardqp.certificate.SweepCertificate`."""
+    """The tree in the making.
+
+    Attributes
+    ----------
+    branch, child, record : lists of int
+        As in :class:`cardqp.certificate.StreamedCertificate`.
+    points : list of ResidualPoint
+        Dual points of pruned leaves.
+    """
 
     branch: list[int] = field(default_factory=lambda: [-1])
     child: list[int] = field(default_factory=lambda: [0])
     record: list[int] = field(default_factory=lambda: [-1])
-    points: list[SweepPoint] = field(default_factory=list)
+    points: list[ResidualPoint] = field(default_factory=list)
 
     def split(self, position: int, branch: int) -> int:
-        """Split a branch; the number of the first child."""
+        """Split a leaf on a column, and return the number of its first child."""
         first = len(self.branch)
         self.branch += [-1, -1]
         self.child += [0, 0]
@@ -36,8 +44,8 @@ class TreeLog:
         self.branch[position], self.child[position] = branch, first
         return first
 
-    def prune(self, position: int, point: SweepPoint) -> None:
-        """Give a leaf its dual point."""
+    def prune(self, position: int, point: ResidualPoint) -> None:
+        """Record the dual point of a leaf."""
         self.points.append(point)
         self.record[position] = len(self.points) - 1
 
@@ -49,22 +57,23 @@ class TreeLog:
         )
 
     def holds(self, some: Collection[int]) -> list[bool]:
-        """Whether each branch is one of some, or holds one of them."""
+        """For each node, whether its subtree holds one of some nodes."""
         found = [position in some for position in range(len(self.branch))]
+        # Children have larger numbers than their parents.
         for position in reversed(range(len(found))):
             if self.branch[position] >= 0:
                 first = self.child[position]
                 found[position] = found[first] or found[first + 1]
         return found
 
-    def closed_at(self, points: Mapping[int, SweepPoint]) -> "TreeLog":
-        """The tree with leaves where there are new points, and nothing below them."""
+    def pruned_at(self, points: Mapping[int, ResidualPoint]) -> "TreeLog":
+        """The tree cut off at some nodes, which become leaves with these points."""
         kept, stack = [], [0]
         while stack:
             kept.append(position := stack.pop())
             if self._is_split(position, points):
                 stack += [self.child[position], self.child[position] + 1]
-        kept.sort()
+        kept.sort()  # children stay behind their parents, as the replay demands
         number = {position: k for k, position in enumerate(kept)}
         log = TreeLog([], [], [])
         for k, position in enumerate(kept):
@@ -81,17 +90,21 @@ class TreeLog:
     def _is_split(self, position: int, leaves: Collection[int]) -> bool:
         return self.branch[position] >= 0 and position not in leaves
 
-    def certificate(self, root: list[SweepPoint], cutoff: float) -> SweepCertificate:
-        """The proof, with the points at the root."""
+    def certificate(
+        self, root: list[ResidualPoint], cutoff: float
+    ) -> StreamedCertificate:
+        """The certificate, with dual points of the root and the cutoff of Theorem 2."""
         branch, child, record = (
             np.array(a, dtype=np.int64) for a in (self.branch, self.child, self.record)
         )
         at_root, leaves = _stacked(root), _stacked(self.points)
-        return SweepCertificate(at_root, cutoff, branch, child, record, leaves).sealed()
+        return StreamedCertificate(
+            at_root, cutoff, branch, child, record, leaves
+        ).sealed()
 
 
-def _stacked(points: list[SweepPoint]) -> Points:
-    return Points.stack(
+def _stacked(points: list[ResidualPoint]) -> ResidualPoints:
+    return ResidualPoints.stack(
         [(point.columns, point.values) for point in points],
         [point.scale for point in points],
     )

@@ -1,4 +1,4 @@
-"""What a residual proves about the whole problem."""
+"""Bounds of the whole problem from one residual."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,18 +6,24 @@ from dataclasses import dataclass
 from cardqp._typing import FloatArray
 from cardqp.bounds.residual_bound import Residual
 from cardqp.bounds.tangent_bound import SeparableBound
-from cardqp.branch_and_bound.streamed.leaves import SCALES, is_homogeneous
+from cardqp.branch_and_bound.streamed.node_bounds import is_homogeneous
 from cardqp.problem import SparseQP
-from cardqp.problem.streamed_form import Columns
-
-COARSE = (1.0, 0.5, 0.25, 0.1, 0.05, 0.0)
-"""Scales for a residual that is far from the best.  Zero proves the least there is: no
-square is negative, and what is forced in pays its price."""
+from cardqp.problem.streamed_form import StreamedForm
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RootBound:
-    """The bound of Theorem 1 with the best scale that was tried."""
+    """The bound of Theorem 3 at the best scale that was tried.
+
+    Attributes
+    ----------
+    scale : float
+        The scale of the residual.
+    bound : SeparableBound
+        Base and costs, which Theorem 2 fixes variables with.
+    value : float
+        The lower bound of the problem.
+    """
 
     scale: float
     bound: SeparableBound
@@ -27,12 +33,16 @@ class RootBound:
     def of(
         cls,
         problem: SparseQP,
-        form: Columns,
+        form: StreamedForm,
         residual: Residual,
         products: FloatArray,
-        scales: Sequence[float] = SCALES,
+        scales: Sequence[float],
     ) -> "RootBound":
-        """The bound from ``X'r``; scales are tried where the best is not known."""
+        """The bound at a residual ``r`` whose products ``X'r`` are known.
+
+        Where costs grow with the square of the scale, the best one is computed, and
+        ``scales`` are not looked at.
+        """
         root = problem.root
         if is_homogeneous(problem):
             costs = residual.costs(problem, form, products, 1.0)
@@ -44,7 +54,13 @@ class RootBound:
         return max(found, key=lambda each: each.value)
 
     @classmethod
-    def of_target(cls, problem: SparseQP, form: Columns) -> "RootBound":
-        """The bound at the target itself, whose products are known: without a sweep."""
+    def of_target(
+        cls, problem: SparseQP, form: StreamedForm, scales: Sequence[float]
+    ) -> "RootBound":
+        """The bound at the target itself, the residual of ``x = 0``.
+
+        Its products are known from reading the data: there is a bound before the first
+        pass of the search.
+        """
         residual = Residual.of(form, form.target)
-        return cls.of(problem, form, residual, form.products, COARSE)
+        return cls.of(problem, form, residual, form.products, scales)

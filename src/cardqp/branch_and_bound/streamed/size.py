@@ -1,84 +1,84 @@
-"""Which problems are solved by sweeps, and which in memory."""
+"""Which problems are streamed, and how much of their data is held at a time."""
 
 import math
 
+from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS, StreamedSettings
 from cardqp.problem import SparseQP, memory_copy
-from cardqp.problem.streamed_form import Columns
-
-FEWEST = 4000
-"""With fewer columns a problem is solved in memory."""
-
-LARGE = 10**8
-"""A table with so many entries is better read in sweeps than searched as a factor: in
-smaller ones sweeps prove what is easy sooner, but less of what is hard."""
+from cardqp.problem.streamed_form import StreamedForm
 
 
-def is_worth_sweeps(n_samples: int, n: int) -> bool:
-    """Whether a table in memory is solved by sweeps.
+def is_worth_streaming(
+    n_samples: int, n: int, settings: StreamedSettings = DEFAULT_SETTINGS
+) -> bool:
+    """Whether a table that is in memory is streamed rather than kept as a factor.
 
-    All its components fit into memory, so that every method works.
+    It must be wide and large, but not so large that its principal components do not fit
+    into memory: every method works on the tables that estimators are given.
     """
-    is_wide = n > FEWEST and n > n_samples
-    is_large = n_samples * n >= LARGE
-    return (
-        is_wide
-        and is_large
-        and 8.0 * n_samples * (n + n_samples) <= memory_copy.MOST_BYTES
-    )
+    is_wide = n > settings.min_columns and n > n_samples
+    is_large = n_samples * n >= settings.min_entries
+    # Eigenvectors of X'X and of XX'.
+    components = 8.0 * n_samples * (n + n_samples)
+    return is_wide and is_large and components <= memory_copy.MOST_BYTES
 
 
-MOST_HELD = 250e6
-"""Bytes of columns, or of residuals, that are kept as dense copies; twice as much while
-they are put together.  Columns of a larger working set are read when they are needed,
-a few rows at a time."""
+def is_streamed(
+    problem: SparseQP, settings: StreamedSettings = DEFAULT_SETTINGS
+) -> bool:
+    """Whether the streamed search solves a problem.
 
-MANY_ROWS = 50_000
-"""With more rows, fewer columns are looked at closely."""
-
-
-def fewer(form: Columns, count: int) -> int:
-    """As many of some columns that their Gram matrix costs no more with many rows."""
-    return math.ceil(count * min(1.0, math.sqrt(MANY_ROWS / form.n_samples)))
-
-
-def holds(form: Columns, count: int) -> bool:
-    """Whether so many columns are kept as a dense copy."""
-    return 8.0 * form.n_samples * count <= MOST_HELD
-
-
-def batch_size(form: Columns, most: int) -> int:
-    """How many residuals are swept at a time."""
-    return max(min(most, int(MOST_HELD / (8.0 * form.n_samples))), 1)
-
-
-def is_for_sweeps(problem: SparseQP) -> bool:
-    """Whether a problem is solved by sweeps over its columns."""
+    It is for regressions on data with many columns, each of which is chosen by itself:
+    rows, groups, blocks and thresholds tie columns together, or make the cost of one
+    that is switched on jump, which bounds from residuals do not know of.
+    """
     is_plain = problem.groups is None and problem.blocks is None
     is_plain = is_plain and len(problem.rows) == 0
     is_plain = is_plain and len(problem.forced_out) < problem.n
     form = problem.quadratic
-    if not isinstance(form, Columns) or problem.n <= FEWEST or not is_plain:
+    is_many = problem.n > settings.min_columns
+    if not isinstance(form, StreamedForm) or not is_many or not is_plain:
         return False
     is_regression = form.is_regression(problem.c, problem.constant)
     return is_regression and not problem.is_semicontinuous.any()
 
 
-def has_swept_levels(problem: SparseQP) -> bool:
-    """Whether levels of the hierarchy are computed by sweeps, too.
+def has_streamed_levels(
+    problem: SparseQP, settings: StreamedSettings = DEFAULT_SETTINGS
+) -> bool:
+    """Whether levels of the hierarchy are computed from streamed data, too.
 
     With more rows than columns the matrix is worth having, if it fits into memory.
     """
     form = problem.quadratic
-    if not isinstance(form, Columns) or not is_for_sweeps(problem):
+    if not isinstance(form, StreamedForm) or not is_streamed(problem, settings):
         return False
-    return (
-        form.n > form.n_samples or memory_copy.copy_size(form) > memory_copy.MOST_BYTES
-    )
+    is_wide = form.n > form.n_samples
+    return is_wide or memory_copy.copy_size(form) > memory_copy.MOST_BYTES
 
 
 def can_copy(problem: SparseQP, n_columns: int) -> bool:
     """Whether so many columns of a problem fit into memory."""
     form = problem.quadratic
-    if not isinstance(form, Columns):
+    if not isinstance(form, StreamedForm):
         return True
     return 8.0 * n_columns * form.n_samples <= memory_copy.MOST_BYTES
+
+
+def scaled_count(form: StreamedForm, count: int, settings: StreamedSettings) -> int:
+    """A number of columns, made smaller for data with many rows.
+
+    The Gram matrix of ``m`` columns takes ``N m^2`` operations: with ``m`` falling as
+    the root of ``N`` it takes as many as with ``many_rows`` rows.
+    """
+    return math.ceil(count * min(1.0, math.sqrt(settings.many_rows / form.n_samples)))
+
+
+def fits_dense(form: StreamedForm, count: int, max_bytes: float) -> bool:
+    """Whether a dense copy of so many columns takes no more than ``max_bytes``."""
+    return 8.0 * form.n_samples * count <= max_bytes
+
+
+def batch_size(form: StreamedForm, settings: StreamedSettings) -> int:
+    """How many residuals are bounded in one pass, at least one."""
+    held = int(settings.max_dense_bytes / (8.0 * form.n_samples))
+    return max(min(settings.batch_size, held), 1)

@@ -1,4 +1,4 @@
-"""The state of the search: the working set, open branches, and the proof so far."""
+"""The state of the streamed search: working set, open nodes, and the proof so far."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,21 +11,26 @@ import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
-from cardqp.branch_and_bound.streamed.incumbent import first_fit
-from cardqp.branch_and_bound.streamed.leaves import Bounded, Branch, bound_branches
-from cardqp.branch_and_bound.streamed.proof_log import SweepPoint, TreeLog
+from cardqp.branch_and_bound.streamed.incumbent import initial_fit
+from cardqp.branch_and_bound.streamed.node_bounds import (
+    NodeBound,
+    NodeResidual,
+    bound_nodes,
+)
+from cardqp.branch_and_bound.streamed.proof_log import ResidualPoint, TreeLog
 from cardqp.branch_and_bound.streamed.root import RootBound
-from cardqp.branch_and_bound.streamed.working_set import Sparse, WorkingSet
-from cardqp.certificate.streamed import SweepCertificate
+from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS, StreamedSettings
+from cardqp.branch_and_bound.streamed.working_set import SparsePoint, WorkingSet
+from cardqp.certificate.streamed import StreamedCertificate
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, lift
 from cardqp.problem.sparsity import Subproblem
-from cardqp.problem.streamed_form import Columns
+from cardqp.problem.streamed_form import StreamedForm
 from cardqp.subproblems.support_qp import SupportFit
 
 
 class Phase(Enum):
-    """What comes next."""
+    """What the next step of the search does: improve the support, bound, branch."""
 
     SUPPORT = "support"
     ROOT = "root"
@@ -33,65 +38,83 @@ class Phase(Enum):
 
 
 class Node(NamedTuple):
-    """An open branch; the least promise is looked into first.
+    """An open node.  Nodes are ordered by their estimated bounds: best first.
 
     Attributes
     ----------
-    promise : float
-        The bound on the working set of its parent: nothing is proved by it.
+    estimated_bound : float
+        The bound on the working set when its parent was relaxed.  It is an estimate:
+        columns outside the working set are left out.
     position : int
         Its number in the tree.
-    inside, outside : tuples of int
+    fixed_in, fixed_out : tuples of int
         Columns that splits have switched on and off.
-    point : Sparse
+    point : SparsePoint
         Its relaxed point; until it is relaxed, that of its parent.
     failures : int
-        How often a sweep has reopened it without a column to add.
+        How often a pass has reopened it although there was no column to add.
     """
 
-    promise: float
+    estimated_bound: float
     position: int
     fixed_in: tuple[int, ...]
     fixed_out: tuple[int, ...]
-    point: Sparse
+    point: SparsePoint
     failures: int = 0
 
 
-class Settled(NamedTuple):
-    """A tree without open leaves, and its bound, of a search that was stopped."""
+class CoarsenedTree(NamedTuple):
+    """A tree cut off so that no leaf is open, and its bound: see :mod:`.coarsen`."""
 
     log: TreeLog
     bound: float
 
 
 @dataclass(slots=True)
-class SweepTree:
-    """The state of the search.
+class StreamedTree:
+    """The state of the streamed search.
 
     Attributes
     ----------
     problem, form
         The problem and its data.
     working : WorkingSet
-        The columns that are looked at closely.
+        The columns that relaxations know of.
+    fit : SupportFit
+        The point whose support is improved, on the working set.
     x : (n,) array
-        The best point; ``objective`` is its value.
-    floor : float
-        The bound of the root.
+        The incumbent; ``objective`` is its value, and gaps are relative to
+        ``gap_unit``.
+    root_bound : float
+        The lower bound of the root.
+    n_root_passes, n_passes, n_nodes : int
+        Passes at the root and in all, with that of ``from_data``, and processed nodes.
     on, off : (n,) arrays
-        The best bounds with each variable switched on, and off.
-    alive, inside : arrays
-        Columns not proved zero, and columns proved nonzero or forced.
-    inner : dict
-        Branches that were split, by their numbers, with the points they had.
-    settled : Settled or None
-        What is proved where branches are left open.
-    slowest : float
-        The seconds of a sweep for branches, or at the root, at most.
+        The best bounds of Theorem 2 with each variable switched on, and off.
+    unfixed : (n,) bool array
+        Columns that are neither forced out nor proved zero.
+    fixed_in : int array
+        Columns that are forced in or proved nonzero.
+    fixing_cutoff : float
+        The cutoff that Theorem 2 was applied with.
+    root_points : list of ResidualPoint
+        Dual points of the root.
+    heap, pending : lists of Node
+        Nodes to be relaxed, and leaves that wait for a pass over the data.
+    split_nodes : dict
+        Nodes that were split, by their numbers, with the points they had.
+    log : TreeLog
+        The tree, for the certificate.
+    pruned_bound : float
+        The smallest bound of a pruned leaf.
+    coarsened : CoarsenedTree or None
+        The proof of a search that was stopped with open nodes.
+    slowest_pass : float
+        The seconds that the slowest pass has taken.
     """
 
     problem: SparseQP
-    form: Columns
+    form: StreamedForm
     working: WorkingSet
     fit: SupportFit
     x: FloatArray
@@ -99,22 +122,22 @@ class SweepTree:
     gap_unit: float
     phase: Phase = Phase.SUPPORT
     root_bound: float = -np.inf
-    n_rounds: int = 0
+    n_root_passes: int = 0
     n_nodes: int = 0
-    n_sweeps: int = 1
+    n_passes: int = 1
     on: FloatArray = field(default_factory=lambda: np.zeros(0))
     off: FloatArray = field(default_factory=lambda: np.zeros(0))
-    alive: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    unfixed: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     fixed_in: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     fixing_cutoff: float = np.inf
-    root_points: list[SweepPoint] = field(default_factory=list)
+    root_points: list[ResidualPoint] = field(default_factory=list)
     heap: list[Node] = field(default_factory=list)
-    waiting: list[Node] = field(default_factory=list)
-    inner: dict[int, Node] = field(default_factory=dict)
+    pending: list[Node] = field(default_factory=list)
+    split_nodes: dict[int, Node] = field(default_factory=dict)
     log: TreeLog = field(default_factory=TreeLog)
     pruned_bound: float = np.inf
-    settled: Settled | None = None
-    slowest: float = 0.0
+    coarsened: CoarsenedTree | None = None
+    slowest_pass: float = 0.0
 
     @classmethod
     def initial(
@@ -122,124 +145,133 @@ class SweepTree:
         problem: SparseQP,
         start: FloatArray | None = None,
         is_over: Callable[[], bool] = lambda: False,
-    ) -> "SweepTree":
-        """The state before the first sweep but that of ``from_data``.
+        settings: StreamedSettings = DEFAULT_SETTINGS,
+    ) -> "StreamedTree":
+        """The state before the search has made a pass over the data.
 
         Parameters
         ----------
         problem : SparseQP
-            A problem whose form is :class:`cardqp.problem.streamed_form.Columns`.
+            A problem whose form is :class:`cardqp.problem.streamed_form.StreamedForm`.
         start : (n,) array, optional
             A feasible point.
         is_over : callable
             Whether time is up: the first support is then not improved.
+        settings : StreamedSettings
+            Settings of the search.
         """
         form = problem.quadratic
-        if not isinstance(form, Columns):
+        if not isinstance(form, StreamedForm):
             raise ProblemError("problem", "must come from SparseQP.from_data")
-        working, fit = first_fit(problem, form, start, is_over)
-        part = np.zeros(len(working.ids)) if fit.x is None else fit.x
-        x = lift(part, working.ids, problem.n)
+        working, fit = initial_fit(problem, form, settings, start, is_over)
+        part = np.zeros(len(working.columns)) if fit.x is None else fit.x
+        x = lift(part, working.columns, problem.n)
         objective = problem.value(x)
         unit = gap_unit(problem, x, objective)
         fixed_in = problem.forced_in
         tree = cls(problem, form, working, fit, x, objective, unit, fixed_in=fixed_in)
         tree.on, tree.off = np.full((2, problem.n), -np.inf)
-        tree.learn(fixed_in[:0], x[:0], RootBound.of_target(problem, form))
+        at_target = RootBound.of_target(problem, form, settings.coarse_scales)
+        tree.record_root_bound(fixed_in[:0], x[:0], at_target)
         return tree
 
-    def learn(self, columns: IntArray, values: FloatArray, found: RootBound) -> None:
-        """Take in what the residual at a point proves about the whole problem."""
-        self.root_points.append(SweepPoint(columns, values, found.scale))
+    def record_root_bound(
+        self, columns: IntArray, values: FloatArray, found: RootBound
+    ) -> None:
+        """Record what the residual of a point proves about the whole problem."""
+        self.root_points.append(ResidualPoint(columns, values, found.scale))
         on, off = found.bound.fixing_bounds(self.problem.root)
         np.maximum(self.on, on, out=self.on)
         np.maximum(self.off, off, out=self.off)
         self.root_bound = max(self.root_bound, found.value)
 
     def update_incumbent(self, fit: SupportFit) -> None:
-        """Keep a point of the working set if it is the best."""
+        """Keep a point of the working set if it is better than the incumbent."""
         if fit.x is None or not fit.objective < self.objective:
             return
-        x = lift(fit.x, self.working.ids, self.problem.n)
+        x = lift(fit.x, self.working.columns, self.problem.n)
+        # The objective of the fit comes from a rounded Gram matrix; the data decide.
         objective = self.problem.value(x)
         if objective < self.objective:
             self.x, self.objective = x, objective
             self.gap_unit = gap_unit(self.problem, x, objective)
 
     def subproblem(self, node: Node) -> Subproblem:
-        """A branch on the working set."""
-        places, n = self.working.places, len(self.working.ids)
+        """The subproblem of a node on the working set."""
+        position_of, n = self.working.position_of, len(self.working.columns)
         status = np.zeros(n, dtype=np.int8)
         for sign, columns in (
             (-1, (*node.fixed_out, *self.problem.forced_out)),
             (1, (*node.fixed_in, *self.fixed_in)),
         ):
             for column in columns:
-                if int(column) in places:
-                    status[places[int(column)]] = sign
+                if int(column) in position_of:
+                    status[position_of[int(column)]] = sign
         return Subproblem.of_status(status, self.working.reduced.rule)
 
-    def sweep(self, nodes: Sequence[Node]) -> list[Bounded]:
-        """Bound branches over all columns."""
+    def bound_nodes(
+        self, nodes: Sequence[Node], settings: StreamedSettings
+    ) -> list[NodeBound]:
+        """Bound nodes over all columns, in one pass over the data."""
         residuals = self.working.residuals([node.point for node in nodes])
-        branches = [
-            Branch(
+        asked = [
+            NodeResidual(
                 np.union1d(np.array(node.fixed_in, dtype=np.intp), self.fixed_in),
                 np.array(node.fixed_out, dtype=np.intp),
                 residual,
             )
             for node, residual in zip(nodes, residuals.T, strict=True)
         ]
-        with self.sweeping():
-            return bound_branches(self.problem, self.form, self.alive, branches)
+        with self.timed_pass():
+            return bound_nodes(self.problem, self.form, self.unfixed, asked, settings)
 
     @contextmanager
-    def sweeping(self) -> Iterator[None]:
-        """Count a sweep and take its time."""
+    def timed_pass(self) -> Iterator[None]:
+        """Count a pass over the data and take its time."""
         start = time.perf_counter()
         yield
-        self.n_sweeps += 1
-        self.slowest = max(self.slowest, time.perf_counter() - start)
+        self.n_passes += 1
+        self.slowest_pass = max(self.slowest_pass, time.perf_counter() - start)
 
-    def dual_point(self, node: Node, found: Bounded) -> SweepPoint:
-        """What proves the bound of a branch."""
-        ids = self.working.ids[node.point.places]
-        return SweepPoint(ids, node.point.values, found.scale)
+    def dual_point(self, node: Node, found: NodeBound) -> ResidualPoint:
+        """The dual point that proves the bound of a node."""
+        columns = self.working.columns[node.point.positions]
+        return ResidualPoint(columns, node.point.values, found.scale)
 
-    def close(self, node: Node, found: Bounded) -> None:
-        """Leave a branch with the bound that was found."""
-        # In this order whatever happens in between.
+    def prune(self, node: Node, found: NodeBound) -> None:
+        """Make a node a leaf with the bound that was found."""
+        # The bound comes first: a second Ctrl-C may end this in between.
         self.pruned_bound = min(self.pruned_bound, max(found.bound, self.root_bound))
         self.log.prune(node.position, self.dual_point(node, found))
 
     @property
-    def account(self) -> str:
-        """What was done, in words."""
-        return f"{self.n_sweeps} sweeps, {self.n_nodes} nodes"
+    def summary(self) -> str:
+        """Passes and nodes, for the report of the stage."""
+        return f"{self.n_passes} passes, {self.n_nodes} nodes"
 
     @property
     def n_open(self) -> int:
-        """Branches that are not closed."""
-        return len(self.heap) + len(self.waiting)
+        """The number of nodes that are not pruned."""
+        return len(self.heap) + len(self.pending)
 
     @property
     def is_complete(self) -> bool:
-        """Whether all is closed."""
+        """Whether every leaf is pruned."""
         is_grown = self.phase is Phase.TREE and self.n_open == 0
         return is_grown and not self.log.is_open
 
     @property
     def lower_bound(self) -> float:
-        """The bound proved so far."""
+        """The lower bound that is proved so far."""
         if self.is_complete:
             return max(self.root_bound, min(self.pruned_bound, self.fixing_bound))
-        return self.root_bound if self.settled is None else self.settled.bound
+        return self.root_bound if self.coarsened is None else self.coarsened.bound
 
     @property
     def fixing_bound(self) -> float:
-        """The bound of what Theorem 2 has ruled out."""
+        """The bound of supports that Theorem 2 has ruled out; ``inf`` if none are."""
         is_decided = len(self.fixed_in) > len(self.problem.forced_in)
-        excluded = np.count_nonzero(~self.alive) > len(self.problem.forced_out)
+        excluded = np.count_nonzero(~self.unfixed) > len(self.problem.forced_out)
         return self.fixing_cutoff if is_decided or excluded else np.inf
 
     @property
@@ -248,12 +280,14 @@ class SweepTree:
         return True
 
     @property
-    def certificate(self) -> SweepCertificate:
-        """The proof so far."""
+    def certificate(self) -> StreamedCertificate:
+        """The certificate of the bound that is proved so far."""
+        # Before branching nothing is fixed.  No bound reaches 1e300, while an infinite
+        # cutoff would be refused as damaged.
         cutoff = self.fixing_cutoff if np.isfinite(self.fixing_cutoff) else 1e300
-        log = TreeLog()  # leaves that are open prove no more than the root
+        log = TreeLog()  # open leaves have the bound of the root, so that one will do
         if self.is_complete:
             log = self.log
-        elif self.settled is not None:
-            log = self.settled.log
+        elif self.coarsened is not None:
+            log = self.coarsened.log
         return log.certificate(self.root_points, cutoff)

@@ -1,4 +1,4 @@
-"""Components by sweeps: near the exact ones, and valid in any case."""
+"""Components of streamed data: near the exact ones, and valid in any case."""
 
 from fractions import Fraction
 
@@ -16,22 +16,18 @@ from cardqp import (
     hierarchy,
     spectrum,
 )
-from cardqp.problem import streamed_form as columns
-from cardqp.problem.streamed_form import Columns
-from cardqp.spectral import streamed as sweeps
+from cardqp.problem.column_blocks import BlockSizes
+from cardqp.problem.streamed_form import StreamedForm
+from cardqp.spectral import streamed
 from tests.problems import enumerate_optimum
-
-
-@pytest.fixture(autouse=True)
-def narrow_blocks(monkeypatch):
-    monkeypatch.setattr("cardqp.problem.streamed_form.BLOCK", 50)
+from tests.streamed import in_blocks
 
 
 @pytest.fixture(params=["exact", "range"])
 def route(request, monkeypatch):
     """Both ways to find components, whatever the number of rows."""
     if request.param == "range":
-        monkeypatch.setattr(sweeps, "_is_exact", lambda *_: False)
+        monkeypatch.setattr(streamed, "_is_exact", lambda *_: False)
 
 
 def data(N=12, n=7, seed=0):
@@ -43,25 +39,23 @@ def data(N=12, n=7, seed=0):
 def both(X, y, **settings):
     settings = {"eta": 5.0, "sparsity": 2} | settings
     return (
-        SparseQP.from_data(X, y, **settings),
+        in_blocks(SparseQP.from_data(X, y, **settings), entries=50),
         SparseQP.from_regression(X, y, **settings),
     )
 
 
 @pytest.mark.parametrize("shape", [(12, 40), (40, 12), (15, 15)])
 def test_components_are_those_of_the_matrix(shape):
-    swept, plain = map(spectrum, both(*data(*shape)))
-    assert len(swept) == len(plain) == min(shape)
-    np.testing.assert_allclose(swept.eigenvalues, plain.eigenvalues, atol=1e-12)
-    signs = np.sign(np.sum(swept.eigenvectors * plain.eigenvectors, axis=0))
+    lazy, plain = map(spectrum, both(*data(*shape)))
+    assert len(lazy) == len(plain) == min(shape)
+    np.testing.assert_allclose(lazy.eigenvalues, plain.eigenvalues, atol=1e-12)
+    signs = np.sign(np.sum(lazy.eigenvectors * plain.eigenvectors, axis=0))
+    np.testing.assert_allclose(lazy.eigenvectors * signs, plain.eigenvectors, atol=1e-9)
     np.testing.assert_allclose(
-        swept.eigenvectors * signs, plain.eigenvectors, atol=1e-9
+        lazy.truncation_error(), plain.truncation_error(), atol=1e-6
     )
-    np.testing.assert_allclose(
-        swept.truncation_error(), plain.truncation_error(), atol=1e-6
-    )
-    assert swept.k_hat() == plain.k_hat()
-    assert swept.default_level() == plain.default_level()
+    assert lazy.k_hat() == plain.k_hat()
+    assert lazy.default_level() == plain.default_level()
 
 
 @pytest.mark.parametrize(
@@ -81,6 +75,7 @@ def test_types_and_layouts(make):
     y = X[:, 3] + rng.standard_normal(20)
     with dask.config.set(scheduler="synchronous"):
         problem = SparseQP.from_data(make(X), y, eta=1.0, sparsity=1)
+        problem = in_blocks(problem, entries=50)
         found = spectrum(problem, 2).level(2)
     expected = spectrum(both(X.astype(float), y)[1], 2).level(2)
     product = expected.factor @ found.factor.T
@@ -106,7 +101,7 @@ def exact_gap(problem, level, x):
 @pytest.mark.parametrize("shape", [(12, 20), (20, 12)])
 @pytest.mark.usefixtures("route")
 def test_levels_lie_below_the_form(shape, seed, monkeypatch):
-    monkeypatch.setattr(sweeps, "POWER_STEPS", 1)
+    monkeypatch.setattr(streamed, "POWER_STEPS", 1)
     rng = np.random.default_rng(seed)
     problem, _ = both(*data(*shape, seed))
     found = spectrum(problem, 5)
@@ -145,42 +140,42 @@ def test_levels_of_a_skew_basis_pay_for_it(noise, monkeypatch):
         wrong = np.random.default_rng(0).standard_normal((form.n_samples, count))
         return np.linalg.eigh(form.outer)[1][:, -count:] * (1 + noise) + noise * wrong
 
-    monkeypatch.setattr(sweeps, "_basis", skew)
+    monkeypatch.setattr(streamed, "_basis", skew)
     level = spectrum(problem, 4).level(4)
     gap = problem.Q + np.diag(level.psd_violation) - level.factor.T @ level.factor
     assert np.linalg.eigvalsh(gap)[0] >= -1e-15
 
 
 def test_a_range_holds_components_that_stand_out(monkeypatch):
-    monkeypatch.setattr(sweeps, "EXACT_ROWS", 0)
+    monkeypatch.setattr(streamed, "MAX_EXACT_ROWS", 0)
     rng = np.random.default_rng(5)
     X = rng.standard_normal((500, 3)) @ rng.standard_normal((3, 700))
     X += 0.1 * rng.standard_normal((500, 700))
-    swept, plain = both(X, X[:, 0])
-    found, expected = spectrum(swept, 3), spectrum(plain, 3)
+    lazy, plain = both(X, X[:, 0])
+    found, expected = spectrum(lazy, 3), spectrum(plain, 3)
     np.testing.assert_allclose(found.eigenvalues, expected.eigenvalues, rtol=1e-9)
-    np.testing.assert_array_equal(found.eigenvectors, spectrum(swept, 3).eigenvectors)
-    assert "outer" not in swept.quadratic.__dict__
+    np.testing.assert_array_equal(found.eigenvectors, spectrum(lazy, 3).eigenvectors)
+    assert "outer" not in lazy.quadratic.__dict__
 
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("screen", [best_response, dual_program])
 def test_screening_is_that_of_the_matrix_and_its_bounds_hold(screen, seed):
-    swept, plain = both(*data(12, 9, seed))
+    lazy, plain = both(*data(12, 9, seed))
     optimum, _ = enumerate_optimum(plain)
     for level in (1, 4, 9):
-        found, expected = screen(swept, level), screen(plain, level)
+        found, expected = screen(lazy, level), screen(plain, level)
         np.testing.assert_array_equal(found.candidates, expected.candidates)
         assert found.lower_bound <= optimum
         # What levels give up is a share of the objective's terms.
-        allowed = 10 * sweeps.SHRINK * plain.constant
+        allowed = 10 * streamed.SHRINK * plain.constant
         assert found.lower_bound == pytest.approx(expected.lower_bound, abs=allowed)
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.usefixtures("route")
 def test_bounds_hold_whatever_the_components(seed, monkeypatch):
-    monkeypatch.setattr(sweeps, "POWER_STEPS", 0)
+    monkeypatch.setattr(streamed, "POWER_STEPS", 0)
     problem, plain = both(*data(12, 20, seed))
     optimum, _ = enumerate_optimum(plain)
     for level in (1, 3, 6):
@@ -189,8 +184,8 @@ def test_bounds_hold_whatever_the_components(seed, monkeypatch):
 
 
 def test_a_hierarchy_of_columns():
-    swept, plain = both(*data(12, 20))
-    found, expected = hierarchy(swept, [1, 3, 9]), hierarchy(plain, [1, 3, 9])
+    lazy, plain = both(*data(12, 20))
+    found, expected = hierarchy(lazy, [1, 3, 9]), hierarchy(plain, [1, 3, 9])
     for one, other in zip(found.levels, expected.levels, strict=True):
         assert one.objective == pytest.approx(other.objective)
         assert one.n_candidates == other.n_candidates
@@ -207,20 +202,19 @@ def test_columns_of_zeros_and_tiny_numbers():
 
 def test_a_level_that_does_not_fit_into_memory(monkeypatch):
     problem, _ = both(*data(12, 40))
-    monkeypatch.setattr(sweeps, "MOST_BYTES", 8.0 * 52 * 5)
+    monkeypatch.setattr(streamed, "MAX_BYTES", 8.0 * 52 * 5)
     assert len(spectrum(problem, 5)) == 5
     for level in (6, None):
         with pytest.raises(ParameterError, match="`level` must be at most 5 for so"):
             best_response(problem, level)
 
 
-def test_rows_of_tall_data_are_not_torn_apart(monkeypatch):
-    """Row by row data are swept in pieces of rows; products with ``X`` need all."""
-    monkeypatch.setattr(columns, "BLOCK", 300)
-    monkeypatch.setattr(columns, "NARROW", 8)
+def test_rows_of_tall_data_are_not_torn_apart():
+    """Row by row data are read in pieces of rows; products with ``X`` need all."""
     rng = np.random.default_rng(0)
     X, R = rng.standard_normal((90, 20)), rng.standard_normal((90, 3))
-    form = Columns.read(X, rng.standard_normal(90))
+    sizes = BlockSizes(entries=300, min_width=8)
+    form = StreamedForm.read(X, rng.standard_normal(90), sizes)
     assert form._block_shape()[1] < 90
     np.testing.assert_allclose(form.outer, X @ X.T, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(form.apply_outer(R), X @ (X.T @ R), rtol=1e-11)

@@ -1,0 +1,35 @@
+"""Small problems that are streamed as if they had very many columns."""
+
+from dataclasses import replace
+
+from cardqp.branch_and_bound.settings import SearchSettings
+from cardqp.branch_and_bound.streamed.settings import StreamedSettings
+from cardqp.branch_and_bound.streamed.size import is_worth_streaming
+from cardqp.methods.exact import Exact
+from cardqp.problem.column_blocks import BlockSizes
+
+
+def settings(**fields):
+    """Settings that stream problems of any size."""
+    return StreamedSettings(**{"min_columns": 0} | fields)
+
+
+def exact(**fields):
+    """The exact search, with such settings."""
+    return Exact(SearchSettings(streamed=settings(**fields)))
+
+
+def in_blocks(problem, **sizes):
+    """The problem with its data read in blocks of another size."""
+    form = replace(problem.quadratic, block_sizes=BlockSizes(**sizes))
+    return problem.with_quadratic(form)
+
+
+def stream_everything(monkeypatch, **fields):
+    """For methods that carry no settings of the streamed search, and for estimators."""
+    found = settings(**fields)
+    monkeypatch.setattr("cardqp.pipeline.searches.streamed_settings", lambda _: found)
+    monkeypatch.setattr(
+        "cardqp.regression.design.is_worth_streaming",
+        lambda n_samples, n: is_worth_streaming(n_samples, n, found),
+    )
