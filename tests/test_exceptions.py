@@ -11,7 +11,7 @@ import pytest
 import cardqp
 from cardqp import ParameterError, ProblemError, SparseQP, solve
 from cardqp.exceptions import CardQPError, DataError, InputError, Phrase, Setting
-from cardqp.tables import Recipe
+from cardqp.tables import TableEncoder
 
 SOURCES = Path(cardqp.__file__).parent
 CLASSES = {"ProblemError", "ParameterError", "DataError", "NotNumbersError"}
@@ -48,7 +48,7 @@ def test_fields_of_data():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"drop": [1.0, None, 2.0, 4.0], "y": [1, 2, 3, 5]})
     with pytest.raises(DataError) as caught:
-        Recipe.learn(frame, "y")
+        TableEncoder.from_table(frame, "y")
     error = caught.value
     assert error.argument is None
     assert error.rule == "column `drop` must not miss values"

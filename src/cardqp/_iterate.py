@@ -34,7 +34,7 @@ class Stop(Enum):
     INTERRUPTED = "interrupted from the keyboard"
     INFEASIBLE = "no point meets the constraints"
     LOCAL_OPTIMUM = "no single exchange improves the support"
-    SETTLED = "the objective has settled"
+    CONVERGED = "the objective has converged"
     BACKEND = "the other solver gave up before it had an answer"
     COMPLETED = "the method ran to its end"
 

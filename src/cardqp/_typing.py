@@ -13,6 +13,3 @@ Float: TypeAlias = float | FloatArray
 
 ArrayLike: TypeAlias = Any
 """What users may pass: NumPy, pandas or SciPy sparse objects, or nested lists."""
-
-UNIT_ROUNDOFF = 2.0**-53
-"""Relative error of one correctly rounded float64 operation."""

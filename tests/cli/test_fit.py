@@ -12,7 +12,7 @@ from cardqp import Progress
 from cardqp.cli.fit import gap_in_words
 from cardqp.cli.main import main
 from cardqp.cli.progress import ProgressLine
-from cardqp.tables import ModelFile, Recipe
+from cardqp.tables import ModelFile, TableEncoder
 
 
 def run(*arguments):
@@ -52,7 +52,7 @@ def answer(capsys):
 
 def subsets(frame, size, eta, standardize):
     """Objectives of all choices of columns, levels of a category together."""
-    encoded = Recipe.learn(frame, "y").apply(frame)
+    encoded = TableEncoder.from_table(frame, "y").apply(frame)
     X, y = encoded.X - encoded.X.mean(axis=0), encoded.y - encoded.y.mean()
     X = X / X.std(axis=0) if standardize else X
     for chosen in itertools.combinations(set(encoded.groups), size):
@@ -125,7 +125,7 @@ def test_rows_that_are_left_out(frame, file, answer, tmp_path):
     assert again["r2_test"] != found["r2_test"]
 
 
-def test_what_is_learnt_is_learnt_from_the_rows_of_the_fit(frame, file, answer):
+def test_encoders_are_made_from_the_rows_of_the_fit(frame, file, answer):
     # A label that only rows of the test have is unknown to the model.
     order = np.random.default_rng(0).permutation(120)
     frame.loc[order[0], "city"] = "Atlantis"

@@ -11,7 +11,7 @@ import scipy.sparse
 from cardqp import ParameterError, ProblemError, SparseQP, solve
 from cardqp.gram import GramAccumulator, unit_scale
 from cardqp.gram import sums as sums_module
-from cardqp.gram.checks import sums_to_arrays
+from cardqp.gram.validation import sums_to_arrays
 
 # Sums of a few dozen terms of size one, taken in another order.
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}

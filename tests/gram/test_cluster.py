@@ -183,7 +183,7 @@ def test_a_real_cluster_and_a_worker_that_dies(tmp_path):
         coded = GramAccumulator.from_files(text, client=client, **settings)
         same = GramAccumulator.from_files(text, client="synchronous", **settings)
         assert_same_bits(coded, same)
-        assert coded.recipe == same.recipe
+        assert coded.encoder == same.encoder
         gap = pd.concat([frame, frame.iloc[:1].assign(y=np.nan)]).assign(city="Rome")
         with pytest.raises(CardQPError, match=r"`y` must not miss .*row 1601 of `"):
             GramAccumulator.from_files(write(gap, path), target="y", client=client)

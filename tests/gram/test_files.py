@@ -354,7 +354,7 @@ def test_lines_of_spaces(tmp_path):
     whole = GramAccumulator.from_files(path, target="y")
     path.write_text(path.read_text().replace("\n", "\n  \n"))
     found = GramAccumulator.from_files(path, target="y")
-    assert (found.recipe, found.names) == (None, whole.names)
+    assert (found.encoder, found.names) == (None, whole.names)
     assert_same(found.moments(), whole.moments())
 
 

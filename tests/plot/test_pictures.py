@@ -13,7 +13,7 @@ from cardqp.plot import (
     plot_path,
     plot_screening,
 )
-from cardqp.plot.screening import DARK, KINDS
+from cardqp.plot.screening_steps import DARK, KINDS
 from cardqp.plot.style import saved
 
 ODD = ("a_$b$", "_under", "x<y>&", "größe ψ", "price $", "long name " * 20, "$$", "^_^")

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 from cardqp import ProblemError, Solution, SparseQP, solve
-from cardqp._typing import UNIT_ROUNDOFF
+from cardqp.arithmetic.rounding import UNIT_ROUNDOFF
 from cardqp.problem import in_memory
 from cardqp.problem.column_blocks import ROWS_PER_SUM
 from cardqp.problem.quadratic import Factor, Gram

@@ -6,7 +6,7 @@ import pytest
 
 import cardqp
 from cardqp.exceptions import DataError
-from cardqp.tables import ModelFile, Proof, Recipe
+from cardqp.tables import ModelFile, Proof, TableEncoder
 
 PROOF = Proof("OPTIMAL", 1.5, 1.4999, 1e-5, 10.0, 2, 5)
 
@@ -25,8 +25,8 @@ def frame():
 
 @pytest.fixture
 def model(frame):
-    recipe = Recipe.learn(frame, "y", missing="drop")
-    return ModelFile.of(recipe, np.array([0.0, 0.0, 2.0, -1.0]), 0.5, PROOF)
+    encoder = TableEncoder.from_table(frame, "y", missing="drop")
+    return ModelFile.of(encoder, np.array([0.0, 0.0, 2.0, -1.0]), 0.5, PROOF)
 
 
 def test_predictions(model, frame):
@@ -60,7 +60,7 @@ def test_stored_models(model, frame, tmp_path):
 def test_a_failed_write_keeps_the_old_file(model, tmp_path):
     path = tmp_path / "model.json"
     path.write_text("old")
-    broken = ModelFile(model.recipe, {"größe": float("nan")}, 0.0, PROOF)
+    broken = ModelFile(model.encoder, {"größe": float("nan")}, 0.0, PROOF)
     with pytest.raises(ValueError, match="not JSON compliant"):
         broken.save(path)
     assert path.read_text() == "old"
@@ -83,7 +83,7 @@ TAMPERED = [
     ("intercept", True, "`intercept` must be a finite number"),
     ("coefficients", {"größe": None}, "`größe` must be a finite number"),
     ("coefficients", {"weight": 1.0}, "the coefficient of 'weight' has no column"),
-    ("recipe", {"target": "y"}, "`recipe` must be a recipe of a table"),
+    ("recipe", {"target": "y"}, "`recipe` must say how columns are encoded"),
     ("status", 1, "`status` is missing"),
     ("eta", "x", "`eta` must be a number, it is 'x'"),
     ("gap", "x", "`gap` must be a number, it is 'x'"),

@@ -8,10 +8,10 @@ can cut the optimum off.  Those found here cannot: every one of them is proved.
 import numpy as np
 import scipy.linalg
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray
+from cardqp._typing import FloatArray
+from cardqp.arithmetic.rounding import inverse_unit
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.problem import SparseQP
-from cardqp.problem.quadratic import Factor
 from cardqp.problem.rows import power_of_two
 
 Bounds = tuple[FloatArray, FloatArray]
@@ -125,9 +125,7 @@ def _ellipsoid(problem: SparseQP, value: float) -> Bounds:
     unit = 1.0 / power_of_two(np.sqrt(problem.quadratic.diagonal + problem.ridge))
     G = unit[:, None] * problem.quadratic.dense() * unit
     G[np.diag_indices(problem.n)] += unit * unit * problem.ridge
-    form = problem.quadratic
-    terms = problem.n + (len(form.array) if isinstance(form, Factor) else 1)
-    H, error = _inverse(G, terms)
+    H, error = _inverse(G, problem.quadratic.formed)
     a = -0.5 * H @ (unit * problem.c)
     noise = MARGIN * (np.abs(unit * problem.c) + 2.0 * np.abs(G) @ np.abs(a))
     slope = np.abs(unit * problem.c + 2.0 * G @ a) + noise
@@ -143,9 +141,12 @@ def _ellipsoid(problem: SparseQP, value: float) -> Bounds:
     return point, unit * radius * (1.0 + MARGIN)
 
 
-def _inverse(G: FloatArray, terms: int) -> tuple[FloatArray, float]:
-    """The inverse of a matrix with a diagonal near one, and its error in norm."""
-    eye, n = np.eye(len(G)), len(G)
+def _inverse(G: FloatArray, formed: int) -> tuple[FloatArray, float]:
+    """The inverse of a matrix with a diagonal near one, and its error in norm.
+
+    Entries of the matrix are off by so many roundings.
+    """
+    eye = np.eye(len(G))
     try:
         factor = scipy.linalg.cho_factor(G, check_finite=False)
     except scipy.linalg.LinAlgError:
@@ -154,9 +155,8 @@ def _inverse(G: FloatArray, terms: int) -> tuple[FloatArray, float]:
         H = scipy.linalg.cho_solve(factor, eye, check_finite=False)
         H = 0.5 * (H + H.T)
         norm = float(np.abs(H).sum(axis=1).max())
-        # Entries of G, and of products with it, are sums of so many terms.
         residual = float(np.abs(eye - G @ H).sum(axis=1).max())
-        residual += 4.0 * n * terms * UNIT_ROUNDOFF * norm
+        residual += inverse_unit(len(G), formed) * norm
     if not residual < TRUST:
         raise ParameterError(
             None,

@@ -8,8 +8,9 @@ arithmetic.  Nothing is then assumed about how far out points are.
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray
+from cardqp._typing import BoolArray, FloatArray
 from cardqp.arithmetic.rational import cancelling, rounded
+from cardqp.arithmetic.rounding import SMALLEST_NORMAL, combination_unit
 from cardqp.problem import SparseQP
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.rows import Rows
@@ -21,9 +22,6 @@ MOST_ROWS = 40
 SMALLEST = 1e-290
 """Smaller multipliers, of rays whose largest term is about one, count as zero: their
 products might lose digits."""
-
-TINY = float(np.finfo(float).tiny)
-"""Products that are rounded to nothing, or to few digits, are smaller."""
 
 UNDERFLOW = 1e-215
 """What products that are rounded to nothing add up to at most, bounds included."""
@@ -59,9 +57,8 @@ def proves_empty(problem: SparseQP, beta: FloatArray, subproblem: Subproblem) ->
         return False
     offset_magnitude = float(problem.rows.rhs @ beta)
     size = float(np.abs(problem.rows.rhs) @ np.abs(beta))
-    return bool(
-        subproblem.total(least) - offset_magnitude > SOLVED_TOLERANCE * size + UNDERFLOW
-    )
+    slack = _slack(problem.rows) * size + UNDERFLOW
+    return bool(subproblem.total(least) - offset_magnitude > slack)
 
 
 def row_that_proves_empty(
@@ -95,6 +92,11 @@ def _scaled(rows: Rows, beta: FloatArray) -> FloatArray:
     return np.where(used & (np.abs(scaled) >= SMALLEST), scaled, 0.0)
 
 
+def _slack(rows: Rows) -> float:
+    """What rows may be off, and rounding, as a share of the terms of a combination."""
+    return SOLVED_TOLERANCE + combination_unit(len(rows))
+
+
 def _linear_costs(problem: SparseQP, beta: FloatArray) -> FloatArray:
     """The least ``slope * x`` within each variable's bounds, if rows hold nearly.
 
@@ -102,8 +104,7 @@ def _linear_costs(problem: SparseQP, beta: FloatArray) -> FloatArray:
     off.
     """
     slope, size = combine(problem.rows, beta)
-    error = (SOLVED_TOLERANCE + (len(beta) + 4) * UNIT_ROUNDOFF) * size
-    error += len(beta) * TINY
+    error = _slack(problem.rows) * size + len(beta) * SMALLEST_NORMAL
     ends = [
         end * bound
         for end in (slope - error, slope + error)

@@ -16,16 +16,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray
+from cardqp._typing import FloatArray
+from cardqp.arithmetic.rounding import (
+    NORM_FACTOR,
+    RESIDUAL_BASE_UNIT,
+    RESIDUAL_COST_FACTOR,
+    RESIDUAL_SLOPE_UNIT,
+    SMALLEST_NORMAL,
+    residual_unit,
+)
 from cardqp.bounds.tangent_bound import SeparableBound, cost_down
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import StreamedForm
 
 _ALL = slice(None)
-
-SMALLEST = float(np.finfo(float).tiny)
-"""The largest magnitude of a product that may underflow to zero.  Sums of ``N``
-products are off by ``N`` times as much at most, beyond their relative error."""
 
 LEAST_SCALE = 1e-150
 """The smallest positive scale in use: the square of a smaller one would underflow."""
@@ -56,18 +60,17 @@ class Residual:
     def of(cls, form: StreamedForm, vector: FloatArray) -> "Residual":
         """The dual point with this vector; its sums are rounded to the safe side."""
         N, y = form.n_samples, form.target
-        unit = (N + 4) * UNIT_ROUNDOFF
-        unit /= 1.0 - unit
         # Lemma R3 (docs/theory.md#lemma-inner): a sum of N products, in any order, is
         # off by N u / (1 - N u) times the sum of magnitudes at most.
+        unit = residual_unit(N)
         size = float(np.abs(y) @ np.abs(vector)) * (1.0 + 2.0 * unit)
-        squared_norm = float(vector @ vector) * (1.0 + 2.0 * unit) + N * SMALLEST
-        target_product = float(y @ vector) - unit * size - N * SMALLEST
+        squared_norm = float(vector @ vector) * (1.0 + 2.0 * unit) + N * SMALLEST_NORMAL
+        target_product = float(y @ vector) - unit * size - N * SMALLEST_NORMAL
         return cls(
             vector,
             target_product / N,
             squared_norm / N,
-            1.01 * unit * float(np.sqrt(squared_norm)),
+            NORM_FACTOR * unit * float(np.sqrt(squared_norm)),
         )
 
     @property
@@ -89,11 +92,11 @@ class Residual:
         """
         if scale < LEAST_SCALE:
             return 0.0 if scale == 0 else -np.inf
-        gain, loss = (
-            2.0 * scale * self.target_product,
-            scale * (scale * self.squared_norm),
-        )
-        return gain - loss - 8.0 * UNIT_ROUNDOFF * (abs(gain) + loss) - SMALLEST
+        gain = 2.0 * scale * self.target_product
+        loss = scale * (scale * self.squared_norm)
+        rounding = RESIDUAL_BASE_UNIT * (abs(gain) + loss)
+        # The last is what products that are rounded to nothing take off all costs.
+        return gain - loss - rounding - SMALLEST_NORMAL
 
     def costs(
         self,
@@ -132,21 +135,20 @@ class Residual:
         """Costs as in :meth:`costs`, NaN where numbers overflow."""
         step = 2.0 * scale / form.n_samples
         ridge = problem.ridge[where]
-        lost = form.n_samples * SMALLEST
+        lost = form.n_samples * SMALLEST_NORMAL
         error = (
             self.product_error * (np.sqrt(form.squares[where]) + np.sqrt(lost)) + lost
         )
         if problem.is_unconstrained:
             steepest = step * (np.abs(products) + error)
             # Dividing before multiplying keeps the square from underflowing.
-            costs = steepest * (steepest / (-4.0 * ridge)) * (1.0 + 16 * UNIT_ROUNDOFF)
+            costs = steepest * (steepest / (-4.0 * ridge)) * RESIDUAL_COST_FACTOR
         else:
             bounds = problem.lower[where], problem.upper[where]
-            ends = [-step * (products - error), -step * (products + error)]
-            margin = 4.0 * UNIT_ROUNDOFF
+            wide = error + RESIDUAL_SLOPE_UNIT * (np.abs(products) + error)
             costs = np.minimum(
-                cost_down(ridge, ends[0] * (1.0 + margin), *bounds),
-                cost_down(ridge, ends[1] * (1.0 + margin), *bounds),
+                cost_down(ridge, -step * (products - wide), *bounds),
+                cost_down(ridge, -step * (products + wide), *bounds),
             )
         return np.asarray(costs + problem.rule.penalty)
 

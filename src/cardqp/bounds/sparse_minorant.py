@@ -18,7 +18,8 @@ this is done in the units in which the ridge is 1.
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
+from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.arithmetic.rounding import sparse_minorant_unit
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -72,17 +73,16 @@ def sparse_minorant(problem: SparseQP, P: ArrayLike) -> SparseQP:
 def ridge_left(problem: SparseQP, P: FloatArray) -> FloatArray:
     """The ridge of the sparse minorant, rounded down."""
     form, unit = problem.quadratic, ridge_unit(problem)
-    Q, terms = form.dense(), problem.rule.width + 32
+    Q, formed = form.dense(), 0
     if not isinstance(form, Gram):
-        # Each entry of F'F is off by formed u |F_i| |F_j| at most, and a point with K
-        # nonzeros sees at most K times the diagonal of such a matrix.
-        terms += form.formed * (problem.rule.width + 1)
-        Q = 0.5 * (Q + Q.T)
+        # Each entry of F'F is off by formed u |F_i| |F_j| at most.
+        Q, formed = 0.5 * (Q + Q.T), form.formed
     R = unit[:, None] * (Q - P) * unit
     diagonal = R.diagonal()
     reach, _ = top_row_sums(offdiagonal_loss(R, problem.signs), problem.rule.width)
     size = np.abs(diagonal) + reach + 1.0 + form.diagonal * unit**2
-    loss = form.psd_violation * unit**2 + terms * UNIT_ROUNDOFF * size
+    rounding = sparse_minorant_unit(problem.rule.width, formed) * size
+    loss = form.psd_violation * unit**2 + rounding
     return np.asarray(problem.ridge * (1.0 + (diagonal - reach - loss)))
 
 

@@ -17,7 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, Float, FloatArray
+from cardqp._typing import Float, FloatArray
+from cardqp.arithmetic.rounding import (
+    BOUND_UNIT,
+    FIXING_SHARE,
+    FIXING_UNIT,
+    SEPARABLE_UNIT,
+    combination_unit,
+)
 from cardqp.bounds.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Minorant
@@ -46,7 +53,7 @@ class SeparableBound:
         if np.isnan(self.base) or not np.isfinite(total):
             return total if total == np.inf else -np.inf
         bound = self.base + total
-        return bound - 4 * UNIT_ROUNDOFF * (abs(self.base) + abs(total))
+        return bound - BOUND_UNIT * (abs(self.base) + abs(total))
 
     def fixing_bounds(self, subproblem: Subproblem) -> tuple[FloatArray, FloatArray]:
         """Theorem 2: lower bounds once a free variable is switched on, or off.
@@ -63,8 +70,8 @@ class SeparableBound:
             on = np.where(subproblem.barred, np.inf, value)
             return on, np.full_like(self.costs, value)
         on, off = subproblem.penalties(self.costs)
-        start, shrink = value - 4 * UNIT_ROUNDOFF * abs(value), 1 - 8 * UNIT_ROUNDOFF
-        return start + shrink * on, start + shrink * off
+        start = value - FIXING_UNIT * abs(value)
+        return start + FIXING_SHARE * on, start + FIXING_SHARE * off
 
 
 def separable_bound(
@@ -97,7 +104,8 @@ def evaluate(
     size = (
         np.abs(problem.c) + np.abs(minorant.slope) + np.abs(beta) @ np.abs(rows.matrix)
     )
-    error = minorant.slope_error + (len(rows) + 4) * UNIT_ROUNDOFF * size
+    unit = combination_unit(len(rows))
+    error = minorant.slope_error + unit * size
     row_offset = beta @ rows.rhs
     scale = np.abs(beta) @ np.abs(rows.rhs) + abs(problem.constant)
     scale = scale + np.abs(minorant.offset) + np.abs(row_offset)
@@ -110,8 +118,7 @@ def evaluate(
     )
     # A ridge that does not cover the loss leaves nothing to say about a variable.
     costs = np.where(is_convex & ~np.isnan(costs), costs, -np.inf)
-    rounding = (len(rows) + 4) * UNIT_ROUNDOFF * scale
-    return base - rounding, costs + problem.rule.prices(problem.n)
+    return base - unit * scale, costs + problem.rule.prices(problem.n)
 
 
 def tangent_bound(
@@ -131,4 +138,4 @@ def cost_down(
     It is concave in the slope, so that over an interval it is least at one of the ends.
     """
     x, cost = separable_minimum(slope, ridge, lower, upper)
-    return cost - 8 * UNIT_ROUNDOFF * np.abs(x) * (np.abs(slope) + ridge * np.abs(x))
+    return cost - SEPARABLE_UNIT * np.abs(x) * (np.abs(slope) + ridge * np.abs(x))

@@ -117,7 +117,7 @@ class SearchSettings:
     relaxation : RelaxationSettings
         How the relaxations of root and nodes are solved.
     streamed : StreamedSettings
-        The search on streamed data, which of all the above uses the defaults.
+        The search on data with very many columns, which stay where they are.
 
     Examples
     --------

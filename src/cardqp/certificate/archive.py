@@ -21,7 +21,7 @@ _STREAMED = "sweeps."
 
 
 def to_arrays(certificate: Certificate | StreamedCertificate) -> dict[str, Any]:
-    """The arrays of a certificate by name."""
+    """Return the arrays of a certificate by name."""
     if isinstance(certificate, StreamedCertificate):
         return _streamed_arrays(certificate)
     arrays = {f"tree.{name}": a for name, a in certificate.tree.arrays().items()}
@@ -36,6 +36,7 @@ def to_arrays(certificate: Certificate | StreamedCertificate) -> dict[str, Any]:
         }
         if step.reduction is not None:
             parts["kept"] = step.reduction.kept
+            # "moved" is the name in files that were written before attributes changed.
             changes = {
                 "moved": step.reduction.diagonal_shift,
                 "minorant": step.reduction.minorant,
@@ -48,7 +49,7 @@ def to_arrays(certificate: Certificate | StreamedCertificate) -> dict[str, Any]:
 def from_arrays(
     arrays: Mapping[str, Any],
 ) -> Certificate | StreamedCertificate | None:
-    """The certificate that the arrays were made from; None if there is none.
+    """Rebuild a certificate from its arrays; None if they hold no certificate.
 
     Raises
     ------

@@ -1,41 +1,47 @@
-"""What the best way to fill the last slots of a support gains at most.
+"""Bounds of branches with few remaining nonzeros, by enumeration of all supports.
 
-A free problem, ``min c'x + x'Gx`` on a support, gains a quarter of ``c'G^{-1}c``.  The
-gain of every support that contains the variables inside and some free ones is computed
-here by symmetric elimination, one variable after the other.
+On a support, the unconstrained problem ``min c'x + x'Gx`` gains a quarter of
+``c'G^{-1}c``.  The gain of every support that contains the variables fixed in and some
+undecided ones is computed here by symmetric elimination, one variable after the other
+(docs/theory.md#completions).
 
-Rounding: elimination of s variables is exact for a matrix that differs from G by at
-most ``4 s u sqrt(G_ii G_jj)`` in each entry.  If G lies above ``diag(least)``, this is
-at most ``4 s^2 u max(G_jj / least_j)`` of G itself, and changes the gain by no larger
-share; errors in the slope and in the sum are of lower order.  ``gain_error`` allows
-four times as much.
+Rounding: elimination of s variables is exact for a matrix that differs from G by a few
+``s u sqrt(G_ii G_jj)`` in each entry.  If G lies above ``diag(least)``, this is at most
+s times as much of ``max(G_jj / least_j)`` of G itself.  A matrix that is larger than G
+by a share, and definite as its pivots are positive, has a gain that is smaller by no
+more: see :func:`~cardqp.arithmetic.rounding.elimination_unit`.
 """
 
 import numpy as np
 
 from cardqp._compiled import compiled, inner, inner_fast
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
+from cardqp.arithmetic.rounding import COMPLETION_UNIT, elimination_unit
 from cardqp.problem import SparseQP
 
 MOST_FREE = {2: 2000, 3: 400}
-"""The most free variables for which two or three slots are filled in every way."""
+"""The most undecided variables for which two, or three, remaining nonzeros are
+enumerated: about two million pairs, or ten million triples."""
 
 
 def gain_error(problem: SparseQP, size: int) -> float:
-    """How much larger, relatively, the gain of a support of this size may be."""
+    """Return by what share the gain of a support of this size may exceed the computed.
+
+    Infinite if the ridge does not make ``G`` positive definite in spite of rounding.
+    See docs/theory.md#completion-rounding.
+    """
     form = problem.quadratic
     curvature = np.abs(form.diagonal) + problem.ridge
     least = problem.ridge - form.psd_violation
     if not (least > 0).all():
         return np.inf
     condition = float((curvature / least).max())
-    terms = size + 4 + form.formed
-    return float(16 * (size + 4) * terms * UNIT_ROUNDOFF * condition)
+    return elimination_unit(size, form.formed) * condition
 
 
 @inner
 def largest_single(G: FloatArray, c: FloatArray, first: int) -> float:
-    """The most that one variable from ``first`` on adds to ``c'G^{-1}c``."""
+    """Return the most that one variable from ``first`` on adds to ``c'G^{-1}c``."""
     most = 0.0
     for j in range(first, len(c)):
         if not G[j, j] > 0:
@@ -48,7 +54,7 @@ def largest_single(G: FloatArray, c: FloatArray, first: int) -> float:
 def reduce(
     G: FloatArray, c: FloatArray, i: int, rest: FloatArray, slope: FloatArray
 ) -> float:
-    """Eliminate variable i from those after it; returns what it adds."""
+    """Eliminate variable i from those after it; return what it adds to the gain."""
     if not G[i, i] > 0:
         return np.inf
     for j in range(i + 1, len(c)):
@@ -63,9 +69,9 @@ def reduce(
 def largest_pair(
     G: FloatArray, c: FloatArray, first: int, diagonal: FloatArray
 ) -> float:
-    """The most that two variables from ``first`` on add.
+    """Return the most that two variables from ``first`` on add to ``c'G^{-1}c``.
 
-    The diagonal is a place to work in.
+    ``diagonal`` is scratch space of length n, so that nothing is allocated here.
     """
     n, most = len(c), 0.0
     for i in range(first, n):
@@ -76,7 +82,8 @@ def largest_pair(
     for i in range(first, n):
         inverse = 1.0 / diagonal[i]
         own = c[i] * c[i] * inverse
-        # Divide only where some variable may add more to this one than any so far.
+        # Division is what pairs cost most: a first pass without it finds out whether
+        # any partner of i can beat the best pair so far, and few i have one.
         excess, least, volume = 0.0, np.inf, 0.0
         for j in range(i + 1, n):
             t = G[i, j] * inverse
@@ -95,13 +102,14 @@ def largest_pair(
 
 @compiled
 def largest_gain(G: FloatArray, c: FloatArray, n_inside: int, remaining: int) -> float:
-    """A quarter of the largest ``c'G^{-1}c`` over supports of a branch.
+    """Return a quarter of the largest ``c'G^{-1}c`` over the supports of a branch.
 
-    The first ``n_inside`` variables are in the support, and up to ``slots`` of the
-    others; at most three, or as many as there are.
+    The first ``n_inside`` variables are in the support, with up to ``remaining`` of the
+    others, which must be at most three, or as many as there are.
     """
     n, total = len(c), 0.0
     rest, slope, diagonal = G.copy(), c.copy(), np.empty(n)
+    # The gain never decreases when a support grows: where all fit, all are taken.
     n_taken = n if remaining >= n - n_inside else n_inside
     for i in range(n_taken):
         total += reduce(rest, slope, i, rest, slope)
@@ -110,10 +118,10 @@ def largest_gain(G: FloatArray, c: FloatArray, n_inside: int, remaining: int) ->
     elif n_taken < n and remaining == 2:
         total += largest_pair(rest, slope, n_inside, diagonal)
     elif n_taken < n and remaining == 3:
-        most, smaller, tilted = 0.0, rest.copy(), slope.copy()
+        most, smaller, reduced = 0.0, rest.copy(), slope.copy()
         for i in range(n_inside, n):
-            own = reduce(rest, slope, i, smaller, tilted)
-            most = max(most, own + largest_pair(smaller, tilted, i + 1, diagonal))
+            own = reduce(rest, slope, i, smaller, reduced)
+            most = max(most, own + largest_pair(smaller, reduced, i + 1, diagonal))
         total += most
     elif n_taken < n and remaining > 3:
         return np.inf
@@ -123,16 +131,32 @@ def largest_gain(G: FloatArray, c: FloatArray, n_inside: int, remaining: int) ->
 def completion_bound(
     problem: SparseQP, fixed_in: IntArray, free: IntArray, remaining: int, error: float
 ) -> float:
-    """The least objective among all supports of a branch of a free problem.
+    """Return a lower bound on the objective over all supports of a branch.
 
-    ``error`` is that of the largest support: see :func:`gain_error`.
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem; with constraints or a penalty nothing is proved.
+    fixed_in, free : int arrays
+        The variables in every support of the branch, and the undecided ones.
+    remaining : int
+        How many undecided variables may be nonzero.
+    error : float
+        The relative error of the gain of the largest support: see :func:`gain_error`.
+
+    Returns
+    -------
+    float
+        ``inf`` if the branch has no support, ``-inf`` if nothing is proved.
     """
     if remaining < 0:
         return np.inf
     if not problem.is_unconstrained or problem.rule.penalty != 0:
         return -np.inf
     if len(free) > MOST_FREE.get(remaining, len(free)) and len(free) > remaining:
-        return -np.inf  # nobody would have tried them all
+        # The search does not enumerate so many; a forged certificate must not make
+        # the checker do so.
+        return -np.inf
     index = np.concatenate([fixed_in, free if remaining > 0 else free[:0]])
     G = problem.quadratic.block(index)
     G.flat[:: len(index) + 1] += problem.ridge[index]
@@ -141,4 +165,4 @@ def completion_bound(
     if not np.isfinite(gain):
         return -np.inf
     scale = abs(problem.constant) + gain
-    return float(problem.constant - gain - 4 * UNIT_ROUNDOFF * scale)
+    return float(problem.constant - gain - COMPLETION_UNIT * scale)

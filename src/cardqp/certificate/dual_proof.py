@@ -1,4 +1,4 @@
-"""The steps of a proof at the root: dual points, and changes of view."""
+"""The parts of a presolve step in a proof: a dual point, and a reduction."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from cardqp.problem import SparseQP
 
 
 def is_array(value: Any, kind: str, ndim: int) -> bool:
-    """Whether something is an array of signed integers ("i") or floats ("f")."""
+    """Return whether a value is an array of signed integers ("i") or floats ("f")."""
     return (
         isinstance(value, np.ndarray)
         and value.dtype.kind == kind
@@ -22,7 +22,15 @@ def is_array(value: Any, kind: str, ndim: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DualProof:
-    """A dual point: tangent point of the form (sparse) and row multipliers."""
+    """A dual point: a sparse tangent point of the form, and row multipliers.
+
+    Attributes
+    ----------
+    index, value : arrays
+        The nonzeros of the tangent point.
+    beta : (m,) array
+        Multipliers of the rows.
+    """
 
     index: IntArray
     value: FloatArray
@@ -30,12 +38,15 @@ class DualProof:
 
     @classmethod
     def at(cls, tangent_point: FloatArray, beta: FloatArray) -> "DualProof":
-        """The proof by Theorem 1 at a tangent point."""
+        """Store a dense tangent point and multipliers."""
         index = np.flatnonzero(tangent_point)
         return cls(index, tangent_point[index], beta)
 
     def bound(self, problem: SparseQP) -> SeparableBound:
-        """Theorem 1 at this point; a point that makes no sense proves nothing."""
+        """Evaluate Theorem 1 (docs/theory.md#theorem-1) at this dual point.
+
+        A point that does not fit the problem gives the bound ``-inf``.
+        """
         if not self._fits(problem):
             return SeparableBound(-np.inf, np.zeros(problem.n))
         tangent_point = np.zeros(problem.n)
@@ -56,18 +67,18 @@ class DualProof:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """From here on only some variables count, and Q is split in another way.
+    """A reformulation at the root: fewer variables, or another split of Q.
 
     Attributes
     ----------
     kept : int array
-        The variables that are not switched off; from here on they are numbered in this
-        order.
-    moved : (len(kept),) array or None
-        A diagonal of Q that joins the ridge.
+        The variables that remain, which later steps number in this order.  All others
+        must be fixed at zero.
+    diagonal_shift : (len(kept),) array or None
+        A diagonal that is moved from Q to the ridge (docs/theory.md#moved-diagonal).
     minorant : (len(kept), len(kept)) array or None
-        A matrix that takes the place of Q, less what is moved, in the problem as given:
-        see :mod:`cardqp.bounds.sparse_minorant`.
+        A matrix that replaces Q less the diagonal shift, in the problem as given: see
+        :mod:`cardqp.bounds.sparse_minorant`.
     """
 
     kept: IntArray
@@ -75,7 +86,7 @@ class Reduction:
     minorant: FloatArray | None = None
 
     def is_sound(self) -> bool:
-        """Whether the arrays are arrays of the right kind."""
+        """Return whether the arrays have the right types and dimensions."""
         return (
             is_array(self.kept, "i", 1)
             and (self.diagonal_shift is None or is_array(self.diagonal_shift, "f", 1))
@@ -83,11 +94,17 @@ class Reduction:
         )
 
     def apply(self, problem: SparseQP, original: SparseQP) -> SparseQP:
-        """The problem as seen from here on, from how it was seen and how it was given.
+        """Return the problem that later dual points are evaluated at.
 
-        A minorant starts anew from the problem as given: nothing else is left of how it
-        was seen before.
+        Parameters
+        ----------
+        problem : SparseQP
+            The problem after the steps before this one.
+        original : SparseQP
+            The problem as given, on the same variables.
         """
+        # A minorant brings its own split of Q, which replaces that of earlier steps, so
+        # that it starts from the problem as given.
         fewer = (problem if self.minorant is None else original).restrict(self.kept)
         if self.diagonal_shift is not None:
             fewer = fewer.move_to_ridge(self.diagonal_shift)

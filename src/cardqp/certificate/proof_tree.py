@@ -10,16 +10,16 @@ from cardqp._typing import FloatArray, IntArray
 
 
 class Kind(IntEnum):
-    """How a node is proved."""
+    """The ways in which a node is proved, as stored in :attr:`ProofTree.kind`."""
 
     INHERITED = 0
-    """By what its ancestors have proved."""
+    """By the bounds of its ancestors."""
     POINT = 1
-    """By Theorem 1 at a dual point of its own."""
+    """By Theorem 1 (docs/theory.md#theorem-1) at a dual point of its own."""
     RAY = 2
     """Empty, by a Farkas ray."""
     COMPLETED = 3
-    """By trying every way to fill its last slots."""
+    """By enumerating all of its supports, which differ in the last few nonzeros."""
     FULL = 4
     """By Theorem 1 at a dual point of the problem before it was replaced by a sparse
     minorant."""
@@ -31,15 +31,18 @@ WITH_RECORD = (Kind.POINT, Kind.RAY, Kind.FULL)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProofTree:
-    """Branches, numbered so that children come after their parents; 0 is the root.
+    """The nodes of a proof, numbered so that children follow parents; 0 is the root.
+
+    No bound is stored: the checker evaluates every one anew
+    (docs/theory.md#certificate).
 
     Attributes
     ----------
     kind : (N,) int8 array
         How each node is proved.
     branch : (N,) int32 array
-        The variable that the children switch on and off; -1 if there is one child,
-        which goes on with the variables decided here, or none.
+        The branching variable, which the first child fixes in and the second fixes
+        out; -1 if there is one child, which has the variables fixed here, or none.
     child : (N,) int32 array
         Position of the first child; the second one follows.  0 without children.
     record : (N,) int32 array
@@ -51,8 +54,8 @@ class ProofTree:
     index, value : arrays
         The nonzeros of the tangent points, one record after the other.
     fixed : int array
-        Variables decided by Theorem 2 at each record: ``j + 1`` if j is switched on,
-        ``-j - 1`` if it is switched off.
+        Variables fixed by Theorem 2 (docs/theory.md#theorem-2) at each record:
+        ``j + 1`` if j is fixed in, ``-j - 1`` if it is fixed out.
     """
 
     kind: IntArray
@@ -68,7 +71,7 @@ class ProofTree:
 
     @classmethod
     def empty(cls) -> "ProofTree":
-        """No branches."""
+        """Return a tree without nodes."""
         return ProofLog(0).tree()
 
     def __len__(self) -> int:
@@ -76,15 +79,15 @@ class ProofTree:
 
     @property
     def nbytes(self) -> int:
-        """Memory in use."""
+        """Bytes of all arrays."""
         return sum(array.nbytes for array in self.arrays().values())
 
     def arrays(self) -> dict[str, Any]:
-        """The arrays by name."""
+        """Return the arrays by name."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def point(self, record: int) -> tuple[IntArray, FloatArray]:
-        """Index and value of the nonzeros of a tangent point."""
+        """Return indices and values of the nonzeros of a tangent point."""
         start = self.point_end[record - 1] if record > 0 else 0
         part = slice(start, self.point_end[record])
         return self.index[part], self.value[part]
@@ -103,11 +106,13 @@ _TYPES: dict[str, Any] = {
     "fixed": np.int32,
 }
 
+# Indices of variables take two bytes where these suffice, which matters for trees of
+# millions of nodes.
 _SHORT = np.iinfo(np.int16).max
 
 
 class _Growing:
-    """An array that grows at its end."""
+    """An array to which values are appended, in amortised constant time."""
 
     def __init__(self, dtype: Any, width: int | None = None) -> None:
         shape = (64,) if width is None else (64, width)
@@ -154,7 +159,7 @@ class ProofLog:
 
     @classmethod
     def resumed(cls, tree: ProofTree) -> "ProofLog":
-        """Go on writing a proof."""
+        """Return a log that continues a stored proof, with its types."""
         log = cls(tree.beta.shape[1])
         for name, array in tree.arrays().items():
             width = array.shape[1] if name == "beta" else None
@@ -166,7 +171,7 @@ class ProofLog:
         return self._parts["kind"].size
 
     def open(self, count: int) -> int:
-        """Add open branches and return the position of the first."""
+        """Add open nodes and return the position of the first."""
         first = len(self)
         for name, value in (("kind", 0), ("branch", -1), ("child", 0), ("record", -1)):
             self._parts[name].extend(value, count)
@@ -182,7 +187,21 @@ class ProofLog:
         beta: FloatArray | None = None,
         fixed: IntArray | None = None,
     ) -> None:
-        """Say how a branch is proved, and what was decided there."""
+        """Record how a node is proved, and the variables fixed there.
+
+        Parameters
+        ----------
+        position : int
+            The node.
+        kind : Kind
+            How it is proved; the other arguments are for :data:`WITH_RECORD` only.
+        index, value : arrays, optional
+            The nonzeros of the tangent point.
+        beta : (m,) array, optional
+            Multipliers of the rows, or a Farkas ray.
+        fixed : int array, optional
+            Signed variables, as in :class:`ProofTree`.
+        """
         self._parts["kind"].data[position] = kind
         if kind not in WITH_RECORD:
             return
@@ -197,10 +216,10 @@ class ProofLog:
         self._parts["fixed_end"].extend(self._parts["fixed"].size, 1)
 
     def split(self, position: int, branch: int) -> int:
-        """Open the children of a branch and return the position of the first.
+        """Add the children of a node and return the position of the first.
 
-        There is one, if ``branch`` is -1, or one with the variable switched on and one
-        with it switched off.
+        There is one child if ``branch`` is -1; otherwise one with the variable fixed in
+        and one with it fixed out.
         """
         first = self.open(1 if branch < 0 else 2)
         self._parts["branch"].data[position] = branch
@@ -209,7 +228,7 @@ class ProofLog:
 
     @property
     def nbytes(self) -> int:
-        """Memory in use."""
+        """Bytes of all arrays, spare room at their ends included."""
         return sum(part.data.nbytes for part in self._parts.values())
 
     @property
@@ -218,6 +237,6 @@ class ProofLog:
         return bool(self._parts["value"].data.dtype == np.float32)
 
     def tree(self) -> ProofTree:
-        """The proof so far."""
+        """Return the proof so far, without a copy of the arrays."""
         parts = {name: part.data[: part.size] for name, part in self._parts.items()}
         return ProofTree(**parts)

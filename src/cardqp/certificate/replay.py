@@ -1,7 +1,8 @@
-"""Follow the branches of a proof, many at a time, and find what they prove.
+"""Replay the tree of a proof, many nodes at a time, and return the bound it proves.
 
-This is written apart from the search: it shares with it the problem's data and the
-theorems, none of the loops.
+The rules are those of Theorem 7 (docs/theory.md#theorem-7).  The code is written apart
+from the search: it shares with it the problem's data and the theorems, none of the
+loops.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, BoolArray, Float, FloatArray, IntArray
+from cardqp._typing import BoolArray, Float, FloatArray, IntArray
+from cardqp.arithmetic.rounding import FIXING_SHARE, FIXING_UNIT, total_unit
 from cardqp.bounds.farkas import proves_empty
 from cardqp.bounds.tangent_bound import SeparableBound, evaluate
 from cardqp.certificate.completions import completion_bound, gain_error
@@ -20,26 +22,28 @@ from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem, SupportRule
 
 BATCH = 256
-"""How many branches are evaluated together."""
+"""How many nodes are evaluated together, so that NumPy's overhead hardly counts."""
 
 SHARES = 8
-"""In how many shares for each thread the branches are split."""
+"""Shares of the tree for each thread.  Subtrees differ in size by orders of magnitude,
+so that one share each would leave most threads idle."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenBranch:
-    """A branch that has not been looked into.
+    """A node whose own proof has not been evaluated.
 
     Attributes
     ----------
     position : int
-        Its number.
+        Its number in the tree.
     status : (n,) int8 array
-        1 for variables switched on, -1 for those switched off, 0 for the free.
-    floor : float
-        What its ancestors prove about it.
+        1 for variables fixed in, -1 for those fixed out, 0 for undecided ones.
+    lower_bound : float
+        The bound that its ancestors prove for it.
     record : int
-        Where the nearest dual point on the way to the root is; -1 if nowhere.
+        The record of the nearest dual point on the way to the root, for a warm start;
+        -1 if there is none.
     depth : int
         How many splits lead to it.
     """
@@ -53,25 +57,25 @@ class OpenBranch:
 
 @dataclass(slots=True)
 class Replay:
-    """What a tree of branches proves.
+    """The replay of a tree, and the bounds that it has proved so far.
 
     Attributes
     ----------
     tree : ProofTree
-        The branches.
-    problem, full : SparseQP
+        The nodes.
+    problem, without_minorant : SparseQP
         The problem at which dual points are evaluated, perhaps a sparse minorant, and
-        the one it took the place of.
-    exact : SparseQP
-        The problem at which supports are evaluated.
+        the problem that the minorant replaced.
+    original : SparseQP
+        The problem at which completions are evaluated.
     pruned_bound : float
-        The least bound among closed branches.
+        The least bound among pruned nodes.
     open : list of OpenBranch
-        Branches that were not looked into.
+        Nodes that the search left open.
     error : float
-        How much larger, relatively, the gain of a support may be than computed.
+        By what share the gain of a support may exceed the computed one.
     n_seen : int
-        Branches that have been followed.
+        Nodes that have been followed.
     """
 
     tree: ProofTree
@@ -85,17 +89,28 @@ class Replay:
 
     @property
     def least(self) -> float:
-        """The least bound among all branches."""
+        """The least bound among all pruned and open nodes: that of the tree."""
         return min([self.pruned_bound, *(branch.lower_bound for branch in self.open)])
 
     def run(self, subproblem: Subproblem, lower_bound: float, threads: int = 1) -> None:
-        """Follow all branches from the root, in several threads if asked for.
+        """Follow all nodes from the root.
+
+        Parameters
+        ----------
+        subproblem : Subproblem
+            The variables that are fixed at the root of the tree.
+        lower_bound : float
+            The bound that the steps before the tree prove for it.
+        threads : int
+            How many threads follow subtrees at the same time.
 
         Raises
         ------
         ProblemError
-            When the tree makes no sense.
+            When the arrays of the tree contradict each other.
         """
+        # All arrays are checked before any is used as an index: what is read from a
+        # file may be anything.
         if not _have_kinds(self.tree):
             raise ProblemError("The arrays of a proof are not of the right kind.")
         if len(self.tree) == 0:
@@ -108,22 +123,24 @@ class Replay:
             self._share(stack, threads)
 
     def _share(self, stack: list[OpenBranch], threads: int) -> None:
-        """Follow branches in several threads."""
+        """Follow nodes in several threads, and merge what they prove."""
         count = SHARES * threads
         shares = [replace(self, pruned_bound=np.inf, open=[]) for _ in range(count)]
         with ThreadPoolExecutor(threads) as executor:
             work = [stack[first::count] for first in range(count)]
             list(executor.map(Replay._follow, shares, work))
         for share in shares:
-            self._close(share.pruned_bound)
+            self._prune(share.pruned_bound)
             self.open += share.open
 
     def _follow(self, stack: list[OpenBranch], enough: float = np.inf) -> None:
-        """Follow what is below branches, until enough are to be followed."""
+        """Follow nodes and their descendants until ``enough`` wait on the stack."""
         while 0 < len(stack) < enough:
             batch = stack[-BATCH:]
             del stack[-BATCH:]
             self.n_seen += len(batch)
+            # Children come after their parents, so that there is no cycle; this limit
+            # keeps nodes with two parents from being followed exponentially often.
             if self.n_seen > len(self.tree):
                 raise ProblemError("A branch of a proof has two parents.")
             kinds = self.tree.kind[[branch.position for branch in batch]]
@@ -136,20 +153,21 @@ class Replay:
                     stack += self._evaluate(points, problem)
 
     def _take(self, branch: OpenBranch, kind: int) -> None:
-        """A branch that has no children."""
+        """Bound a node that has no dual point, and hence no children."""
         if kind == Kind.COMPLETED:
-            self._close(max(branch.lower_bound, self._complete(branch)))
+            self._prune(max(branch.lower_bound, self._complete(branch)))
         elif kind == Kind.RAY:
-            self._close(np.inf if self._is_empty(branch) else branch.lower_bound)
+            self._prune(np.inf if self._is_empty(branch) else branch.lower_bound)
         elif self.tree.child[branch.position] > 0:
             raise ProblemError("A branch was split without a dual point.")
         else:
             self.open.append(branch)
 
-    def _close(self, bound: float) -> None:
+    def _prune(self, bound: float) -> None:
         self.pruned_bound = min(self.pruned_bound, bound)
 
     def _complete(self, branch: OpenBranch) -> float:
+        """Return the bound of a node by enumeration of its supports."""
         fixed_in = np.flatnonzero(branch.status > 0)
         free = np.flatnonzero(branch.status == 0)
         if Subproblem.of_status(branch.status, self.original.rule).is_empty:
@@ -158,12 +176,13 @@ class Replay:
         return completion_bound(self.original, fixed_in, free, remaining, self.error)
 
     def _is_empty(self, branch: OpenBranch) -> bool:
+        """Return whether the Farkas ray of a node proves it empty."""
         ray = self.tree.beta[self.tree.record[branch.position]]
         subproblem = Subproblem.of_status(branch.status, self.problem.rule)
         return proves_empty(self.problem, ray, subproblem)
 
     def _evaluate(self, batch: list[OpenBranch], problem: SparseQP) -> list[OpenBranch]:
-        """Bound branches at their dual points; returns their children."""
+        """Bound nodes at their dual points and return their children."""
         position = np.array([branch.position for branch in batch])
         status = np.array([branch.status for branch in batch])
         lower_bound = np.array([branch.lower_bound for branch in batch])
@@ -171,20 +190,25 @@ class Replay:
         tangent_points = np.zeros(status.shape)
         row, at = _entries(self.tree.point_end, records)
         tangent_points[row, self.tree.index[at]] = self.tree.value[at]
+        # Dual points are arbitrary numbers: what overflows proves nothing, see _Bounds.
         with np.errstate(over="ignore", invalid="ignore"):
             minorant = problem.quadratic.tangent(tangent_points)
             base, costs = evaluate(problem, minorant, self.tree.beta[records])
             bounds = _Bounds.of(base, costs, status, problem.rule)
         lower_bound = np.maximum(lower_bound, bounds.value)
         has_child = self.tree.child[position] > 0
-        self._close(lower_bound[~has_child].min(initial=np.inf))
+        self._prune(lower_bound[~has_child].min(initial=np.inf))
         bounds = bounds.rows(has_child, lower_bound)
         fixed = self._fix(records[has_child], status[has_child], bounds)
         parents = [batch[i] for i in np.flatnonzero(has_child)]
         return self._split(parents, fixed, bounds)
 
     def _fix(self, records: IntArray, status: IntArray, bounds: "_Bounds") -> IntArray:
-        """Close what Theorem 2 decides at branches; returns their status then."""
+        """Fix the variables of each record, and return the status after that.
+
+        The other side of each fixing is pruned by Theorem 2
+        (docs/theory.md#theorem-2): reduced-cost fixing.
+        """
         row, at = _entries(self.tree.fixed_end, records)
         fixed = self.tree.fixed[at]
         index, sign = np.abs(fixed) - 1, np.sign(fixed)
@@ -193,13 +217,13 @@ class Replay:
         if np.count_nonzero(status) != n_decided:
             raise ProblemError("A branch decides a variable twice.")
         pruned_bound = np.where(sign > 0, bounds.off[row, index], bounds.on[row, index])
-        self._close(np.maximum(bounds.value[row], pruned_bound).min(initial=np.inf))
+        self._prune(np.maximum(bounds.value[row], pruned_bound).min(initial=np.inf))
         return status
 
     def _split(
         self, parents: list[OpenBranch], status: IntArray, bounds: "_Bounds"
     ) -> list[OpenBranch]:
-        """The children of branches."""
+        """Return the children of nodes, with the bounds they inherit."""
         position = np.array([branch.position for branch in parents], dtype=np.intp)
         variable, row = self.tree.branch[position], np.arange(len(parents))
         is_split = variable >= 0
@@ -227,10 +251,11 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """Theorems 1 and 2 at one dual point for each of several branches.
+    """Bounds of several nodes, each at its own dual point.
 
-    ``value`` has the bounds of the branches; ``on`` and ``off`` those with a free
-    variable switched on, or off, one branch in each row.
+    ``value`` holds the bound of each node: Theorem 1 (docs/theory.md#theorem-1).
+    ``on`` and ``off`` hold, with one node in each row, the bounds with an undecided
+    variable fixed in, or out: Theorem 2 (docs/theory.md#theorem-2).
     """
 
     value: FloatArray
@@ -238,14 +263,14 @@ class _Bounds:
     off: FloatArray
 
     def rows(self, which: BoolArray, value: FloatArray) -> "_Bounds":
-        """Those of some branches, with better values."""
+        """Select the bounds of some nodes, with better values in place of their own."""
         return _Bounds(value[which], self.on[which], self.off[which])
 
     @classmethod
     def of(
         cls, base: Float, costs: FloatArray, status: IntArray, rule: SupportRule
     ) -> "_Bounds":
-        """The bounds from base, costs and what is decided."""
+        """Evaluate the bounds from base, costs and the status of the variables."""
         if rule.groups is not None or rule.blocks is not None:
             return cls._one_by_one(base, costs, status, rule)
         n, limit = status.shape[1], rule.limit
@@ -259,13 +284,12 @@ class _Bounds:
         gained = np.where(np.arange(n) < count[:, None], ranked, 0.0).sum(axis=1)
         total = fixed_in.sum(axis=1) - gained
         size = np.abs(base) + np.abs(fixed_in).sum(axis=1) + gained
-        value = base + total - (n + 8) * UNIT_ROUNDOFF * size
+        value = base + total - total_unit(n) * size
         value = np.where(np.isnan(value), -np.inf, value)
         last, following = padded[row, count], padded[row, count + 1]
-        start = (value - 4 * UNIT_ROUNDOFF * np.abs(value))[:, None]
-        shrink = 1.0 - 8 * UNIT_ROUNDOFF
-        on = start + shrink * np.maximum(costs + last[:, None], 0.0)
-        off = start + shrink * np.maximum(-costs - following[:, None], 0.0)
+        start = (value - FIXING_UNIT * np.abs(value))[:, None]
+        on = start + FIXING_SHARE * np.maximum(costs + last[:, None], 0.0)
+        off = start + FIXING_SHARE * np.maximum(-costs - following[:, None], 0.0)
         # What is not a number proves nothing; what is beyond the limit is empty.
         on, off = (np.where(np.isnan(side), -np.inf, side) for side in (on, off))
         on[remaining <= 0] = np.inf
@@ -277,7 +301,10 @@ class _Bounds:
     def _one_by_one(
         cls, base: Float, costs: FloatArray, status: IntArray, rule: SupportRule
     ) -> "_Bounds":
-        """The same with groups or blocks."""
+        """Evaluate the bounds node by node, for rules with groups or blocks.
+
+        The best exchange within groups does not vectorise over nodes.
+        """
         value, on, off = np.empty(len(status)), costs.copy(), costs.copy()
         for i, decided in enumerate(status):
             subproblem = Subproblem.of_status(decided, rule)
@@ -290,9 +317,9 @@ class _Bounds:
 
 
 def _entries(ends: IntArray, records: IntArray) -> tuple[IntArray, IntArray]:
-    """Where the entries of some records are, and which of the records they are of.
+    """Return the number of the record, and the position, of each of their entries.
 
-    Entries of all records lie one after the other and end at ``ends``.
+    The entries of all records lie one after the other and end at ``ends``.
     """
     start = np.where(records > 0, ends[records - 1], 0)
     count = ends[records] - start
@@ -302,7 +329,7 @@ def _entries(ends: IntArray, records: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _check_arrays(tree: ProofTree, problem: SparseQP) -> None:
-    """Raise unless every number in the arrays is where it may be."""
+    """Raise unless all lengths match and every number is within its range."""
     if not (_have_lengths(tree, problem) and _have_ranges(tree, problem)):
         raise ProblemError("The arrays of a proof do not fit together.")
 
@@ -328,7 +355,7 @@ def _have_lengths(tree: ProofTree, problem: SparseQP) -> bool:
 
 
 def _have_ranges(tree: ProofTree, problem: SparseQP) -> bool:
-    # In 64 bits, where nothing overflows.
+    # In 64 bits: child + 1 and -fixed may overflow in the stored types.
     first, fixed = tree.child.astype(np.int64), tree.fixed.astype(np.int64)
     second = first + (tree.branch >= 0)
     has_record = np.isin(tree.kind, WITH_RECORD)

@@ -1,7 +1,8 @@
-"""Steps of a proof at the root, and the problem as they leave it.
+"""The presolve steps of a proof, and the problem as they leave it.
 
 This is the checker's own account.  The search has another one,
 :mod:`cardqp.branch_and_bound.presolve`, so that a mistake in either shows in a replay.
+The steps are those of Theorem 7 (docs/theory.md#theorem-7).
 """
 
 from dataclasses import dataclass, field, replace
@@ -20,16 +21,16 @@ _NONE = np.zeros(0, dtype=np.intp)
 
 @dataclass(frozen=True, slots=True)
 class RootStep:
-    """One step at the root.
+    """One presolve step: a dual point, the variables it fixes, and a reduction.
 
     Attributes
     ----------
     proof : DualProof
         A dual point.
     fixed_in, fixed_out : int arrays
-        Variables decided by Theorem 2 at this dual point.
+        Variables fixed at this dual point by Theorem 2 (docs/theory.md#theorem-2).
     reduction : Reduction or None
-        How the problem is looked at from here on, if not as before.
+        The reformulation after the step; None if the problem stays as it is.
     """
 
     proof: DualProof
@@ -40,25 +41,25 @@ class RootStep:
 
 @dataclass(frozen=True, slots=True)
 class RootState:
-    """The problem after some steps at the root, as the checker finds it.
+    """The problem after some presolve steps, as the checker computes it.
 
     Attributes
     ----------
     problem : SparseQP
         The problem whose dual points are evaluated: as given, with a diagonal moved to
         the ridge, or a sparse minorant of it.
-    full : SparseQP
-        The same, before it was replaced by a minorant.
-    exact : SparseQP
-        The problem as given, with the variables that are left.
+    without_minorant : SparseQP
+        The problem before it was replaced by a minorant; ``problem`` if it was not.
+    original : SparseQP
+        The problem as given, restricted to the variables that remain.
     indices : int array
-        Which variables of the given problem these are.
-    choice : Subproblem
-        What has been decided about them.
-    floor : float
-        The best bound of what is left.
-    closed : float
-        The least bound among what was closed on the way.
+        The indices of these variables in the problem as given.
+    subproblem : Subproblem
+        Which of them are fixed in and fixed out.
+    lower_bound : float
+        The best bound on the points that remain.
+    pruned_bound : float
+        The least bound among the points that were excluded by the steps.
     """
 
     problem: SparseQP
@@ -71,21 +72,23 @@ class RootState:
 
     @classmethod
     def start(cls, problem: SparseQP) -> "RootState":
-        """Nothing done yet; data that are kept as they are come into memory."""
+        """Return the state before the first step, with the problem in memory."""
         problem = in_memory(problem)
         return cls(problem, problem, problem, np.arange(problem.n), problem.root)
 
     def after(self, step: RootStep) -> "RootState":
-        """The problem after one more step.
+        """Return the state after one more step.
 
         Raises
         ------
         ProblemError
-            When the step makes no sense.
+            When the step does not fit the state.
         """
         self._check(step)
         bound = step.proof.bound(self.problem)
         lower_bound = max(self.lower_bound, bound.value(self.subproblem))
+        # What the fixings exclude was part of the branch, so that the bound of the
+        # whole branch holds for it too.
         pruned_bound = max(lower_bound, _fixing_bound(step, bound, self.subproblem))
         seen = replace(
             self,
@@ -96,7 +99,7 @@ class RootState:
         return seen if step.reduction is None else seen._reduced(step.reduction)
 
     def _reduced(self, reduction: Reduction) -> "RootState":
-        """The problem with fewer variables, or with another split of ``Q``."""
+        """Return the state with fewer variables, or with another split of ``Q``."""
         kept = reduction.kept
         if (
             not reduction.is_sound()
@@ -133,7 +136,10 @@ class RootState:
 def _fixing_bound(
     step: RootStep, bound: SeparableBound, subproblem: Subproblem
 ) -> float:
-    """The least bound among the branches that Theorem 2 prunes."""
+    """Return the least bound among the branches that Theorem 2 prunes.
+
+    See docs/theory.md#theorem-2.  A bound that is not a number proves nothing.
+    """
     if len(step.fixed_in) + len(step.fixed_out) == 0:
         return np.inf
     on, off = bound.fixing_bounds(subproblem)

@@ -1,4 +1,4 @@
-"""What the parsers of several commands have in common; nothing heavy is loaded."""
+"""Arguments that several commands share; nothing heavy is loaded."""
 
 import argparse
 import csv
@@ -39,7 +39,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def add_solver_options(parser: argparse.ArgumentParser) -> None:
-    """What all methods of ``solve`` have in common."""
+    """Add the arguments that all methods of ``solve`` share."""
     parser.add_argument(
         "--method",
         default="exact",
@@ -49,7 +49,7 @@ def add_solver_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--level", type=int, metavar="K", help="eigenvectors to keep")
     add_limits(parser)
     parser.add_argument(
-        "--node-limit", type=int, metavar="N", help="the most branches to look into"
+        "--node-limit", type=int, metavar="N", help="the most branches to process"
     )
     add_threads(parser)
     add_json(parser)

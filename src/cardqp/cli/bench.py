@@ -1,4 +1,4 @@
-"""``cardqp bench``: a quick look at what this machine and installation can do."""
+"""``cardqp bench``: a quick test of this machine and installation."""
 
 import argparse
 import os

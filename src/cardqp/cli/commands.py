@@ -1,4 +1,4 @@
-"""What each command does."""
+"""The functions of the commands ``solve``, ``verify``, ``demo`` and ``backends``."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ from cardqp.backends import Backend, find, installed
 from cardqp.cli.codes import REFUTED, SOLVED
 from cardqp.cli.outputs import check_folder, check_picture
 from cardqp.cli.progress import ProgressLine
-from cardqp.cli.report import backend_table, exit_code, solution_table
+from cardqp.cli.solution_text import backend_table, exit_code, solution_table
 from cardqp.exceptions import BackendNotFoundError, ParameterError, ProblemError
 from cardqp.pipeline.hierarchy import hierarchy
 from cardqp.pipeline.solve import solve

@@ -6,15 +6,15 @@ from typing import Any
 
 from cardqp import storage
 from cardqp.bounds.gap import finite
-from cardqp.cli.fit_model import Fit, check_options, fit_table
+from cardqp.cli.fit_model import FittedTable, check_options, fit_table
+from cardqp.cli.messages import one_line
 from cardqp.cli.outputs import check_distinct, check_folder, print_json, print_notes
-from cardqp.cli.report import exit_code
+from cardqp.cli.solution_text import exit_code
 from cardqp.cli.text_table import read_file
-from cardqp.cli.words import one_line
 from cardqp.exceptions import ParameterError
 from cardqp.pipeline.alternatives import Alternatives
 from cardqp.tables import ModelFile, Proof
-from cardqp.tables.words import count
+from cardqp.tables.phrases import count
 
 
 def fit(options: argparse.Namespace) -> int:
@@ -50,15 +50,15 @@ def fit(options: argparse.Namespace) -> int:
     return exit_code(found.model.solution_)
 
 
-def model_of(found: Fit) -> ModelFile:
-    """What is stored."""
+def model_of(found: FittedTable) -> ModelFile:
+    """The model as it is stored."""
     model = found.model
     proof = Proof(**proof_of(found))
-    return ModelFile.of(found.recipe, model.coef_, model.intercept_, proof)
+    return ModelFile.of(found.encoder, model.coef_, model.intercept_, proof)
 
 
-def proof_of(found: Fit) -> dict[str, Any]:
-    """What is proved about the choice."""
+def proof_of(found: FittedTable) -> dict[str, Any]:
+    """Status, bound and gap of the choice, by name."""
     model = found.model
     return {
         "status": model.status_,
@@ -71,17 +71,17 @@ def proof_of(found: Fit) -> dict[str, Any]:
     }
 
 
-def to_dict(found: Fit) -> dict[str, Any]:
+def to_dict(found: FittedTable) -> dict[str, Any]:
     """All figures for programs."""
     test = found.test
     return {
         **proof_of(found),
         "n_test_rows": 0 if test is None else len(test.rows),
-        "n_features": len(found.recipe.names),
+        "n_features": len(found.encoder.names),
         "r2": found.r2(),
         "r2_test": found.r2_test(),
         "r2_cv": found.r2_folds(),
-        "target": found.recipe.target,
+        "target": found.encoder.target,
         "columns": list(found.columns),
         "coefficients": found.coefficients(),
         "intercept": found.model.intercept_,
@@ -91,7 +91,7 @@ def to_dict(found: Fit) -> dict[str, Any]:
     }
 
 
-def sizes(found: Fit) -> list[dict[str, Any]]:
+def sizes(found: FittedTable) -> list[dict[str, Any]]:
     """The sizes that were compared, with what chose among them."""
     model = found.model
     if hasattr(model, "cv_results_"):
@@ -106,11 +106,11 @@ def sizes(found: Fit) -> list[dict[str, Any]]:
     return []
 
 
-def choices(found: Fit, others: Alternatives | None) -> dict[str, Any] | None:
+def choices(found: FittedTable, others: Alternatives | None) -> dict[str, Any] | None:
     """Other choices of features, if they were asked for."""
     if others is None:
         return None
-    names = found.recipe.names
+    names = found.encoder.names
     listed = zip(others.excess, others.supports, strict=True)
     return {
         "percent": others.percent,
@@ -122,7 +122,7 @@ def choices(found: Fit, others: Alternatives | None) -> dict[str, Any] | None:
     }
 
 
-def _choice_lines(found: Fit, others: Alternatives | None) -> list[str]:
+def _choice_lines(found: FittedTable, others: Alternatives | None) -> list[str]:
     entry = choices(found, others)
     if entry is None:
         return []
@@ -134,15 +134,15 @@ def _choice_lines(found: Fit, others: Alternatives | None) -> list[str]:
     return lines
 
 
-def table(found: Fit) -> str:
+def table(found: FittedTable) -> str:
     """Status, proof, R2 and coefficients for people."""
     solution = found.model.solution_
-    columns = count(len(found.recipe.columns), "column")
+    columns = count(len(found.encoder.columns), "column")
     lines = [
         f"status    {solution.status.name}: {solution.status.value}",
         f"proof     {gap_in_words(found)}",
         f"data      {count(len(found.train.rows), 'row')}, "
-        f"{count(len(found.recipe.names), 'feature')} from {columns}",
+        f"{count(len(found.encoder.names), 'feature')} from {columns}",
         *_size_lines(found),
         f"R2        {', '.join(_r2_words(found))}",
         "",
@@ -151,7 +151,7 @@ def table(found: Fit) -> str:
     return "\n".join(lines)
 
 
-def gap_in_words(found: Fit) -> str:
+def gap_in_words(found: FittedTable) -> str:
     """How much better another choice can be."""
     gap = found.model.gap_
     if not math.isfinite(gap):
@@ -177,7 +177,7 @@ def percent(share: float) -> str:
     return f"{math.ceil(round(value / unit, 9)) * unit:.12g} %"
 
 
-def _size_lines(found: Fit) -> list[str]:
+def _size_lines(found: FittedTable) -> list[str]:
     compared = sizes(found)
     if not compared:
         return []
@@ -186,7 +186,7 @@ def _size_lines(found: Fit) -> list[str]:
     return [f"size      {found.n_allowed}, chosen from {first} to {last} by {way}"]
 
 
-def _r2_words(found: Fit) -> list[str]:
+def _r2_words(found: FittedTable) -> list[str]:
     words = [f"{found.r2():.4f} in sample"]
     if (folds := found.r2_folds()) is not None:
         words.append(f"{folds:.4f} by cross-validation")
@@ -196,7 +196,7 @@ def _r2_words(found: Fit) -> list[str]:
     return words
 
 
-def _coefficients(found: Fit) -> list[str]:
+def _coefficients(found: FittedTable) -> list[str]:
     values = found.coefficients() | {"(intercept)": found.model.intercept_}
     width = max(len("feature"), *map(len, values))
     rows = [

@@ -11,23 +11,23 @@ import numpy as np
 
 from cardqp._iterate import Stop
 from cardqp._typing import IntArray
-from cardqp.cli.groups import feature_groups, not_used
+from cardqp.cli.feature_groups import feature_groups, not_used
 from cardqp.cli.progress import ProgressLine
 from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
 from cardqp.exceptions import ParameterError
 from cardqp.solution.trace import Trace
-from cardqp.tables import Encoded, Recipe
+from cardqp.tables import Encoded, TableEncoder
 from cardqp.tables.frames import require_pandas
-from cardqp.tables.words import count
+from cardqp.tables.phrases import count
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Fit:
+class FittedTable:
     """A model of a table and what it was fitted to.
 
     Attributes
     ----------
-    recipe : Recipe
+    encoder : TableEncoder
         How the table became numbers.
     train : Encoded
         The rows that the model was fitted to.
@@ -39,7 +39,7 @@ class Fit:
         How the last of its problems was solved.
     """
 
-    recipe: Recipe
+    encoder: TableEncoder
     train: Encoded
     test: Encoded | None
     model: Any
@@ -48,7 +48,7 @@ class Fit:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on what was done to the table."""
-        parts = [*self.recipe.notes, *self.train.notes]
+        parts = [*self.encoder.notes, *self.train.notes]
         if self.test is not None:
             parts += [f"{note} (test)" for note in self.test.notes]
         return tuple(parts)
@@ -61,18 +61,18 @@ class Fit:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether somebody wanted an end: other choices are not looked for then."""
+        """Whether somebody wanted an end: other choices are not searched then."""
         return self.model.solution_.stop is Stop.INTERRUPTED
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The chosen columns of the table, in its order."""
-        used = np.unique(self.recipe.groups[self.model.support_])
-        return tuple(self.recipe.columns[j].name for j in used)
+        used = np.unique(self.encoder.groups[self.model.support_])
+        return tuple(self.encoder.columns[j].name for j in used)
 
     def coefficients(self) -> dict[str, float]:
         """Those of the chosen features, by name."""
-        names, coef = self.recipe.names, self.model.coef_
+        names, coef = self.encoder.names, self.model.coef_
         return {names[j]: float(coef[j]) for j in self.model.support_}
 
     def r2(self) -> float:
@@ -80,13 +80,13 @@ class Fit:
         return float(self.model.score(named(self.train), self.train.y))
 
     def r2_test(self) -> float | None:
-        """The same for rows that were left out."""
+        """R2 on the rows that were left out; None without such rows."""
         if self.test is None:
             return None
         return float(self.model.score(named(self.test), self.test.y))
 
     def r2_folds(self) -> float | None:
-        """The same by cross-validation, for the size that was chosen."""
+        """R2 by cross-validation, for the size that was chosen."""
         results = getattr(self.model, "cv_results_", None)
         if results is None or self.train.y is None:
             return None
@@ -120,8 +120,8 @@ def check_options(options: argparse.Namespace) -> None:
 
 def fit_table(
     frame: Any, options: argparse.Namespace, fraction: float | None = None
-) -> Fit:
-    """Learn the recipe, and fit the model.
+) -> FittedTable:
+    """Make the encoder, and fit the model.
 
     Parameters
     ----------
@@ -132,15 +132,15 @@ def fit_table(
     fraction : float, optional
         The share of rows that is left out for a test.
     """
-    # Learnt from all rows first: complaints then have the numbers of the file's rows.
-    recipe = _learn(frame, options)
-    train, test = recipe.apply(frame), None
+    # Made from all rows first: complaints then have the numbers of the file's rows.
+    encoder = _encoder(frame, options)
+    train, test = encoder.apply(frame), None
     if fraction is not None:
         kept, left_out = _split(train.rows, fraction, options.seed)
-        recipe = _learn(frame.iloc[kept], options)
-        train = recipe.apply(frame.iloc[kept])
-        test = recipe.apply(frame.iloc[left_out])
-    model = _estimator(recipe, len(train.rows), options)
+        encoder = _encoder(frame.iloc[kept], options)
+        train = encoder.apply(frame.iloc[kept])
+        test = encoder.apply(frame.iloc[left_out])
+    model = _estimator(encoder, len(train.rows), options)
     with (
         ProgressLine(sys.stderr, quiet=options.json) as progress,
         warnings.catch_warnings(),
@@ -149,7 +149,7 @@ def fit_table(
         warnings.filterwarnings("ignore", "the choice of features is proved only")
         trace = Trace(then=progress if progress.active else None)
         model.fit(named(train), train.y, callback=trace)
-    return Fit(recipe, train, test, model, trace)
+    return FittedTable(encoder, train, test, model, trace)
 
 
 def named(rows: Encoded) -> Any:
@@ -157,8 +157,8 @@ def named(rows: Encoded) -> Any:
     return require_pandas().DataFrame(rows.X, columns=list(rows.names), copy=False)
 
 
-def _learn(frame: Any, options: argparse.Namespace) -> Recipe:
-    return Recipe.learn(
+def _encoder(frame: Any, options: argparse.Namespace) -> TableEncoder:
+    return TableEncoder.from_table(
         frame,
         options.target,
         drop=options.drop,
@@ -181,14 +181,14 @@ def _split(rows: IntArray, fraction: float, seed: int) -> tuple[IntArray, IntArr
     return np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
-def _estimator(recipe: Recipe, n_rows: int, options: argparse.Namespace) -> Any:
+def _estimator(encoder: TableEncoder, n_rows: int, options: argparse.Namespace) -> Any:
     settings = {
         "eta": options.eta,
         "standardize": options.standardize,
         "positive": options.positive,
         "refit": options.refit,
-        "always_include": list(_included(recipe, options.always_include)) or None,
-        "groups": feature_groups(recipe, options.groups),
+        "always_include": list(_included(encoder, options.always_include)) or None,
+        "groups": feature_groups(encoder, options.groups),
         "gap": options.gap,
         "time_limit": options.time_limit,
     }
@@ -202,10 +202,10 @@ def _estimator(recipe: Recipe, n_rows: int, options: argparse.Namespace) -> Any:
             )
         folds = _folds(n_rows, options.cv, options.seed)
         sizes = sizes or range(_least(options), options.sparsity + 1)
-        sizes = _within(sizes, len(recipe.names))
+        sizes = _within(sizes, len(encoder.names))
         return SparseRidgeCV(sizes, cv=folds, **settings)
     if sizes is not None:
-        sizes = _within(sizes, len(recipe.names))
+        sizes = _within(sizes, len(encoder.names))
         return SparseRidgePath(sizes, **settings)
     return SparseRidge(options.sparsity, **settings)
 
@@ -227,10 +227,10 @@ def _least(options: argparse.Namespace) -> int:
     return min(max(len(options.always_include), 1), int(options.sparsity))
 
 
-def _included(recipe: Recipe, names: Sequence[str]) -> Iterator[int]:
+def _included(encoder: TableEncoder, names: Sequence[str]) -> Iterator[int]:
     """The features of some columns."""
-    places = {column.name: j for j, column in enumerate(recipe.columns)}
+    places = {column.name: j for j, column in enumerate(encoder.columns)}
     for name in dict.fromkeys(names):
         if name not in places:
             raise not_used("--always-include", name)
-        yield from np.flatnonzero(recipe.groups == places[name]).tolist()
+        yield from np.flatnonzero(encoder.groups == places[name]).tolist()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cardqp.cli.fit_model import Fit, named
+from cardqp.cli.fit_model import FittedTable, named
 from cardqp.pipeline import path as sparsity_path
 from cardqp.pipeline.alternatives import Alternatives
 from cardqp.pipeline.solve import solve
@@ -30,13 +30,13 @@ page."""
 
 
 def page_about(
-    found: Fit, others: Alternatives | None, options: argparse.Namespace
+    found: FittedTable, others: Alternatives | None, options: argparse.Namespace
 ) -> str:
     """The page as text.
 
     Parameters
     ----------
-    found : Fit
+    found : FittedTable
         The model and its data.
     others : Alternatives or None
         Other choices, if they are known already.
@@ -46,7 +46,7 @@ def page_about(
     source = "standard input" if options.file == "-" else Path(options.file).name
     if others is None and not found.is_interrupted:
         others = found.model.alternatives(PERCENT, max_count=MOST, time_limit=PATIENCE)
-    target = found.recipe.target
+    target = found.encoder.target
     return regression_report(
         ReportData(
             title=f"{target}: a model of {len(found.columns)} columns",
@@ -55,7 +55,7 @@ def page_about(
             command=options.words,
             date=date.today().isoformat(),
             n_samples=len(found.train.rows),
-            n_features=len(found.recipe.names),
+            n_features=len(found.encoder.names),
             solution=found.model.solution_,
             features=_features(found),
             intercept=found.model.intercept_,
@@ -74,11 +74,11 @@ def page_about(
     )
 
 
-def _features(found: Fit) -> tuple[Feature, ...]:
+def _features(found: FittedTable) -> tuple[Feature, ...]:
     summary, X = found.model.summary(), found.train.X
     chosen = found.model.support_
     coef = found.model.coef_[chosen]
-    names = [found.recipe.names[j] for j in chosen]
+    names = [found.encoder.names[j] for j in chosen]
     mean, deviation = X[:, chosen].mean(axis=0), X[:, chosen].std(axis=0)
     columns = (names, coef, summary.coef_refit, mean, deviation, summary.worth)
     return tuple(
@@ -87,13 +87,13 @@ def _features(found: Fit) -> tuple[Feature, ...]:
     )
 
 
-def _judged(found: Fit) -> float | None:
+def _judged(found: FittedTable) -> float | None:
     """R2 on rows that were left out, or by cross-validation."""
     test = found.r2_test()
     return found.r2_folds() if test is None else test
 
 
-def _path(found: Fit) -> sparsity_path.Path | None:
+def _path(found: FittedTable) -> sparsity_path.Path | None:
     known = getattr(found.model, "path_", None)
     if isinstance(known, sparsity_path.Path):
         return known
@@ -106,7 +106,7 @@ def _path(found: Fit) -> sparsity_path.Path | None:
     return sparsity_path.path(problem, sizes, gap=found.model.gap, time_limit=limit)
 
 
-def _curve(found: Fit) -> CVCurve | None:
+def _curve(found: FittedTable) -> CVCurve | None:
     results = getattr(found.model, "cv_results_", None)
     if results is None:
         return None
@@ -122,7 +122,7 @@ def _curve(found: Fit) -> CVCurve | None:
     )
 
 
-def _trace(found: Fit) -> Trace:
+def _trace(found: FittedTable) -> Trace:
     """How the answer was reached; other models than the last are solved once more."""
     trace, solution = found.trace, found.model.solution_
     if hasattr(found.model, "path_"):
@@ -137,7 +137,7 @@ def _trace(found: Fit) -> Trace:
     return trace
 
 
-def _predictions(found: Fit) -> Predictions | None:
+def _predictions(found: FittedTable) -> Predictions | None:
     """Of the rows that were left out, or else of all."""
     rows = found.train if found.test is None else found.test
     if rows.y is None:

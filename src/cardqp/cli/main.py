@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 
 from cardqp.cli.codes import BAD_INPUT, SOLVED, UNKNOWN
+from cardqp.cli.messages import error_text, one_line
 from cardqp.cli.parser import build_parser
 from cardqp.cli.run import run
-from cardqp.cli.words import error_text, one_line
 from cardqp.exceptions import CardQPError, NotSolvedError
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from cardqp import storage
-from cardqp.cli.words import one_line
+from cardqp.cli.messages import one_line
 from cardqp.exceptions import ParameterError
 
 PICTURES = (".png", ".pdf", ".svg")
 FORMULAS = tuple("=+-@\t\r\n＝＋－＠")
-"""What texts begin with that spreadsheets run; some skip blanks or wide letters."""
+"""First letters of texts that spreadsheets run; some skip blanks or wide letters."""
 
 
 def check_picture(option: str, path: str) -> None:
@@ -73,7 +73,7 @@ def check_csv(option: str, path: str | None) -> None:
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """What people should know, beside the answer."""
+    """Print notes for people, apart from the answer."""
     for note in notes:
         print(f"cardqp: note: {one_line(note)}", file=sys.stderr)
 

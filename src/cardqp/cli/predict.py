@@ -15,7 +15,7 @@ from cardqp.cli.outputs import (
 )
 from cardqp.cli.text_table import read_file
 from cardqp.tables import ModelFile
-from cardqp.tables.words import count
+from cardqp.tables.phrases import count
 
 
 def predict(options: argparse.Namespace) -> int:

@@ -6,10 +6,10 @@ from importlib import import_module
 _HOME = {
     "backends": "commands.list_backends",
     "bench": "bench.bench",
-    "completion": "completion.complete",
+    "completion": "shell_completion.complete",
     "demo": "commands.demo",
     "fit": "fit.fit",
-    "portfolio": "portfolio.portfolio",
+    "portfolio": "portfolio_command.portfolio",
     "predict": "predict.predict",
     "reproduce": "reproduce.reproduce_paper",
     "select": "select.select",

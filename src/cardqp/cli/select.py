@@ -13,7 +13,7 @@ from cardqp.cli.outputs import (
     print_notes,
     write_out,
 )
-from cardqp.cli.report import exit_code
+from cardqp.cli.solution_text import exit_code
 from cardqp.cli.text_table import read_file
 
 

@@ -1,4 +1,4 @@
-"""What all estimators share: checks of data, the fitted model, what it can do."""
+"""The base of all estimators: checks of data, the fitted model, predictions."""
 
 import warnings
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
-from cardqp.estimators.settings import is_automatic, read_design
+from cardqp.estimators.design_settings import is_automatic, read_design
 from cardqp.exceptions import BackendNotFoundError, NotSolvedError
 from cardqp.gram import Moments, moments
 from cardqp.methods.block_decomposition import BlockDecomposition

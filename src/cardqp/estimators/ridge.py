@@ -4,8 +4,8 @@ from typing import Any
 
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
+from cardqp.estimators.design_settings import read_etas, read_sparsities
 from cardqp.estimators.linear_model import SparseLinearModel
-from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.gram import GramAccumulator, Moments
 from cardqp.methods import Method
 from cardqp.pipeline.solve import solve
@@ -72,7 +72,7 @@ class SparseRidge(SparseLinearModel):
     status_ : str
         "OPTIMAL" if the gap is within ``gap``, else "FEASIBLE".
     n_iter_ : int
-        Branches that were looked into.
+        Branches that were processed.
     eta_ : float
         The value that was used; 20, for standardised features, if automatic.
     solution_ : Solution

@@ -11,15 +11,15 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.estimators.design_settings import read_etas, read_sparsities
 from cardqp.estimators.linear_model import Sample, SparseLinearModel
-from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram import merge, moments_of_parts
 from cardqp.methods import Method
 from cardqp.pipeline.path import Path
 from cardqp.problem import validation as check
 from cardqp.regression import CrossValidation, cross_validate
-from cardqp.regression.cross_validation import Fit, SelectionName
+from cardqp.regression.cross_validation import FitTask, SelectionName
 from cardqp.solution import Solution
 
 
@@ -170,7 +170,7 @@ solution_
 
     @contextmanager
     def _sharing(self) -> Iterator[Any]:
-        """What runs the fits of several folds at a time, if anything does."""
+        """A function that runs the fits of several folds in parallel, or None."""
         if self.n_jobs is None and get_active_backend()[1] == 1:
             yield None
             return
@@ -207,7 +207,7 @@ solution_
         return folds
 
 
-def _run(fit: Fit, start: FloatArray | None, seconds: float | None) -> Solution:
+def _run(fit: FitTask, start: FloatArray | None, seconds: float | None) -> Solution:
     return fit.run(start, seconds)
 
 

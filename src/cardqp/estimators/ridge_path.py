@@ -7,8 +7,8 @@ import numpy as np
 
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
+from cardqp.estimators.design_settings import read_etas, read_sparsities
 from cardqp.estimators.linear_model import SparseLinearModel
-from cardqp.estimators.settings import read_etas, read_sparsities
 from cardqp.methods import Method
 from cardqp.pipeline.path import path
 from cardqp.problem import validation as check

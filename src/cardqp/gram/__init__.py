@@ -1,6 +1,12 @@
 """From rows of data to what a least-squares problem needs to know of them."""
 
 from cardqp.gram.accumulator import GramAccumulator
+from cardqp.gram.least_squares_problem import (
+    columns_problem,
+    is_constant,
+    regression_problem,
+    unit_scale,
+)
 from cardqp.gram.moments import (
     GramMoments,
     Moments,
@@ -9,12 +15,6 @@ from cardqp.gram.moments import (
     merge,
     moments,
     moments_of_parts,
-)
-from cardqp.gram.problem import (
-    columns_problem,
-    is_constant,
-    regression_problem,
-    unit_scale,
 )
 
 __all__ = [

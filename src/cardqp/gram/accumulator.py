@@ -9,21 +9,21 @@ import numpy as np
 from cardqp import storage
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
-from cardqp.gram.checks import (
+from cardqp.gram.least_squares_problem import regression_problem, unit_scale
+from cardqp.gram.moments import GramMoments
+from cardqp.gram.sums import ShiftedSums, UnusableEntryError, shift_of, sums_of
+from cardqp.gram.validation import (
     checked_rows,
+    encoder_from_array,
+    encoder_to_array,
     names_of,
-    recipe_from_array,
-    recipe_to_array,
     refuse_entries,
     sums_from_arrays,
     sums_to_arrays,
 )
-from cardqp.gram.moments import GramMoments
-from cardqp.gram.problem import regression_problem, unit_scale
-from cardqp.gram.sums import ShiftedSums, UnusableEntryError, shift_of, sums_of
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
-from cardqp.tables.recipe import Recipe
+from cardqp.tables.encoder import TableEncoder
 from cardqp.tables.text import MISSING, Layout
 
 
@@ -58,7 +58,7 @@ class GramAccumulator:
     ) -> None:
         self._sums: ShiftedSums | None = None
         self._names: tuple[str, ...] | None = None
-        self._recipe: Recipe | None = None
+        self._encoder: TableEncoder | None = None
         if shift is not None:
             self._sums = ShiftedSums.zero(check.real_array("shift", shift, 1))
             self._check_width(len(self._sums.shift) - 1)
@@ -71,7 +71,7 @@ class GramAccumulator:
         cls,
         sums: ShiftedSums,
         names: tuple[str, ...] | None = None,
-        recipe: Recipe | None = None,
+        encoder: TableEncoder | None = None,
     ) -> "GramAccumulator":
         """An accumulator that goes on from some sums.
 
@@ -81,11 +81,11 @@ class GramAccumulator:
             The sums.
         names : tuple of str, optional
             Names of the features.
-        recipe : Recipe, optional
+        encoder : TableEncoder, optional
             How rows of a table became numbers.
         """
         made = cls()
-        made._sums, made._names, made._recipe = sums, names, recipe
+        made._sums, made._names, made._encoder = sums, names, encoder
         return made
 
     @property
@@ -114,9 +114,9 @@ class GramAccumulator:
         return self._names
 
     @property
-    def recipe(self) -> Recipe | None:
+    def encoder(self) -> TableEncoder | None:
         """How files became numbers, if their columns are not all numbers."""
-        return self._recipe
+        return self._encoder
 
     def update(
         self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None
@@ -162,11 +162,11 @@ class GramAccumulator:
         distance between both shifts.
         """
         check.instance("other", other, GramAccumulator)
-        names, recipe = self._common_names(other._names), self._common_recipe(other)
+        names, encoder = self._common_names(other._names), self._common_encoder(other)
         if other._sums is not None:
             self._check_width(len(other._sums.shift) - 1)
             self._sums = other._sums if self._sums is None else self._sums + other._sums
-        self._names, self._recipe = names, recipe
+        self._names, self._encoder = names, encoder
         return self
 
     @property
@@ -184,7 +184,7 @@ class GramAccumulator:
                 remedy="call `update` first, or give it",
             )
         zero = ShiftedSums.zero(self._sums.shift)
-        return self.from_sums(zero, self._names, self._recipe)
+        return self.from_sums(zero, self._names, self._encoder)
 
     def moments(self, centred: bool = True) -> GramMoments:
         """Moments of all rows so far.
@@ -242,14 +242,14 @@ class GramAccumulator:
                 remedy="call `update`",
             )
         arrays = sums_to_arrays(self._sums, self._names)
-        storage.write_arrays(path, arrays | recipe_to_array(self._recipe))
+        storage.write_arrays(path, arrays | encoder_to_array(self._encoder))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "GramAccumulator":
         """Read sums from a ``.npz`` archive and check them like new data."""
         data = storage.read_arrays(path)
-        recipe = recipe_from_array(data)
-        return cls.from_sums(*sums_from_arrays(data, path), recipe)
+        encoder = encoder_from_array(data)
+        return cls.from_sums(*sums_from_arrays(data, path), encoder)
 
     @classmethod
     def from_files(
@@ -278,9 +278,9 @@ class GramAccumulator:
         Columns of numbers, and of booleans where they have a type, are added up as they
         are.  If others hold text or dates, or all is missing in one, or missing cells
         are filled in, files are read three times: for what each column holds, for means
-        and labels, and for the sums.  What is then done to each column is the
-        ``recipe``, as :class:`cardqp.tables.Recipe` learns it from a table in memory:
-        dates become days, texts categories, and columns that do not vary are left out.
+        and labels, and for the sums.  How columns are then encoded is the ``encoder``,
+        as :class:`cardqp.tables.TableEncoder` does it for tables in memory: dates
+        become days, texts categories, and columns that do not vary are left out.
 
         Parameters
         ----------
@@ -374,13 +374,13 @@ class GramAccumulator:
 
         return accumulate_chunks(X, y, weights, target, client)
 
-    def _common_recipe(self, other: "GramAccumulator") -> Recipe | None:
-        """The recipe of both."""
-        mine, new = self._recipe, other._recipe
+    def _common_encoder(self, other: "GramAccumulator") -> TableEncoder | None:
+        """The encoder of both."""
+        mine, new = self._encoder, other._encoder
         if mine is not None and new is not None and mine.columns != new.columns:
             raise ProblemError(
                 "other",
-                "must come from files with the same recipe",
+                "must come from files with the same encoder",
                 given="labels or first dates differ",
                 remedy="add up all files at once",
             )

@@ -8,9 +8,9 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.exceptions import ParameterError, Phrase, ProblemError, Setting
 from cardqp.gram.accumulator import GramAccumulator
-from cardqp.gram.checks import checked_rows, names_of
 from cardqp.gram.sums import ShiftedSums, UnusableEntryError, shift_of
-from cardqp.gram.tree import dask, total
+from cardqp.gram.tree_sum import dask, total
+from cardqp.gram.validation import checked_rows, names_of
 
 
 def accumulate_chunks(

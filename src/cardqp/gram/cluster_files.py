@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 from cardqp._typing import FloatArray
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram.accumulator import GramAccumulator
-from cardqp.gram.coding import add, measure_piece, not_empty
+from cardqp.gram.encoding import add, measure_piece, not_empty
 from cardqp.gram.files import Meter, Progress
 from cardqp.gram.readers import NotNumbersError, Piece
 from cardqp.gram.selection import Selection
 from cardqp.gram.source import Paths, Source
 from cardqp.gram.sums import ShiftedSums
-from cardqp.gram.tree import dask, total
-from cardqp.tables.learn import Sum
+from cardqp.gram.tree_sum import dask, total
 from cardqp.tables.place import Place
+from cardqp.tables.schema import Sum
 
 TASK_ENTRIES = 2**24
 """Entries that a task reads, so that it takes a tenth of a second or more."""
@@ -71,12 +71,14 @@ def accumulate_files(
         )
     source = Source.open(paths, selection)
     batches, meter = batches_of(source), Meter(progress, source.n_rows)
-    if source.must_learn:
-        source = _learnt(source, batches, meter, client)
+    if source.needs_encoder:
+        source = _infer_encoder(source, batches, meter, client)
     try:
         return _add_up(source, batches, meter, client)
     except NotNumbersError:
-        return _add_up(_learnt(source, batches, meter, client), batches, meter, client)
+        return _add_up(
+            _infer_encoder(source, batches, meter, client), batches, meter, client
+        )
 
 
 def batches_of(source: Source) -> list[Batch]:
@@ -102,7 +104,7 @@ def batches_of(source: Source) -> list[Batch]:
 
 @dataclass(frozen=True, slots=True)
 class ClusterTable:
-    """The rows of files as a table to learn from, read by the workers of a cluster."""
+    """The rows of files, read by the workers of a cluster, to infer types from."""
 
     source: Source
     batches: Sequence[Batch]
@@ -114,10 +116,10 @@ class ClusterTable:
         """Names of the columns that were selected, the weight left out."""
         return self.source.columns
 
-    def fold(
+    def reduce(
         self, measure: Callable[[Any, Place], Sum], text: frozenset[str] | None
     ) -> Sum:
-        """Add up what is measured on all rows, in a fixed tree."""
+        """The sum of ``measure`` over all rows, in a fixed tree."""
         shared = dask().delayed((self.source, measure, text))
         task = dask().delayed(_measured)
         parts = [task(shared, batch) for batch in self.batches]
@@ -126,11 +128,11 @@ class ClusterTable:
         return not_empty(self.source, found)
 
 
-def _learnt(
+def _infer_encoder(
     source: Source, batches: Sequence[Batch], meter: Meter, client: Any
 ) -> Source:
     meter.passes += 2
-    return source.learn(ClusterTable(source, batches, meter, client))
+    return source.with_inferred_encoder(ClusterTable(source, batches, meter, client))
 
 
 def _add_up(
@@ -141,7 +143,7 @@ def _add_up(
     parts = [task(shared, batch) for batch in batches]
     sizes = [batch.n_rows for batch in batches]
     sums = total(parts, ShiftedSums.__add__, client, meter, sizes)
-    return GramAccumulator.from_sums(sums, source.names, source.recipe)
+    return GramAccumulator.from_sums(sums, source.names, source.encoder)
 
 
 def _sums(shared: tuple[Source, FloatArray], batch: Batch) -> ShiftedSums:
@@ -160,7 +162,7 @@ def _measured(
     shared: tuple[Source, Callable[[Any, Place], Sum], frozenset[str] | None],
     batch: Batch,
 ) -> Sum | None:
-    """What is measured on some row groups."""
+    """The sum of ``measure`` over some row groups."""
     source, measure, text = shared
     row, found = batch.row, None
     for piece in batch.pieces(source):

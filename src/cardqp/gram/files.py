@@ -10,12 +10,12 @@ from pathlib import Path
 from cardqp import storage
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.gram.accumulator import GramAccumulator
-from cardqp.gram.checks import from_json, sums_from_arrays, sums_to_arrays
-from cardqp.gram.coding import Coding, FileTable
+from cardqp.gram.encoding import FileEncoder, FileTable
 from cardqp.gram.readers import NotNumbersError
 from cardqp.gram.selection import Selection
 from cardqp.gram.source import Paths, Source
 from cardqp.gram.sums import ShiftedSums
+from cardqp.gram.validation import from_json, sums_from_arrays, sums_to_arrays
 from cardqp.problem import validation as check
 
 SECONDS_BETWEEN_CHECKPOINTS = 10.0
@@ -61,20 +61,20 @@ def accumulate(
     """
     source = Source.open(paths, selection)
     kept = None if checkpoint is None else Checkpoint.of(source, checkpoint)
-    start, coding = (None, None) if kept is None else kept.read()
-    source, meter = source.coded(coding), Meter(progress, source.n_rows)
-    if source.must_learn and source.coding is None:
-        source = learnt(source, meter)
+    start, encoder = (None, None) if kept is None else kept.read()
+    source, meter = source.with_encoder(encoder), Meter(progress, source.n_rows)
+    if source.needs_encoder and source.file_encoder is None:
+        source = infer_encoder(source, meter)
     try:
         return _add_up(source, start, meter, kept)
     except NotNumbersError:
-        return _add_up(learnt(source, meter), None, meter, kept)
+        return _add_up(infer_encoder(source, meter), None, meter, kept)
 
 
-def learnt(source: Source, meter: "Meter") -> Source:
-    """The files with a recipe, for which they are read twice."""
+def infer_encoder(source: Source, meter: "Meter") -> Source:
+    """The source with an encoder, for which all files are read twice."""
     meter.passes += 2
-    source = source.learn(FileTable(source, meter.add))
+    source = source.with_inferred_encoder(FileTable(source, meter.add))
     if meter.n_rows is None:
         meter.n_rows = meter.done // 2
     return source
@@ -92,10 +92,10 @@ def _add_up(
     for cursor in walk(source, start):
         meter.reach(before + cursor.sums.n_samples + cursor.sums.n_dropped)
         if kept is not None:
-            kept.write_if_due(cursor, source.coding)
+            kept.write_if_due(cursor, source.file_encoder)
     if kept is not None:
-        kept.write(cursor, source.coding)
-    return GramAccumulator.from_sums(cursor.sums, source.names, source.recipe)
+        kept.write(cursor, source.file_encoder)
+    return GramAccumulator.from_sums(cursor.sums, source.names, source.encoder)
 
 
 @dataclass(slots=True)
@@ -167,7 +167,7 @@ class Checkpoint:
             )
         return cls(Path(path), json.dumps(source.plan()))
 
-    def read(self) -> tuple[Cursor | None, Coding | None]:
+    def read(self) -> tuple[Cursor | None, FileEncoder | None]:
         """Where an earlier run was, if there was one with the same files."""
         self.written = time.monotonic()
         if not self.path.exists():
@@ -193,14 +193,14 @@ class Checkpoint:
             check.whole("checkpoint", place)
         entry = from_json(data.pop("coding", ""))
         sums, _ = sums_from_arrays(data, self.path)
-        coding = None if entry is None else Coding.from_dict(entry)
-        return Cursor(**places, sums=sums), coding
+        encoder = None if entry is None else FileEncoder.from_dict(entry)
+        return Cursor(**places, sums=sums), encoder
 
-    def write(self, cursor: Cursor, coding: Coding | None) -> None:
+    def write(self, cursor: Cursor, encoder: FileEncoder | None) -> None:
         """Keep the sums; what was there before stays until all is written."""
         entries = {name: getattr(cursor, name) for name in _PLACES}
         entries["plan"] = self.plan
-        entries["coding"] = json.dumps(None if coding is None else coding.to_dict())
+        entries["coding"] = json.dumps(None if encoder is None else encoder.to_dict())
         try:
             storage.write_arrays(self.path, sums_to_arrays(cursor.sums) | entries)
         except OSError as err:
@@ -209,7 +209,7 @@ class Checkpoint:
             ) from err
         self.written = time.monotonic()
 
-    def write_if_due(self, cursor: Cursor, coding: Coding | None) -> None:
+    def write_if_due(self, cursor: Cursor, encoder: FileEncoder | None) -> None:
         """Keep the sums if the last time is long ago."""
         if time.monotonic() - self.written >= SECONDS_BETWEEN_CHECKPOINTS:
-            self.write(cursor, coding)
+            self.write(cursor, encoder)

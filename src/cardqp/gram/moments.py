@@ -15,7 +15,6 @@ import numpy as np
 import scipy.sparse
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.gram.checks import is_moderate, refuse_entries
 from cardqp.gram.sums import (
     ShiftedSums,
     UnusableEntryError,
@@ -23,12 +22,13 @@ from cardqp.gram.sums import (
     shift_of,
     sums_of,
 )
+from cardqp.gram.validation import is_moderate, refuse_entries
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, Gram
 
 
 class Moments(Protocol):
-    """What a least-squares problem needs to know of some rows.
+    """Means and second moments of some rows, all that least squares needs of them.
 
     Means are weighted.  Second moments are about the means, or about zero if the means
     are held to be zero.

@@ -1,4 +1,4 @@
-"""What to take from files: which columns, and what to do about missing cells."""
+"""The choice of columns of files, and of the policy for their missing cells."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram.readers import NumPyFile, Reader
 from cardqp.problem import validation as check
-from cardqp.tables.learn import Request
+from cardqp.tables.schema import Request
 from cardqp.tables.text import Layout
 
 Missing = Literal["error", "drop", "mean"]
@@ -16,7 +16,7 @@ Key = str | int
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What to take from files, as the user names it.
+    """The choice of columns and settings, as the user names them.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Selection:
         return wanted
 
     def request(self, reader: Reader) -> Request:
-        """What is wanted of files that are not all numbers."""
+        """The settings that an encoder of such files is made with."""
         wanted = self.wanted(reader)
         return Request(
             wanted[-1 if self.weight is None else -2],

@@ -11,7 +11,7 @@ import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray
 from cardqp.exceptions import DataError, ParameterError, Phrase, Setting
-from cardqp.gram.coding import Coding
+from cardqp.gram.encoding import FileEncoder
 from cardqp.gram.readers import (
     Blocks,
     NotNumbersError,
@@ -24,8 +24,8 @@ from cardqp.gram.selection import Selection
 from cardqp.gram.sums import ShiftedSums, UnusableEntryError
 from cardqp.problem import validation as check
 from cardqp.problem.validation import LARGEST
-from cardqp.tables.learn import Table
-from cardqp.tables.recipe import Recipe
+from cardqp.tables.encoder import TableEncoder
+from cardqp.tables.schema import Table
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -42,18 +42,18 @@ class Source:
         What is taken from them.
     wanted : tuple of str
         Features, target, and the weight if there is one.
-    coding : Coding, optional
+    file_encoder : FileEncoder, optional
         How rows become numbers, if they are not numbers.
     """
 
     readers: tuple[Reader, ...]
     selection: Selection
     wanted: tuple[str, ...]
-    coding: Coding | None = None
+    file_encoder: FileEncoder | None = None
 
     @classmethod
     def open(cls, paths: Paths, selection: Selection) -> "Source":
-        """Look at all files without reading rows."""
+        """Open all files, without reading rows."""
         layout = selection.layout
         readers = tuple(open_reader(path, layout) for path in find_files(paths))
         first = readers[0]
@@ -71,12 +71,12 @@ class Source:
         return cls(readers, selection, selection.wanted(first))
 
     @property
-    def must_learn(self) -> bool:
-        """Whether a recipe is needed even if all columns hold numbers."""
+    def needs_encoder(self) -> bool:
+        """Whether an encoder is needed even if all columns hold numbers."""
         return self.selection.missing == "mean" or bool(self.selection.categorical)
 
-    def learn(self, table: Table) -> "Source":
-        """The same files with a recipe for their columns.
+    def with_inferred_encoder(self, table: Table) -> "Source":
+        """The source with an encoder that is inferred from the rows.
 
         Parameters
         ----------
@@ -85,18 +85,18 @@ class Source:
         """
         request = self.selection.request(self.readers[0])
         weight = self.wanted[-1] if self.has_weight else None
-        return self.coded(Coding.learn(table, request, weight))
+        return self.with_encoder(FileEncoder.from_table(table, request, weight))
 
-    def coded(self, coding: Coding | None) -> "Source":
-        """The same files with a recipe that is known."""
-        if coding is None:
+    def with_encoder(self, file_encoder: FileEncoder | None) -> "Source":
+        """The source with an encoder that is known; itself without one."""
+        if file_encoder is None:
             return self
-        return replace(self, coding=coding, wanted=coding.wanted)
+        return replace(self, file_encoder=file_encoder, wanted=file_encoder.wanted)
 
     @property
-    def recipe(self) -> Recipe | None:
-        """What is done to each column, if something is."""
-        return None if self.coding is None else self.coding.recipe
+    def encoder(self) -> TableEncoder | None:
+        """How columns are encoded, if they are not all numbers."""
+        return None if self.file_encoder is None else self.file_encoder.encoder
 
     @property
     def has_weight(self) -> bool:
@@ -112,7 +112,7 @@ class Source:
     def names(self) -> tuple[str, ...] | None:
         """Names of the features, if files have names."""
         is_numpy = any(isinstance(reader, NumPyFile) for reader in self.readers)
-        return None if is_numpy and self.coding is None else self.columns[:-1]
+        return None if is_numpy and self.file_encoder is None else self.columns[:-1]
 
     @property
     def n_rows(self) -> int | None:
@@ -125,7 +125,7 @@ class Source:
         return total
 
     def plan(self) -> list[Any]:
-        """What makes this source the same as that of an earlier run."""
+        """Files, columns and settings, which a checkpoint must agree with."""
         states = [(reader.path, reader.path.stat()) for reader in self.readers]
         files = [[str(p.resolve()), s.st_size, s.st_mtime_ns] for p, s in states]
         chosen = self.selection
@@ -150,7 +150,7 @@ class Source:
                     mean = complete.mean(axis=0)
                 # Rows that are not finite are refused later, with their place.
                 return np.where(np.isfinite(mean), mean, 0.0)
-        if n_rows and self.coding is None:
+        if n_rows and self.file_encoder is None:
             raise NotNumbersError("Some column may be empty.")  # and is then left out
         raise DataError(
             None,
@@ -193,9 +193,9 @@ class Source:
                 yield from self._blocks(reader, piece, 0)
 
     def _blocks(self, reader: Reader, piece: Piece, row: int) -> Blocks:
-        if self.coding is None:
+        if self.file_encoder is None:
             return piece.blocks(self.wanted)
-        return self.coding.blocks(piece, reader.path, row)
+        return self.file_encoder.blocks(piece, reader.path, row)
 
     def _block_sums(
         self, reader: Reader, block: FloatArray, row: int, shift: FloatArray

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from cardqp._typing import BoolArray, FloatArray
+from cardqp.arithmetic.rounding import variance_unit
 from cardqp.problem.validation import LARGEST
 
 BLOCK_ROWS = 16384
@@ -139,7 +140,7 @@ class ShiftedSums:
         )
 
     def about(self, shift: FloatArray) -> "ShiftedSums":
-        """The same rows about another point.
+        """Sums of these rows about another point.
 
         Rounding is then relative to the square of the distance between the points.
         """
@@ -229,7 +230,7 @@ def is_flat(sums: ShiftedSums) -> BoolArray:
     """
     weight = sums.weight or 1.0
     second, mean = sums.second.diagonal() / weight, sums.first / weight
-    unit = np.finfo(float).eps * (sums.n_samples + 8)  # weights round a few times
+    unit = variance_unit(sums.n_samples)
     return np.asarray(second - mean * mean <= unit * second)
 
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
+from cardqp.arithmetic.rounding import COMPLETION_UNIT
 from cardqp.certificate.completions import gain_error
 from cardqp.heuristics.settings import DEFAULT, HeuristicSettings
 from cardqp.problem import SparseQP
@@ -65,8 +66,9 @@ class Supports:
         gain, chosen = best_completion(
             self.G, self.c, fixed_in, free, max(remaining, 0)
         )
+        # Twice what a replay allows for, which is then sure to find no less.
         bound = self.constant - gain * (1.0 + 2.0 * self.error)
-        bound -= 8 * UNIT_ROUNDOFF * (abs(self.constant) + gain)
+        bound -= 2.0 * COMPLETION_UNIT * (abs(self.constant) + gain)
         return bound, np.sort(np.concatenate([fixed_in, chosen]))
 
     def is_fine(self, bound: float, tolerance: float) -> bool:

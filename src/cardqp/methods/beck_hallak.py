@@ -27,7 +27,7 @@ class ExchangeState:
     supports: list[IntArray] = field(default_factory=list)
 
     def recorded(self, problem: SparseQP) -> "ExchangeState":
-        """The same state, with the fit added to the histories."""
+        """Append the fit to the histories, and return the state."""
         if self.fit.x is not None:
             self.objectives.append(self.fit.objective)
             self.supports.append(problem.support_of(self.fit.x))
@@ -52,10 +52,11 @@ class BeckHallak:
 
     Notes
     -----
-    Stated for supports of a given size.  Here a variable may also enter where there is
-    room, or leave where that pays its price; with rows and bounds every exchange is
-    refitted subject to them, and variables that share a switch move together.  Without
-    rows and bounds the values of all exchanges are known from one small inverse.
+    Stated for supports of a given size.  Here a variable may also enter where the
+    support is smaller than allowed, or leave where that saves more than it costs; with
+    rows and bounds every exchange is refitted subject to them, and variables that share
+    a switch move together.  Without rows and bounds the values of all exchanges follow
+    from one small inverse (docs/theory.md#exchanges).
 
     References
     ----------
@@ -74,35 +75,38 @@ class BeckHallak:
         check.count("max_iter", self.max_iter)
 
     def run_stages(self, context: SolveContext) -> bool:
-        """Improve the support of the user's start, or of a simple one."""
+        """Improve the user's start; return True, since no variable is proved zero."""
         return descend(context, self.run)
 
     def run(
         self, problem: SparseQP, watch: Watch, start: FloatArray | None = None
     ) -> Descent:
-        """Improve a start, or the variables that gain most on their own."""
+        """Improve the support of a start.
+
+        Without one, start from the variables with the largest gain on their own.
+        """
         state, stop = iterate(self, Start.of(problem, start, watch), watch)
         return Descent.ended(state.fit, state.objectives, state.supports, stop)
 
     def init(self, start: Start) -> ExchangeState:
-        """The fit at the start."""
+        """Return the state at the start."""
         return ExchangeState(start.fit).recorded(start.problem)
 
     def step(self, start: Start, state: ExchangeState) -> ExchangeState:
-        """The cheap move or, if it fails, the best of all."""
+        """Make the cheap exchange or, if it does not improve, the best of all."""
         problem, fit = start.problem, state.fit
         best = fit.objective - IMPROVEMENT * abs(fit.objective)
         following = cheap_exchange(problem, fit)
         if self.full and not following.objective < best:
             following = best_exchange(problem, fit, problem.n, start.is_over)
         if not following.objective < best:
-            # Exchanges that there was no time for may improve it.
+            # Without the time for all exchanges, local optimality is not shown.
             is_cut = self.full and start.is_over()
             return state if is_cut else replace(state, stop=Stop.LOCAL_OPTIMUM)
         return replace(state, fit=following).recorded(problem)
 
     def done(self, state: ExchangeState) -> Stop | None:
-        """Nothing improves, there is nothing to improve, or out of iterations."""
+        """Stop at a local optimum, without a start, or at the iteration limit."""
         if state.fit.x is None:
             return Stop.STALLED
         if state.stop is not None:
@@ -110,16 +114,17 @@ class BeckHallak:
         return Stop.MAX_ITER if len(state.objectives) > self.max_iter else None
 
     def progress(self, state: ExchangeState, seconds: float) -> Progress:
-        """The best objective so far."""
+        """Report the best objective so far."""
         return Progress(
             "exchanges", len(state.objectives) - 1, seconds, state.fit.objective
         )
 
 
 def cheap_exchange(problem: SparseQP, fit: SupportFit) -> SupportFit:
-    """The fit after the smallest entry has left and the largest gradient entered.
+    """Return the fit after one exchange: smallest entry out, largest gradient in.
 
-    While there is room nothing has to leave.
+    Nothing leaves while the support is smaller than allowed.  If no exchange is
+    possible, the fit itself is returned.
     """
     if fit.x is None:
         return fit

@@ -12,7 +12,7 @@ from cardqp.bounds.farkas import proves_empty
 from cardqp.methods.context import SolveContext
 from cardqp.methods.game import Dual, Game
 from cardqp.methods.reply import farkas_ray, reply_to_dual, reply_to_support
-from cardqp.methods.screening import Screening, Trace, build_screening
+from cardqp.methods.screening import Screening, ScreeningTrace, build_screening
 from cardqp.methods.stages import screen_at_level
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -20,7 +20,7 @@ from cardqp.spectral.choose_level import choose_level
 from cardqp.spectral.spectrum import Spectrum
 
 LAST_SUPPORTS = 10
-"""How many supports make up the candidates if they have not begun to repeat."""
+"""How many supports make up the candidates if no cycle was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,8 @@ class BestResponse:
     in a cycle, which is found exactly.  A cycle of length one is a saddle point: its
     support is optimal for the level, and for the problem itself if the level keeps
     all eigenvectors.  Longer cycles are common; their union is the set of candidates.
-    It may miss the optimum, above all with highly correlated variables.
+    It may miss the optimum, above all with highly correlated variables.  See
+    docs/theory.md#best-response.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ class BestResponse:
         check.count("window", 1 if self.window is None else self.window)
 
     def run_stages(self, context: SolveContext) -> bool:
-        """Screen at a level, and solve the problem on the candidates."""
+        """Screen at a level and solve the reduced problem; return whether it is one."""
         return screen_at_level(context, self.screen)
 
     def screen(self, game: Game[Dual], watch: Watch) -> Screening:
@@ -95,14 +96,14 @@ class BestResponse:
         return self.result(game, *ended, lambda: watch.is_late)
 
     def init(self, game: Game[Dual]) -> BestResponseState[Dual]:
-        """The support that answers the origin."""
+        """Return the state with the support that replies to the origin."""
         reply = reply_to_dual(game, game.zero())
         return BestResponseState((reply.support,), (reply.value,), game.zero())
 
     def step(
         self, game: Game[Dual], state: BestResponseState[Dual]
     ) -> BestResponseState[Dual]:
-        """One reply of the dual player and one of the support player."""
+        """Compute one reply of the dual player and one of the support player."""
         dual, is_attained = reply_to_support(game, state.supports[-1])
         reply = reply_to_dual(game, dual)
         better = reply.value > max(state.bounds)
@@ -116,14 +117,14 @@ class BestResponse:
         )
 
     def done(self, state: BestResponseState[Dual]) -> Stop | None:
-        """Repeated, or out of iterations."""
+        """Stop when a support repeats, or at the iteration limit."""
         if state.repeats is not None:
             is_fixed = len(state.cycle) == 1 and state.is_attained
             return Stop.FIXED_POINT if is_fixed else Stop.CYCLE
         return Stop.MAX_ITER if len(state.supports) > self.max_iter else None
 
     def progress(self, state: BestResponseState[Dual], seconds: float) -> Progress:
-        """Best bound so far."""
+        """Report the best bound so far."""
         return Progress(
             "best response",
             len(state.supports) - 1,
@@ -138,8 +139,8 @@ class BestResponse:
         stop: Stop,
         is_over: Callable[[], bool] = lambda: False,
     ) -> Screening:
-        """Candidates from the cycle or the window; proofs from the best dual point."""
-        trace = Trace(np.array(state.bounds), state.supports)
+        """Form candidates from the cycle or window, proofs from the best dual point."""
+        trace = ScreeningTrace(np.array(state.bounds), state.supports)
         recent = self._recent(state)
         found = build_screening(
             game, recent, state.best, stop, trace, state.cycle, is_over=is_over
@@ -209,5 +210,5 @@ def _position(supports: tuple[IntArray, ...], support: IntArray) -> int | None:
 
 
 def _is_empty(problem: SparseQP, support: IntArray) -> bool:
-    """Whether the rows contradict each other on every support."""
+    """Return whether a Farkas ray of one support excludes all supports."""
     return proves_empty(problem, farkas_ray(problem, support), problem.root)

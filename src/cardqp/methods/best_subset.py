@@ -1,4 +1,4 @@
-"""Compiled: the best few of a handful of variables, by trying all ways."""
+"""Compiled enumeration of all supports within a small set of variables."""
 
 import numpy as np
 
@@ -8,20 +8,34 @@ from cardqp._typing import FloatArray, IntArray
 
 @compiled
 def best_subset(
-    H: FloatArray, slope: FloatArray, remaining: int, price: float
+    H: FloatArray, slope: FloatArray, remaining: int, penalty: float
 ) -> tuple[float, IntArray]:
-    """The variables with the least ``slope'x + x'Hx + price |x|_0``, at most ``slots``.
+    """Minimise ``slope'x + x'Hx + penalty |x|_0`` over supports of at most a size.
 
-    Variables are taken in increasing order.  Each that is taken is eliminated from what
-    follows, so that the gain of the next one is known at once and the last one need not
-    be eliminated: C(k, slots - 1) small eliminations.
+    Parameters
+    ----------
+    H : (k, k) array
+        Symmetric and positive definite.
+    slope : (k,) array
+        The linear cost.
+    remaining : int
+        The largest size of a support.
+    penalty : float
+        The cost of each variable in the support.
 
     Returns
     -------
     gain : float
-        How much below zero the value is.
+        Minus the least value.
     chosen : int array
-        The variables.
+        The support that attains it.
+
+    Notes
+    -----
+    Variables are taken in increasing order.  Each one taken is eliminated from those
+    that follow (docs/theory.md#completions), so that the gain of the next one is known
+    at once and the last one need not be eliminated: C(k, remaining - 1) small
+    eliminations.
     """
     k, remaining = len(slope), min(remaining, len(slope))
     M, v = np.empty((remaining + 1, k, k)), np.empty((remaining + 1, k))
@@ -42,7 +56,7 @@ def best_subset(
             continue
         following[depth] += 1
         room, gradient = M[depth, j, j], v[depth, j]
-        gain = gained[depth] + 0.25 * gradient * gradient / room - price
+        gain = gained[depth] + 0.25 * gradient * gradient / room - penalty
         path[depth] = j
         if gain > best:
             best, count = gain, depth + 1

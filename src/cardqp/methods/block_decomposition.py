@@ -33,7 +33,7 @@ class BlockState:
     supports: list[IntArray] = field(default_factory=list)
 
     def recorded(self, problem: SparseQP) -> "BlockState":
-        """The same state, with the point added to the histories."""
+        """Append the point to the histories, and return the state."""
         if self.x is not None:
             self.objectives.append(problem.value(self.x))
             self.supports.append(problem.support_of(self.x))
@@ -45,7 +45,7 @@ class BlockDecomposition:
     """Choose a working set, solve for it exactly while all else stays, repeat.
 
     The working set holds random variables and greedy ones: those that are cheapest to
-    drop and those that promise most.  Within it every support is tried.  The end is a
+    remove and those that gain most.  Within it every support is tried.  The end is a
     support that such blocks hardly improve, which is more than a support that no
     single exchange improves, but it need not be optimal.
 
@@ -54,7 +54,7 @@ class BlockDecomposition:
     n_random, n_greedy : int
         How many variables of either kind are in the working set.
     seed : int
-        Decides what is random.
+        Seed of the random working sets.
     proximal : float
         Weight of the distance from the last point, relative to the curvature of each
         variable; it makes the iterates converge.
@@ -107,13 +107,16 @@ class BlockDecomposition:
             )
 
     def run_stages(self, context: SolveContext) -> bool:
-        """Improve the support of the user's start, or of a simple one."""
+        """Improve the user's start; return True, since no variable is proved zero."""
         return descend(context, self.run)
 
     def run(
         self, problem: SparseQP, watch: Watch, start: FloatArray | None = None
     ) -> Descent:
-        """Improve a start, or the variables that gain most on their own."""
+        """Improve the support of a start.
+
+        Without one, start from the variables with the largest gain on their own.
+        """
         with watch.paused():
             load_block_kernels(problem)
         state, stop = iterate(self, Start.of(problem, start, watch), watch)
@@ -123,11 +126,11 @@ class BlockDecomposition:
         return Descent.ended(fit, state.objectives, state.supports, stop)
 
     def init(self, start: Start) -> BlockState:
-        """The fit at the start."""
+        """Return the state at the start."""
         return BlockState(start.fit.x, start.fit.beta).recorded(start.problem)
 
     def step(self, start: Start, state: BlockState) -> BlockState:
-        """Solve for one working set."""
+        """Solve the problem of one working set."""
         problem, x, beta = start.problem, state.x, state.beta
         if x is None:
             return state
@@ -143,10 +146,13 @@ class BlockDecomposition:
         return replace(state, x=x, beta=beta, stop=stop).recorded(problem)
 
     def working_set(self, scores: SwitchScores, iteration: int) -> IntArray:
-        """Random switches, and the greedy ones among the others.
+        """Return the switches of a working set: random ones, and greedy ones.
 
-        As many of the greedy ones as possible, up to one half, are switched on.
+        Half of the greedy ones are on, those with the least cost of removal; the other
+        half are off, those with the largest gain.  Where one kind is short, the other
+        makes up for it.
         """
+        # Seeded by iteration: the state stays immutable, and a run can be repeated.
         rng = np.random.default_rng([self.seed, iteration])
         allowed = np.flatnonzero(scores.is_on | ~scores.is_fixed)
         chosen = rng.choice(allowed, min(self.n_random, len(allowed)), replace=False)
@@ -159,7 +165,7 @@ class BlockDecomposition:
         return np.sort(np.concatenate([chosen, greedy]))
 
     def done(self, state: BlockState) -> Stop | None:
-        """Settled, nothing to improve, or out of iterations."""
+        """Stop on convergence, without a start, or at the iteration limit."""
         if state.x is None:
             return Stop.STALLED
         if state.stop is not None:
@@ -168,20 +174,21 @@ class BlockDecomposition:
         if len(recent) > self.patience:
             change = np.abs(np.diff(recent)).mean()
             if change <= self.tolerance * abs(recent[-1]):
-                return Stop.SETTLED
+                return Stop.CONVERGED
         return Stop.MAX_ITER if len(state.objectives) > self.max_iter else None
 
     def progress(self, state: BlockState, seconds: float) -> Progress:
-        """The best objective so far."""
+        """Report the last objective."""
         return Progress(
             "blocks", len(state.objectives) - 1, seconds, state.objectives[-1]
         )
 
 
 def _polished(problem: SparseQP, x: FloatArray, beta: FloatArray) -> SupportFit:
-    """The best point on the support, unless the solvers do worse than the point.
+    """Return the best point on the support of a point, or the point if it is better.
 
-    One that owes it to the tolerance of rows is not better.
+    A point that is better only because it violates the rows within their tolerance is
+    replaced.
     """
     own, fit = problem.value(x), fit_support(problem, problem.support_of(x))
     is_solved = problem.feasibility(x).holds(SOLVED_TOLERANCE)

@@ -1,4 +1,4 @@
-"""The problem of a few variables while all others stay as they are."""
+"""The problem of a few variables while all others keep their values."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ GAP = 1e-6
 
 
 def load_block_kernels(problem: SparseQP) -> None:
-    """Compile, or load from disk, what blocks of a problem need."""
+    """Compile the functions for blocks of a problem, or load them from disk."""
     if problem.is_unconstrained:
         best_subset(np.eye(2), np.ones(2), 1, 0.0)
     else:
@@ -32,7 +32,7 @@ def solve_block(
     proximal: float,
     is_over: Callable[[], bool] = lambda: False,
 ) -> FloatArray:
-    """The point with some variables set anew, as well as they can be.
+    """Return a point with some variables reoptimised, the others unchanged.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def solve_block(
         The squared distance from ``x``, weighted by this times the curvature of each
         variable, is added.
     is_over : callable
-        Whether to be content with the best point so far.
+        Whether to stop with the best point so far.
     """
     if len(part) == 0:
         return x
@@ -63,7 +63,7 @@ def solve_block(
 def _try_all(
     problem: SparseQP, x: FloatArray, part: IntArray, weight: FloatArray
 ) -> FloatArray:
-    """All supports, in compiled code; what is forced in is eliminated first."""
+    """Try all supports in compiled code, forced variables being eliminated first."""
     H = problem.quadratic.block(part) + np.diag(problem.ridge[part] + weight)
     slope = _slope(problem, x, part) - 2.0 * weight * x[part]
     others = np.setdiff1d(problem.support_of(x), part)
@@ -87,7 +87,7 @@ def _branch(
     weight: FloatArray,
     is_over: Callable[[], bool],
 ) -> FloatArray:
-    """Branch and bound on the small problem, from where its variables are."""
+    """Solve the block by branch and bound, with its current values as incumbent."""
     block = block_problem(problem, x, part, weight)
     search = BranchAndBound(
         GAP, is_over=is_over, proof_memory=0.0, optimise_split=False
@@ -101,14 +101,14 @@ def _branch(
 def block_problem(
     problem: SparseQP, x: FloatArray, part: IntArray, weight: FloatArray
 ) -> SparseQP:
-    """The problem of some variables, with the objective of all.
+    """Return the problem of some variables, with the objective of all.
 
     Parameters
     ----------
     problem : SparseQP
         The problem.
     x : (n,) array
-        A feasible point; what is not in ``part`` stays.
+        A feasible point; variables that are not in ``part`` keep their values.
     part : int array
         The variables; whole blocks, where they share switches.
     weight : (len(part),) array
@@ -123,7 +123,8 @@ def block_problem(
         used = np.bincount(problem.groups[others] + 1, minlength=1)
         used = np.pad(used, (0, len(problem.group_sparsity) + 1 - len(used)))
         limits = problem.group_sparsity - used[1:]
-    # Rows hold up to rounding: what is at hand stays feasible.
+    # The current point meets its rows only up to rounding: right-hand sides are relaxed
+    # so that it stays feasible for the block.
     taken, is_equal = rows.matrix[:, part] @ own, rows.is_equality
     rhs = np.maximum(rows.rhs - rows.matrix @ rest, taken)
     rhs[is_equal] = taken[is_equal]
@@ -151,7 +152,7 @@ def block_problem(
 
 
 def _slope(problem: SparseQP, x: FloatArray, part: IntArray) -> FloatArray:
-    """The gradient with respect to some variables where these are zero."""
+    """Return the gradient with respect to some variables, at zero in these."""
     rest = x.copy()
     rest[part] = 0.0
     return np.asarray(problem.c[part] + 2.0 * problem.quadratic.apply(rest)[part])

@@ -1,4 +1,4 @@
-"""One call of ``solve``: its clock, its stages, and the searches it makes."""
+"""The state of one call of ``solve``, and the searches that its stages make."""
 
 import logging
 from collections.abc import Callable
@@ -26,13 +26,35 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class SolveContext:
-    """One call of ``solve``: its clock, its stages and the best point so far.
+    """The state of one call of ``solve``.
 
-    ``given`` is the problem as it was given, where ``problem`` is a copy of it in
-    memory: the solution is about the former.  ``start``, ``level`` and ``spectrum`` are
-    what the user gave, for methods.  ``claim`` is what another solver says
-    about the whole problem; ``gave_up`` is whether it stopped early when it was last
-    asked, about whatever problem.
+    Attributes
+    ----------
+    problem : SparseQP
+        The problem, in memory unless its data are streamed.
+    gap : float
+        The relative gap that was asked for.
+    watch : Watch
+        Time limit, callback and Ctrl-C.
+    search : BranchAndBound
+        The settings of all searches.
+    threads : int
+        How many threads searches and replays use.
+    backend : Backend or None
+        Another solver, in place of the search.
+    start, level, spectrum
+        The user's arguments, for methods.
+    stages : list of Stage
+        The stages so far.
+    x : (n,) array or None
+        The incumbent.
+    claim : Claim or None
+        Another solver's answer for the whole problem.
+    gave_up : bool
+        Whether another solver stopped early in its last call, for whatever problem.
+    given : SparseQP or None
+        The problem as given, which the solution refers to, where ``problem`` is a copy
+        of it in memory.
     """
 
     problem: SparseQP
@@ -57,7 +79,19 @@ class SolveContext:
         before: int,
         after: Callable[[Result], tuple[int, str]],
     ) -> Result:
-        """Do a stage's work and record how long it took and what it left."""
+        """Run one stage, record it, and return its result.
+
+        Parameters
+        ----------
+        name : str
+            The name of the stage.
+        work : callable
+            Computes the result.
+        before : int
+            How many variables were undecided before.
+        after : callable
+            From the result to the number of undecided variables, and details.
+        """
         start = self.watch.seconds
         result = work()
         size, detail = after(result)
@@ -67,7 +101,7 @@ class SolveContext:
         return result
 
     def update_incumbent(self, x: FloatArray | None) -> None:
-        """Keep a point if it is the best, and the problem's own check accepts it."""
+        """Keep a point if it is feasible and better than the incumbent."""
         if x is None or not self.problem.feasibility(x).holds():
             return
         objective = self.problem.objective
@@ -76,9 +110,9 @@ class SolveContext:
 
 
 def solve_reduced(context: SolveContext, candidates: IntArray) -> None:
-    """Solve the problem on the candidates exactly; all other variables are zero.
+    """Solve the problem restricted to the candidates, and update the incumbent.
 
-    Nothing is done if it is late.
+    Nothing is done once time is up.
     """
     if len(candidates) == 0 or context.watch.is_late:
         return
@@ -99,12 +133,12 @@ def solve_with_backend(
     name: str,
     start: FloatArray | None,
 ) -> tuple[Claim, FloatArray | None]:
-    """Let another solver work on a problem as one stage.
+    """Run another solver on a problem as one stage.
 
     Returns
     -------
     claim : Claim
-        What it says.
+        The solver's answer.
     x : array or None
         The best point on its support, fitted and checked here; None if that support is
         not feasible.
@@ -147,7 +181,7 @@ def search(
     *,
     root_only: bool = False,
 ) -> tuple[Tree, Stop]:
-    """Branch and bound as one stage, from a feasible point if there is one."""
+    """Run branch and bound on a problem as one stage, with an incumbent if known."""
     is_partial = problem is not context.problem
     method = replace(context.search, root_only=root_only, is_partial=is_partial)
     return explore(
@@ -162,7 +196,7 @@ def explore(
     make_tree: Callable[[], Tree],
     size: int | None = None,
 ) -> tuple[Tree, Stop]:
-    """Search a tree as one stage."""
+    """Search a tree as one stage, and return it with the reason it ended."""
     own = np.inf
     if method.root_only and context.x is not None:
         own = context.problem.objective(context.x)
@@ -175,17 +209,19 @@ def explore(
 
 
 def _grow(method: BranchAndBound, tree: Tree, watch: Watch) -> tuple[Tree, Stop]:
-    """Take the steps at the root and, if they are not enough, grow branches."""
+    """Presolve at the root and, unless that is enough, branch."""
     tree, stop = iterate(replace(method, root_only=True), tree, watch)
     if method.root_only or stop is not Stop.COMPLETED:
         return tree, stop
+    # Many problems are solved at the root: the compiled code of the tree is loaded only
+    # now, and does not count as time of the search.
     with watch.paused():
         load_tree_for(tree.presolved.original)
     return iterate(method, tree, watch)
 
 
 def _account(tree: Tree, own: float) -> str:
-    """What a search did, in words."""
+    """Return the summary of a search for its stage."""
     text = f"{tree.n_nodes} nodes"
     if tree.best.objective < own < np.inf:
         text += f", met a better point: {tree.best.objective:.6g}"
@@ -195,7 +231,7 @@ def _account(tree: Tree, own: float) -> str:
 
 
 def _undecided(tree: Tree) -> int:
-    """Variables that may still be nonzero."""
+    """Return how many variables may be nonzero in the open nodes or the incumbent."""
     if not tree.is_rooted:
         return int(np.count_nonzero(~tree.presolved.subproblem.fixed_out))
     seen = np.zeros(tree.presolved.problem.n, dtype=bool)
@@ -203,7 +239,7 @@ def _undecided(tree: Tree) -> int:
         seen |= node.status >= 0
     maybe = np.zeros(tree.problem.n, dtype=bool)
     maybe[tree.presolved.indices[seen]] = True
-    # What no point can gain from by more than the gap may be nonzero in the best one.
+    # Nodes are pruned up to the gap, so that the incumbent need not lie in an open one.
     x = tree.best.x
     if x is not None:
         maybe |= x != 0

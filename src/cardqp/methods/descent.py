@@ -1,4 +1,4 @@
-"""What direct methods return: a point and how it was reached."""
+"""The result of a direct method: a point, and the trace of its iterations."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from cardqp.subproblems.support_qp import SupportFit
 
 @dataclass(frozen=True, slots=True)
 class DescentTrace:
-    """One entry per iteration, after the first for the start.
+    """The objectives and supports of a descent: the start first, then each iteration.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class DescentTrace:
 
 @dataclass(frozen=True, slots=True)
 class Descent:
-    """The end of a direct method.  Nothing about the optimum is proved.
+    """The result of a direct method.  Nothing about the optimum is proved.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Descent:
         supports: list[IntArray],
         stop: Stop,
     ) -> "Descent":
-        """The result at a fit, with what was met on the way."""
+        """Build the result from the last fit and the histories of a run."""
         return cls(
             x=fit.x,
             support=np.flatnonzero(np.zeros(0) if fit.x is None else fit.x),

@@ -10,7 +10,7 @@ from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
 from cardqp.methods.context import SolveContext
 from cardqp.methods.reply import SupportReply, reply_to_dual, reply_to_support
-from cardqp.methods.screening import Screening, Trace, build_screening
+from cardqp.methods.screening import Screening, ScreeningTrace, build_screening
 from cardqp.methods.stages import screen_at_level
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -20,7 +20,8 @@ from cardqp.spectral.spectrum import Spectrum
 from cardqp.subproblems.support_qp import fit_support
 
 TRY_EVERY = 20
-"""Iterations between two attempts to end at a saddle point."""
+"""Iterations between two attempts to end at a saddle point: each costs a quadratic
+program, an iteration only a product with the factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class StepSizes:
 
 @dataclass(frozen=True, slots=True)
 class DualProgramState:
-    """The current dual point with its reply, the best one, and what was visited.
+    """The current dual point with its reply, the best one, and the histories.
 
     ``bounds`` and ``supports`` are histories that all states of a run share.
     """
@@ -54,9 +55,9 @@ class DualProgramState:
 class DualProgram:
     """Climb the dual function along subgradients with steps ``a / sqrt(t)``.
 
-    The best value seen converges to the dual optimum of the level, a bound on the
-    original problem; single iterates may fall.  Candidates are the union of the last
-    supports, a guess.
+    The best value converges to the dual optimum of the level, a bound on the original
+    problem; single iterates may fall.  Candidates are the union of the last supports, a
+    guess.  See docs/theory.md#dual-program.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ class DualProgram:
         curvature, which does not depend on the units of the data.
     early_stop : bool
         End when nothing more can be proved: the support is one side of a saddle
-        point, the bound has reached a feasible value, or the subgradient vanishes.
+        point, the bound equals a feasible value, or the subgradient vanishes.
 
     References
     ----------
@@ -92,7 +93,7 @@ class DualProgram:
             check.positive("step_size", self.step_size)
 
     def run_stages(self, context: SolveContext) -> bool:
-        """Screen at a level, and solve the problem on the candidates."""
+        """Screen at a level and solve the reduced problem; return whether it is one."""
         return screen_at_level(context, self.screen)
 
     def screen(self, level: Level, watch: Watch) -> Screening:
@@ -101,7 +102,7 @@ class DualProgram:
         return self.result(level, *ended, lambda: watch.is_late)
 
     def init(self, level: Level) -> DualProgramState:
-        """Start at the origin."""
+        """Return the state at the origin."""
         dual = level.zero()
         reply = reply_to_dual(level, dual)
         return DualProgramState(
@@ -115,7 +116,7 @@ class DualProgram:
         )
 
     def step(self, level: Level, state: DualProgramState) -> DualProgramState:
-        """One subgradient step, and now and then a try at the end."""
+        """Make a subgradient step and, now and then, try to end at a saddle point."""
         dual, moved = self._ascend(level, state)
         if not moved and self.early_stop:
             return replace(state, stop=Stop.STALLED)
@@ -134,13 +135,13 @@ class DualProgram:
         return self._try_support(level, following) if is_due else following
 
     def done(self, state: DualProgramState) -> Stop | None:
-        """Settled, or out of iterations."""
+        """Stop when nothing more can be proved, or at the iteration limit."""
         if state.stop is not None:
             return state.stop
         return Stop.MAX_ITER if len(state.bounds) > self.max_iter else None
 
     def progress(self, state: DualProgramState, seconds: float) -> Progress:
-        """Best bound so far."""
+        """Report the best bound so far."""
         return Progress(
             "dual program",
             len(state.bounds) - 1,
@@ -156,13 +157,17 @@ class DualProgram:
         stop: Stop,
         is_over: Callable[[], bool] = lambda: False,
     ) -> Screening:
-        """Candidates from the window; proofs from the best dual point."""
-        trace = Trace(np.array(state.bounds), tuple(state.supports))
+        """Form candidates from the window, proofs from the best dual point."""
+        trace = ScreeningTrace(np.array(state.bounds), tuple(state.supports))
         recent = state.supports[-self.window :]
         return build_screening(level, recent, state.best, stop, trace, is_over=is_over)
 
     def _steps(self, level: Level) -> StepSizes:
-        """Inverse curvatures: ``1/2 (1 + lambda_1 / ridge)``, shared with the rows."""
+        """Return the step sizes: inverse curvatures of the dual function.
+
+        The curvature in alpha is ``1/2 (1 + lambda_1 / ridge)``; alpha and each row get
+        equal shares of the step.
+        """
         rows = level.problem.rows
         if self.step_size is not None:
             return StepSizes(self.step_size, np.full(len(rows), self.step_size))
@@ -174,7 +179,7 @@ class DualProgram:
         return StepSizes(alpha, beta)
 
     def _ascend(self, level: Level, state: DualProgramState) -> tuple[DualPoint, bool]:
-        """The next dual point, and whether it differs from this one."""
+        """Return the next dual point, and whether it differs from this one."""
         rows, reply = level.problem.rows, state.reply
         kappa = 1.0 / np.sqrt(len(state.bounds))
         slope = level.factor[:, reply.support] @ reply.x - 0.5 * state.dual.alpha
@@ -190,7 +195,11 @@ class DualProgram:
         return DualPoint(alpha, beta), moved
 
     def _try_support(self, level: Level, state: DualProgramState) -> DualProgramState:
-        """Jump to the best reply to the current support and see who answers."""
+        """Try the best dual reply to the current support, once for each support.
+
+        If the support is in turn the best reply to that dual point, the two are a
+        saddle point.
+        """
         support = state.reply.support
         if support.tobytes() in state.tried:
             return state
@@ -202,8 +211,8 @@ class DualProgram:
             state = replace(state, best=dual, best_value=reply.value)
         if is_attained and np.array_equal(reply.support, support):
             return replace(state, upper_bound=upper, stop=Stop.FIXED_POINT)
-        reached = state.best_value >= upper
-        return replace(state, upper_bound=upper, stop=Stop.GAP if reached else None)
+        is_closed = state.best_value >= upper
+        return replace(state, upper_bound=upper, stop=Stop.GAP if is_closed else None)
 
 
 def dual_program(

@@ -18,13 +18,14 @@ class Exact:
         Tuning of the search, in memory or on streamed data.
     """
 
-    settings: SearchSettings = field(default_factory=SearchSettings)
     uses_level: ClassVar[bool] = False
     ends_in_search: ClassVar[bool] = True
+
+    settings: SearchSettings = field(default_factory=SearchSettings)
 
     def __post_init__(self) -> None:
         check.instance("settings", self.settings, SearchSettings)
 
     def run_stages(self, context: SolveContext) -> bool:  # noqa: ARG002
-        """Nothing comes before the search."""
+        """Return False: there are no stages before the search."""
         return False

@@ -1,4 +1,7 @@
-"""The min-max game behind screening: a support against a plane below the form."""
+"""The min-max game behind screening: a support against a plane below the form.
+
+See docs/theory.md#hierarchy.
+"""
 
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -28,7 +31,7 @@ Dual = TypeVar("Dual", DualPoint, TangentPoint)
 
 
 class Game(Protocol[Dual]):
-    """What best replies need to know: a level of the hierarchy, or ``Q`` as it is."""
+    """The interface of best replies: a level of the hierarchy, or the whole ``Q``."""
 
     @property
     def problem(self) -> SparseQP:
@@ -36,28 +39,31 @@ class Game(Protocol[Dual]):
 
     @property
     def truncated(self) -> SparseQP:
-        """The problem with the form that is played for."""
+        """The problem with the quadratic form of the game."""
 
     @property
     def k(self) -> int:
-        """The number of eigenvectors in play."""
+        """The number of eigenvectors of that form."""
 
     def zero(self) -> Dual:
-        """The dual point at the origin."""
+        """Return the dual point at the origin."""
 
     def touching(self, x: FloatArray, beta: FloatArray) -> Dual:
-        """The dual point whose plane touches the form at ``x``."""
+        """Return the dual point whose plane touches the form at ``x``."""
 
     def plane(self, dual: Dual) -> tuple[FloatArray, float]:
-        """Slope and offset of a dual point's plane below the form, up to rounding."""
+        """Return slope and offset of the plane of a dual point, up to rounding."""
 
     def bound(self, dual: Dual) -> SeparableBound:
-        """Theorem 1 at a dual point, with all rounding errors subtracted."""
+        """Return the proved bound of a dual point, rounding errors subtracted.
+
+        This is Theorem 1 (docs/theory.md#theorem-1).
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class WholeForm:
-    """The game for ``Q`` as it is; needs products with ``Q`` only."""
+    """The game for the whole ``Q``, which needs products with ``Q`` only."""
 
     problem: SparseQP
 

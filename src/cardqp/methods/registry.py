@@ -17,20 +17,20 @@ METHODS = {
     "beck-hallak": "cardqp.methods.beck_hallak.BeckHallak",
     "block-decomposition": "cardqp.methods.block_decomposition.BlockDecomposition",
 }
-"""Where each method is: a class whose fields are settings with defaults."""
+"""The class of each method by name; its fields are settings with defaults."""
 
 
 @runtime_checkable
 class Method(Protocol):
-    """What ``solve`` asks of a method.
+    """The interface of a method of ``solve``.
 
     Attributes
     ----------
     uses_level : bool
-        Whether it works at one level of the hierarchy, so that ``level`` and
-        ``spectrum`` mean something.
+        Whether it works at one level of the hierarchy and takes ``level`` and
+        ``spectrum``.
     ends_in_search : bool
-        Whether it ends in a search, which another solver can take over.
+        Whether it ends in a search, in place of which another solver can be used.
     """
 
     uses_level: ClassVar[bool]

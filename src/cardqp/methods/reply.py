@@ -1,4 +1,4 @@
-"""The two replies of the min-max game: support to dual point, dual point to support."""
+"""The two best replies of the min-max game (docs/theory.md#best-response)."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,8 @@ from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import least_violation
 
 DOUBLINGS = 200
-"""Enough to take any positive float64 beyond all others along a ray."""
+"""The most doublings of a step along a ray; without a limit a ray along which the
+dual function never falls would not end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class SupportReply:
 
 
 def reply_to_dual(game: Game[Dual], dual: Dual) -> SupportReply:
-    """The support that minimises the Lagrangian at a dual point."""
+    """Return the support that minimises the Lagrangian at a dual point."""
     problem, rows = game.problem, game.problem.rows
     gradient, offset = game.plane(dual)
     slope, base = problem.c + gradient, problem.constant - offset
@@ -51,7 +52,7 @@ def reply_to_dual(game: Game[Dual], dual: Dual) -> SupportReply:
 
 
 def reply_to_support(game: Game[Dual], support: IntArray) -> tuple[Dual, bool]:
-    """The dual point that maximises the Lagrangian on a support.
+    """Return the dual point that maximises the Lagrangian on a support.
 
     It is the solution of the quadratic program on the support.  When that program is
     infeasible the Lagrangian is unbounded along a Farkas ray, and the reply is the
@@ -72,7 +73,7 @@ def reply_to_support(game: Game[Dual], support: IntArray) -> tuple[Dual, bool]:
 
 
 def farkas_ray(problem: SparseQP, support: IntArray) -> FloatArray:
-    """Multipliers that contradict the rows on an infeasible support."""
+    """Return multipliers that contradict the rows on an infeasible support."""
     off = np.ones(problem.n, dtype=bool)
     off[support] = False
     branch = Subproblem(np.zeros_like(off), off, limit=problem.n)
@@ -80,6 +81,7 @@ def farkas_ray(problem: SparseQP, support: IntArray) -> FloatArray:
 
 
 def _along(game: Game[Dual], ray: FloatArray) -> Dual:
+    """Return the first point on a ray, by doubling, where the dual function falls."""
     problem = game.problem
     row_gradient = float(np.abs(problem.rows.matrix.T @ ray).max())
     start = float(np.abs(problem.c).max()) or 1.0

@@ -40,11 +40,11 @@ class PerspectiveScreening:
     ends_in_search: ClassVar[bool] = True
 
     def run_stages(self, context: SolveContext) -> bool:
-        """Screen the problem; the search then proves the same zeros for itself."""
+        """Screen the problem; return False: the search proves the zeros itself."""
         return screen_problem(context, self.run)
 
     def run(self, problem: SparseQP, watch: Watch) -> SafeScreening:
-        """Screen a problem."""
+        """Relax a problem, round its solution, and fix variables at its dual point."""
         relaxed, bound, dual = _relax(problem, lambda: watch.is_over)
         fit = _round(problem, relaxed, lambda: watch.is_late)
         return _build_screening(problem, fit, bound, dual)
@@ -57,10 +57,11 @@ def safe_screen(
     *,
     spectrum: Spectrum | None = None,
 ) -> SafeScreening:
-    """Prove variables zero or nonzero by the converged relaxation (Theorem 2).
+    """Prove variables zero or nonzero at the converged relaxation.
 
     This is the rule of Atamtürk and Gómez, "Safe screening rules for l0-regression from
-    perspective relaxations", ICML 2020, with rows and bounds and at any dual point.
+    perspective relaxations", ICML 2020, with rows and bounds and at any dual point:
+    Theorem 2 (docs/theory.md#theorem-2).
 
     Parameters
     ----------
@@ -100,7 +101,11 @@ def _build_screening(
     dual: DualProof | DualPoint,
     upper: float | None = None,
 ) -> SafeScreening:
-    """Theorem 2 at a bound, for all points as good as a fit, or as a value."""
+    """Fix variables by Theorem 2 (docs/theory.md#theorem-2).
+
+    The result holds for all points that are as good as a fit, or as a value if one is
+    given.
+    """
     root, lower = problem.root, bound.value(problem.root)
     if upper is None:
         upper = attainable(problem, fit)
@@ -127,14 +132,14 @@ def _build_screening(
 def _relax(
     problem: SparseQP, is_over: Callable[[], bool] = lambda: False
 ) -> tuple[Relaxed, SeparableBound, DualProof]:
-    """The converged relaxation, its bound, and the dual point behind it."""
+    """Return the converged relaxation, its bound, and the dual point that proves it."""
     relaxed = _solve_root(problem, is_over)
     proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
     return relaxed, proof.bound(problem), proof
 
 
 def _relax_level(level: Level) -> tuple[Relaxed, SeparableBound, DualPoint]:
-    """The same at a level of the hierarchy."""
+    """Return relaxation, bound and dual point at a level of the hierarchy."""
     relaxed = _solve_root(level.truncated)
     point = level.touching(relaxed.tangent_point, relaxed.beta)
     return relaxed, level.bound(point), point
@@ -143,7 +148,7 @@ def _relax_level(level: Level) -> tuple[Relaxed, SeparableBound, DualPoint]:
 def _solve_root(
     problem: SparseQP, is_over: Callable[[], bool] = lambda: False
 ) -> Relaxed:
-    """The relaxation of a problem, as well as it can be solved."""
+    """Solve the relaxation of a problem to the gap ACCURACY."""
     tolerance = ACCURACY * (abs(problem.constant) + problem.single_gain)
     relaxation, effort = Relaxation.prepare(problem), Effort(tolerance, is_over=is_over)
     return relaxation.solve(problem.root, *relaxation.start(), effort)
@@ -154,7 +159,7 @@ def _round(
     relaxed: Relaxed,
     is_over: Callable[[], bool] = lambda: False,
 ) -> SupportFit:
-    """A good feasible point, if rounding finds one."""
+    """Return a good feasible point, if rounding or greedy growth finds one."""
     supports = (
         round_switches(problem, problem.root, relaxed.switches),
         grow_greedily(problem, problem.forced_in, is_over),

@@ -1,4 +1,4 @@
-"""What screening returns: guesses and proofs, in separate fields."""
+"""The results of screening, with guesses and proofs in separate fields."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from cardqp.spectral.level import DualPoint
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 ROUNDING = 1e-9
-"""Relative error granted to the objective of a feasible point."""
+"""Relative error allowed for in the objective of a feasible point."""
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
-    """One entry per iteration, after the first for the origin.
+class ScreeningTrace:
+    """The bounds and supports of a screening: the origin first, then each iteration.
 
     Attributes
     ----------
@@ -37,12 +37,12 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Screening:
-    """Candidates for the support, and what is known for certain.
+    """The result of a screening: candidates (guessed), zeros and ones (proved).
 
     Attributes
     ----------
     candidates : int array
-        Variables worth considering: the union of the last supports.  A guess.
+        The union of the last supports visited.  A guess, never a proof.
     zeros, ones : int arrays
         Variables proved to be zero, or nonzero, in every optimal solution; with blocks,
         those of blocks that are not zero.
@@ -65,7 +65,7 @@ class Screening:
         Iterations made.
     stop : Stop
         Why it ended.
-    trace : Trace
+    trace : ScreeningTrace
         Bounds and supports by iteration.
     """
 
@@ -81,12 +81,14 @@ class Screening:
     cycle: tuple[IntArray, ...]
     n_iter: int
     stop: Stop
-    trace: Trace
+    trace: ScreeningTrace
 
 
 @dataclass(frozen=True, slots=True)
 class SafeScreening:
-    """What Theorem 2 proves at one dual point.
+    """The variables that one dual point proves zero or nonzero.
+
+    The proof is Theorem 2 (docs/theory.md#theorem-2).
 
     Attributes
     ----------
@@ -124,15 +126,27 @@ def build_screening(
     recent: Sequence[IntArray],
     dual: Dual,
     stop: Stop,
-    trace: Trace,
+    trace: ScreeningTrace,
     cycle: tuple[IntArray, ...] = (),
     fit: SupportFit | None = None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Screening:
     """Form candidates from recent supports and proofs from the best dual point.
 
-    Without a ``fit`` that is known, the best on recent supports is found, as far as
-    there is time.
+    Parameters
+    ----------
+    game : Game
+        The game that was played.
+    recent : sequence of int arrays
+        The supports whose union are the candidates.
+    dual
+        The dual point with the best bound.
+    stop, trace, cycle
+        See :class:`Screening`.
+    fit : SupportFit, optional
+        The best feasible point; by default it is fitted on the recent supports.
+    is_over : callable
+        Whether to fit no further supports.
     """
     fit = best_fit(game.problem, recent, is_over) if fit is None else fit
     bound = game.bound(dual)
@@ -157,7 +171,7 @@ def build_screening(
 
 
 def attainable(problem: SparseQP, fit: SupportFit) -> float:
-    """A value that some feasible point attains for certain.
+    """Return a value that some feasible point attains, rounding errors included.
 
     A fit meets the rows up to rounding, which its multipliers translate into units of
     the objective; its own evaluation rounds as well.
@@ -174,9 +188,10 @@ def best_fit(
     supports: Sequence[IntArray],
     is_over: Callable[[], bool] = lambda: False,
 ) -> SupportFit:
-    """The best feasible point on any of the supports.
+    """Return the best feasible point on any of the supports.
 
-    The last ones are fitted first, and at least one.  Of equals the first one counts.
+    The last supports are fitted first, and at least one of them.  Of equally good
+    supports the first in the sequence is taken.
     """
     distinct = {support.tobytes(): support for support in supports}
     best = SupportFit.nothing(problem)

@@ -1,4 +1,4 @@
-"""The stages that methods are made of: screen, reduce, descend."""
+"""The stages that methods consist of: screen, reduce, descend."""
 
 from collections.abc import Callable
 
@@ -18,8 +18,8 @@ def screen_at_level(
 ) -> bool:
     """Run the paper's stages: spectrum, level, screening, reduced problem.
 
-    Returns whether variables were left out that are not proved zero; they are not if
-    the spectrum has taken all the time there was.
+    Returns whether variables were left out that are not proved zero; none are if the
+    decomposition took all the time.
     """
     problem, level = context.problem, context.level
 
@@ -49,7 +49,7 @@ def screen_problem(
     context: SolveContext,
     screen: Callable[[SparseQP, Watch], Screening | SafeScreening],
 ) -> bool:
-    """Screen the problem as it is, and solve the reduced problem.
+    """Screen the whole problem, and solve the reduced problem.
 
     Returns whether variables were left out that are not proved zero.
     """
@@ -83,10 +83,11 @@ def descend(
 def _reduce(context: SolveContext, screening: Screening | SafeScreening) -> bool:
     """Solve on the candidates, unless all are candidates or the others are proved zero.
 
-    The last search proves zeros for itself, at its root, and goes on with the rest.
-    Candidates that do not fit into memory are as good as all.
+    Returns whether variables were left out that are not proved zero.
     """
     context.update_incumbent(screening.x)
+    # Proved zeros need no reduced problem: the last search finds them itself at its
+    # root, with a proof.  Candidates that do not fit into memory count as all.
     count = len(screening.candidates)
     is_all = count == context.problem.n or not can_copy(context.problem, count)
     if is_all or isinstance(screening, SafeScreening):

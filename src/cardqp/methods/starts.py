@@ -1,4 +1,4 @@
-"""Where direct methods start, and how they see single switches."""
+"""Starting points of direct methods, and scores of single switches."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,9 +16,10 @@ from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A problem, the fit that a direct method starts from, and when to stop.
+    """A problem, and the fit that a direct method starts from.
 
-    The last is for steps that take long; between steps, the loop looks by itself.
+    ``is_over`` tells whether to stop, for use within long steps; between steps the loop
+    checks the time itself.
     """
 
     problem: SparseQP
@@ -27,7 +28,10 @@ class Start:
 
     @classmethod
     def of(cls, problem: SparseQP, start: FloatArray | None, watch: Watch) -> "Start":
-        """Start from a guess, or from what gains most alone; else anywhere feasible."""
+        """Start from a guess, or from the variables that gain most on their own.
+
+        If neither is feasible, an elastic dive looks for any feasible point.
+        """
         if start is None:
             support = first_support(problem)
         else:
@@ -41,7 +45,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class SwitchScores:
-    """What each switch, of a variable or of a block, has to offer at a point.
+    """Scores of each switch, of a variable or of a block, at a point.
 
     Attributes
     ----------
@@ -50,13 +54,15 @@ class SwitchScores:
     is_on, is_fixed : (m,) bool arrays
         Which switches are on; which are forced in or out.
     size : (m,) array
-        The norm of the point behind each switch.
-    pull : (m,) array
-        The norm of the gradient behind each switch, as far as bounds let it.
-    drop : (m,) array
-        What switching it off costs if all else stays.
+        The norm of the point's entries of each switch.
+    gradient_norm : (m,) array
+        The norm of the gradient's entries of each switch, without those that bounds
+        block.
+    removal_cost : (m,) array
+        By how much the objective grows when the switch is turned off and all other
+        variables keep their values.
     gain : (m,) array
-        What switching it on gains at most if all else stays.
+        By how much it falls, at most, when the switch is turned on.
     """
 
     labels: IntArray
@@ -69,7 +75,7 @@ class SwitchScores:
 
     @classmethod
     def at(cls, problem: SparseQP, x: FloatArray, beta: FloatArray) -> "SwitchScores":
-        """The view from a point with multipliers of the rows."""
+        """Compute the scores at a point with multipliers of the rows."""
         blocks = problem.rule.blocks
         labels = np.arange(problem.n) if blocks is None else blocks.labels
         curvature = problem.quadratic.diagonal + problem.ridge
@@ -91,12 +97,12 @@ class SwitchScores:
         )
 
     def variables(self, switches: IntArray) -> IntArray:
-        """The variables behind some switches."""
+        """Return the variables of some switches."""
         chosen = np.zeros(len(self.is_on), dtype=bool)
         chosen[switches] = True
         return np.flatnonzero(chosen[self.labels])
 
 
 def _summed(labels: IntArray, values: FloatArray) -> FloatArray:
-    """The sum of values behind each switch."""
+    """Return the sum of the values of each switch."""
     return np.asarray(np.bincount(labels, values), dtype=np.float64)

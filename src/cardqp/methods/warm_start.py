@@ -12,7 +12,7 @@ from cardqp.methods.best_response import BestResponse
 from cardqp.methods.context import SolveContext
 from cardqp.methods.game import TangentPoint, WholeForm
 from cardqp.methods.reply import SupportReply, reply_to_dual
-from cardqp.methods.screening import Screening, Trace, build_screening
+from cardqp.methods.screening import Screening, ScreeningTrace, build_screening
 from cardqp.methods.stages import screen_problem
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -26,7 +26,7 @@ class SubgradientState:
     """The current dual point with its reply, the best one, and the pool.
 
     ``bounds``, ``supports`` and ``pool`` are shared by all states of a run; the pool
-    knows the best point on every support that was visited.
+    holds every support that was fitted.
     """
 
     dual: TangentPoint
@@ -43,12 +43,12 @@ class SubgradientState:
 
 @dataclass(frozen=True, slots=True)
 class PolyakSubgradient:
-    """Climb the dual function with Polyak's steps, and remember every support.
+    """Climb the dual function with Polyak's steps, and keep a pool of supports.
 
-    A step is as long as the subgradient says is needed to reach the best value in the
-    pool of supports visited so far.  Bounds are proved for every iterate; the union of
-    the last supports is a guess.  Where there is a duality gap the steps do not die
-    out, so that single bounds go up and down.
+    A step is as long as the subgradient predicts for attaining the best objective in
+    the pool of supports visited so far.  Bounds are proved for every iterate; the union
+    of the last supports is a guess.  Where there is a duality gap the steps do not
+    vanish, so that single bounds go up and down.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class PolyakSubgradient:
     window: int = 20
 
     def init(self, game: WholeForm) -> SubgradientState:
-        """Start at the origin, where the residual of a regression is the response."""
+        """Return the state at the origin: in a regression, the residual is ``y``."""
         dual = game.zero()
         reply = reply_to_dual(game, dual)
         state = SubgradientState(
@@ -87,7 +87,7 @@ class PolyakSubgradient:
         return self._visit(game.problem, state)
 
     def step(self, game: WholeForm, state: SubgradientState) -> SubgradientState:
-        """One step of the dual point, and the support that answers it."""
+        """Make one step of the dual point, and find the support that replies."""
         problem, x = game.problem, np.zeros(game.problem.n)
         x[state.reply.support] = state.reply.x
         excess, steps = _excess(problem, x), _row_steps(problem)
@@ -119,7 +119,7 @@ class PolyakSubgradient:
         return self._visit(problem, following)
 
     def done(self, state: SubgradientState) -> Stop | None:
-        """Settled, the bound has met the pool, or out of iterations."""
+        """Stop without progress, when the gap is closed, or at the iteration limit."""
         if state.stop is not None:
             return state.stop
         if state.best_value >= state.incumbent.objective:
@@ -127,7 +127,7 @@ class PolyakSubgradient:
         return Stop.MAX_ITER if len(state.bounds) > self.max_iter else None
 
     def progress(self, state: SubgradientState, seconds: float) -> Progress:
-        """Best bound and best point of the pool so far."""
+        """Report the best bound, and the best objective in the pool."""
         return Progress(
             "warm start",
             len(state.bounds) - 1,
@@ -137,8 +137,8 @@ class PolyakSubgradient:
         )
 
     def result(self, game: WholeForm, state: SubgradientState, stop: Stop) -> Screening:
-        """Candidates from the window and the best of the pool."""
-        trace = Trace(np.array(state.bounds), tuple(state.supports))
+        """Form candidates from the window and the best support of the pool."""
+        trace = ScreeningTrace(np.array(state.bounds), tuple(state.supports))
         recent, fit = state.supports[-self.window :], state.incumbent
         if fit.x is not None:
             recent = [*recent, game.problem.support_of(fit.x)]
@@ -157,7 +157,10 @@ class PolyakSubgradient:
         return replace(state, incumbent=fit) if better else state
 
     def _target(self, problem: SparseQP, state: SubgradientState) -> float:
-        """The value to reach: the best in the pool, or a guess that shrinks."""
+        """Return Polyak's target: the best objective in the pool.
+
+        Without a feasible point it is a guess that shrinks like ``1/sqrt(t)``.
+        """
         if state.incumbent.x is not None:
             return state.incumbent.objective
         guess = problem.single_gain / np.sqrt(len(state.bounds))
@@ -206,11 +209,11 @@ class WarmStart:
         check.count("window", 1 if self.window is None else self.window)
 
     def run_stages(self, context: SolveContext) -> bool:
-        """Screen the problem, and solve it on the candidates."""
+        """Screen the problem and solve the reduced one; return whether it is one."""
         return screen_problem(context, self.run)
 
     def run(self, problem: SparseQP, watch: Watch) -> Screening:
-        """Screen a problem."""
+        """Screen a problem by the chosen variant."""
         game = WholeForm(problem)
         if self.variant == "best-response":
             response = BestResponse(self.max_iter or 50, self.window)
@@ -255,11 +258,11 @@ def warm_start(
 
 
 def _excess(problem: SparseQP, x: FloatArray) -> FloatArray:
-    """The subgradient of the dual function with respect to the multipliers."""
+    """Return the subgradient of the dual function with respect to the multipliers."""
     return np.asarray(problem.rows.matrix @ x - problem.rows.rhs)
 
 
 def _row_steps(problem: SparseQP) -> FloatArray:
-    """Units of the multipliers in which the dual function curves as in ``alpha``."""
+    """Return units of the multipliers in which curvatures match those of ``alpha``."""
     sizes = problem.rows.matrix**2 @ (1.0 / problem.ridge)
     return 1.0 / np.where(sizes > 0, sizes, 1.0)

@@ -1,4 +1,4 @@
-"""What all answers about weights have in common."""
+"""The base of all answers about weights."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Allocation:
 
     @property
     def objective(self) -> float:
-        """What was minimised, ridge included; infinite without weights."""
+        """The value of the objective, ridge included; infinite without weights."""
         return self.solution.objective
 
     @property
@@ -50,7 +50,7 @@ class Allocation:
 
     @property
     def status(self) -> Status:
-        """What is known about the answer."""
+        """Whether the answer is proved optimal, feasible, impossible or not known."""
         return self.solution.status
 
     def named(self) -> dict[str, float]:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
+from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.arithmetic.rounding import ZERO_ONE_UNIT, eigenvalue_margin, lowered
 from cardqp.bounds.gap import relative_gap
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
@@ -120,7 +121,7 @@ class BinaryQP:
             names=names,
         )
         terms = np.abs(self.c) + np.abs(self.Q.diagonal()) + 2.0 * (shift + ridge)
-        self._rounding = 4.0 * UNIT_ROUNDOFF * float(terms.sum())
+        self._rounding = ZERO_ONE_UNIT * float(terms.sum())
 
     def objective(self, x: ArrayLike) -> float:
         """The objective at ``x``.
@@ -146,7 +147,7 @@ class BinaryQP:
         if solution.x is not None:
             x = solution.x.astype(np.int64)
             objective = self.objective(x)
-        lower = min(solution.lower_bound - self._rounding, objective)
+        lower = min(lowered(solution.lower_bound, self._rounding), objective)
         ones, is_named = solution.support, self.problem.names is not None
         return BinarySolution(
             x=x,
@@ -163,9 +164,9 @@ class BinaryQP:
 
 
 def _shift(Q: FloatArray) -> float:
-    """What the diagonal of a matrix needs to be convex, with a margin for rounding."""
+    """The diagonal shift that makes a form convex, with a margin for rounding."""
     eigenvalues = scipy.linalg.eigvalsh(Q, check_finite=False)
-    margin = len(Q) ** 2 * UNIT_ROUNDOFF * float(np.abs(eigenvalues).max())
+    margin = eigenvalue_margin(len(Q)) * float(np.abs(eigenvalues).max())
     least = float(eigenvalues[0])
     return margin - least if least < 0 else 0.0
 

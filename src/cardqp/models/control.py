@@ -188,7 +188,7 @@ class SparseControl:
     Notes
     -----
     A part of the quadratic cost goes into the ridge, for that makes bounds tight: the
-    mean of the best diagonals for each state alone.  The constructor looks for it, and
+    mean of the best diagonals for each state alone.  The constructor computes it, and
     compiles what a step needs or loads it from disk, so that the first step takes no
     longer than others.
 

@@ -15,7 +15,7 @@ from cardqp.problem import validation as check
 
 BOLD = 1e-4
 """The largest variance may cost so small a share of the range of expected returns when
-the largest return is looked for."""
+the largest return is computed."""
 
 INSIDE = 1e-6
 """How far below the largest return the last target is, as a share of the range."""

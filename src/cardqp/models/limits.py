@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.models._validation import SectorLimit
+from cardqp.models.validation import SectorLimit
 
 ROUNDING = 1e-12
 """Sales that are over their limit by this little are not: rounding in the sum of the

@@ -9,8 +9,8 @@ import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import Phrase, ProblemError, Setting
-from cardqp.models import _validation as rule
 from cardqp.models import risk
+from cardqp.models import validation as rule
 from cardqp.models.allocation import Allocation, describe
 from cardqp.models.limits import Row, Sales, plan_sales, sector_rows, stack
 from cardqp.pipeline.solve import solve
@@ -21,7 +21,7 @@ NEGLIGIBLE = 1e-9
 """A ridge that stands for none, as a share of the mean variance."""
 
 SALES_RIDGE = 1e-6
-"""What sales pay for their squares, as a share of the mean variance: with less, the
+"""Cost of the squares of sales, as a share of the mean variance: with less, the
 relaxations of problems with many rows are solved slowly."""
 
 
@@ -170,7 +170,7 @@ class Portfolio:
     def with_goal(
         self, *, risk_aversion: float | None = None, target_return: float | None = None
     ) -> "Portfolio":
-        """The same assets and limits with another goal; no data are checked again.
+        """A copy with another goal for these assets and limits; no data are rechecked.
 
         Parameters
         ----------

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.linalg
 
 from cardqp._typing import ArrayLike, FloatArray
-from cardqp.models import _validation as rule
+from cardqp.models import validation as rule
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, Gram
 
@@ -48,7 +48,7 @@ class RiskModel:
 
     @cached_property
     def with_spare(self) -> "RiskModel":
-        """The same covariance with the least eigenvalue of its matrix in ``specific``.
+        """A copy with the least eigenvalue of the matrix moved to ``specific``.
 
         The search does that for itself, except when there are variables without risk,
         which make the least eigenvalue zero.
@@ -67,7 +67,7 @@ class RiskModel:
         form = self.form
         if isinstance(form, Factor):
             return Factor(np.pad(np.sqrt(scale) * form.array, ((0, 0), (0, extra))))
-        if scale != 1.0:  # rounding may cost convexity, so it is looked at again
+        if scale != 1.0:  # rounding may cost convexity, so it is checked again
             form = check.quadratic_matrix(scale * form.array, "covariance")
         wide = np.pad(form.array, ((0, extra), (0, extra)))
         return Gram(wide, np.pad(form.psd_violation, (0, extra)))

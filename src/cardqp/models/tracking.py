@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray
-from cardqp.models import _validation as rule
+from cardqp.models import validation as rule
 from cardqp.models.allocation import Allocation, describe
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP

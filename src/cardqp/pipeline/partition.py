@@ -25,7 +25,7 @@ from cardqp.subproblems.support_qp import fit_support
 
 FEW = 300
 """A branch is searched from scratch, with a better root, if this many more branches of
-its tree do not settle it."""
+its tree do not solve it."""
 
 
 @dataclass(slots=True, eq=False)

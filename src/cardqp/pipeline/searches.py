@@ -36,7 +36,7 @@ def stays_streamed(problem: SparseQP, method: Method) -> bool:
 
 
 def streamed_settings(method: Method) -> StreamedSettings:
-    """Settings of the streamed search: those of the method, if it has any."""
+    """Tuning of the streamed searches that a method makes."""
     return search_settings(method).streamed
 
 

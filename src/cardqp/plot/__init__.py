@@ -3,7 +3,7 @@
 from cardqp.plot.coefficients import plot_coefficients
 from cardqp.plot.convergence import plot_convergence
 from cardqp.plot.curves import plot_frontier, plot_hierarchy, plot_path
-from cardqp.plot.screening import plot_screening
+from cardqp.plot.screening_steps import plot_screening
 from cardqp.plot.style import BLUE, GREEN, ORANGE, new_axes, saved
 
 __all__ = [

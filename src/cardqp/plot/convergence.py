@@ -88,7 +88,7 @@ def _changes(seconds: "FloatArray") -> list[int]:
 
 
 def _title(last: "TracePoint") -> str:
-    """What is known at the end, in words."""
+    """A title that tells the gap at the end."""
     after, upper, lower = (
         f"after {last.seconds:.2g} s",
         last.objective,

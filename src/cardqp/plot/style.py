@@ -1,4 +1,4 @@
-"""What pictures share: colours, axes, names as they are, legends."""
+"""Style of all pictures: colours, axes, names as they are, legends."""
 
 import unicodedata
 from os import PathLike

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray, IntArray
+from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.arithmetic.rounding import moved_diagonal_unit
 from cardqp.exceptions import ProblemError
 from cardqp.problem import validation as check
 from cardqp.problem.data import ProblemData
@@ -61,10 +62,8 @@ def moved_diagonal(problem: ProblemData, diagonal: ArrayLike) -> Fields:
     size = np.abs(form.diagonal) + np.abs(diagonal) + ridge
     # A matrix at hand may itself stand for one that is off by its defect.
     formed = 0 if isinstance(form, Gram) else form.formed
-    terms = 8 + formed * problem.n
-    psd_violation = (
-        check.convexity_defect(Q) + terms * UNIT_ROUNDOFF * size + form.psd_violation
-    )
+    rounding = moved_diagonal_unit(problem.n, formed) * size
+    psd_violation = check.convexity_defect(Q) + rounding + form.psd_violation
     return {"quadratic": Gram(Q, psd_violation), "eta": 1.0 / ridge}
 
 

@@ -11,8 +11,14 @@ from typing import Protocol
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, Float, FloatArray, IntArray
+from cardqp._typing import Float, FloatArray, IntArray
 from cardqp.arithmetic.compensated import fitted, products
+from cardqp.arithmetic.rounding import (
+    SMALLEST_NORMAL,
+    factor_product_unit,
+    inner_product_unit,
+    raised,
+)
 
 MOST_AT_ONCE = 200
 """The largest support for which all products of a square are held at once."""
@@ -158,14 +164,15 @@ class Gram:
         # each inner product needs no second pass over Q.
         slope = 2 * (self.apply(x) if x.ndim == 1 else x @ self.array)
         roots = np.sqrt(self.diagonal + self.psd_violation)
-        terms = np.asarray(np.count_nonzero(x, axis=-1) + 3)
-        size = np.abs(x)
-        reach = 2 * terms * UNIT_ROUNDOFF * (size @ roots)
+        count = np.asarray(np.count_nonzero(x, axis=-1))
+        unit, size = inner_product_unit(count), np.abs(x)
+        reach = 2 * unit * (size @ roots)
         slope_error = np.multiply.outer(reach, roots)
-        noise = slope_error + (terms * UNIT_ROUNDOFF)[..., None] * np.abs(slope)
+        noise = slope_error + unit[..., None] * np.abs(slope)
         offset = 0.5 * (slope * x).sum(axis=-1)
         offset_error = 0.5 * (noise * size).sum(axis=-1)
-        touching = 2 * ((x * x) @ self.psd_violation) * (1 + terms * UNIT_ROUNDOFF)
+        # Squares, their sum, and two more sums: the offset is their last.
+        touching = 2 * ((x * x) @ self.psd_violation) * raised(count + 3)
         return Minorant(
             slope, slope_error, offset + offset_error + touching, 2 * self.psd_violation
         )
@@ -263,15 +270,13 @@ def plane(
     loss : (n,) array, optional
         See ``factor``; zero by default.
     """
-    terms = alpha.shape[-1] + 4
+    count = alpha.shape[-1]
     size = (alpha * alpha).sum(axis=-1)
-    reach = np.sqrt(size + np.finfo(float).tiny)
-    slope_error = np.multiply.outer(
-        terms * UNIT_ROUNDOFF * reach, np.sqrt(squared_columns)
-    )
+    reach = factor_product_unit(count) * np.sqrt(size + SMALLEST_NORMAL)
+    slope_error = np.multiply.outer(reach, np.sqrt(squared_columns))
     return Minorant(
         slope=alpha @ factor,
-        slope_error=slope_error * (1 + terms * UNIT_ROUNDOFF),
-        offset=0.25 * size * (1 + terms * UNIT_ROUNDOFF),
+        slope_error=slope_error * raised(count),
+        offset=0.25 * size * raised(count),
         loss=np.zeros(len(squared_columns)) if loss is None else loss,
     )

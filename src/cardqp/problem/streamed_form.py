@@ -17,7 +17,8 @@ import numpy as np
 import scipy.sparse
 from threadpoolctl import threadpool_limits
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
+from cardqp.arithmetic.rounding import formed_unit, same_data_unit, streamed_slope_unit
 from cardqp.exceptions import ProblemError
 from cardqp.problem import column_blocks
 from cardqp.problem.column_blocks import (
@@ -122,7 +123,7 @@ class StreamedForm:
         N = self.n_samples
         power = float(self.target @ self.target) / N
         # The products may have been summed in another order.
-        unit = 4 * (N + 4) * UNIT_ROUNDOFF
+        unit = same_data_unit(N)
         slack = unit * np.sqrt(power) * np.sqrt(self.diagonal)
         is_same = (np.abs(c + 2.0 * self.products / N) <= slack).all()
         return bool(is_same) and abs(constant - power) <= unit * power
@@ -334,7 +335,7 @@ class StreamedForm:
         # Additions in a row: within a sum, of sums within a piece, of pieces.
         n_sums = -(-min(height, N) // ROWS_PER_SUM)
         formed = min(ROWS_PER_SUM, N) + n_sums + -(-N // height) + 2
-        psd_violation = 1.01 * self.n * formed * UNIT_ROUNDOFF * self.diagonal
+        psd_violation = formed_unit(self.n, formed) * self.diagonal
         # BLAS may sum the two halves in different orders.
         matrix = self.dense()
         matrix = 0.5 * (matrix + matrix.T)
@@ -357,7 +358,7 @@ class StreamedForm:
         slope = self.correlate(2.0 * fitted.T).T.reshape(x.shape) / self.n_samples
         unit = plane(np.zeros((self.n_samples, 0)), alpha, np.zeros(0))
         size = np.linalg.norm(alpha, axis=-1)
-        unit_error = 1.01 * (self.n_samples + 6) * UNIT_ROUNDOFF * size
+        unit_error = streamed_slope_unit(self.n_samples) * size
         error = np.multiply.outer(unit_error, np.sqrt(self.diagonal))
         return Minorant(slope, error, unit.offset, np.zeros(self.n))
 

@@ -87,7 +87,7 @@ class Budget:
         return max(left, 0.0) / (self.n_left + 1)
 
 
-class Fit(NamedTuple):
+class FitTask(NamedTuple):
     """A model to be fitted."""
 
     problem: SparseQP
@@ -100,7 +100,7 @@ class Fit(NamedTuple):
         seconds: float | None,
         callback: Callback | None = None,
     ) -> Solution:
-        """Fit it."""
+        """Solve the problem of this fit."""
         return solve(
             self.problem,
             method=self.method,
@@ -111,7 +111,7 @@ class Fit(NamedTuple):
         )
 
 
-Share = tuple[Fit, FloatArray | None, float | None]
+Share = tuple[FitTask, FloatArray | None, float | None]
 """A fit, where to start, and how long it may take."""
 
 
@@ -171,7 +171,7 @@ def cross_validate(
     for i, j in np.ndindex(shape[:2]):
         start = solutions[i][-1].x if solutions[i] else None
         problems = _cell(scaled, etas[i], sparsities[j])
-        fits = [Fit(problem, method, gap) for problem in problems]
+        fits = [FitTask(problem, method, gap) for problem in problems]
         answers = _answers(fits, start, budget, callback, share)
         if _is_stopped(answers[-1]):
             _stop_early(answers[-1], is_empty=not solutions[0])
@@ -195,7 +195,7 @@ def _cell(
 
 
 def _answers(
-    fits: Sequence[Fit],
+    fits: Sequence[FitTask],
     start: FloatArray | None,
     budget: Budget,
     callback: Callback | None,

@@ -26,7 +26,7 @@ proofs to be quick where features are correlated."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """What is asked of a linear model, whatever the rows.
+    """Settings of a linear model that do not depend on the rows.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class ScaledProblem:
     rows: Moments
 
     def with_eta(self, eta: float) -> "ScaledProblem":
-        """The same with another ridge; the quadratic form is not checked again."""
+        """A copy with another ridge; the quadratic form is not checked again."""
         ridge = np.full(self.problem.n, 1.0 / eta)
         problem = self.problem.with_quadratic(self.problem.quadratic, ridge)
         return replace(self, problem=problem)

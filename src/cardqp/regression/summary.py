@@ -1,4 +1,4 @@
-"""What people ask about a model: coefficients, what each feature is worth, R2."""
+"""Summaries of models: coefficients, the worth of each feature, R2."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -44,7 +44,7 @@ class Summary:
     r2_refit_test: float | None = None
 
     def on(self, rows: Moments, chosen: IntArray) -> "Summary":
-        """The same with R2 on other rows, whose moments are about their means.
+        """A copy with R2 on other rows, whose moments are about their means.
 
         Parameters
         ----------

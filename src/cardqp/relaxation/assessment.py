@@ -1,9 +1,9 @@
 """Compiled: the bound and the fixings that a dual point proves for a node.
 
-Theorems 1 and 2 with all margins for rounding, as in ``bounds/tangent_bound.py``, for
-one node and in scaled units, fast enough for millions of nodes.  Scaling is by powers
-of two, so the margins are the same.  Replaying a certificate does not come through
-here: the checker has its own evaluation (docs/theory.md#theorem-1, #theorem-2).
+Theorems 1 and 2 as in ``bounds/tangent_bound.py``, for one node and in scaled units,
+fast enough for millions of nodes.  Scaling is by powers of two, so the margins for
+rounding are the same.  Replaying a certificate does not come through here: the checker
+has its own evaluation (docs/theory.md#theorem-1, #theorem-2).
 """
 
 from typing import NamedTuple
@@ -11,10 +11,23 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._compiled import compiled, inner, spliced
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
+from cardqp.arithmetic import rounding
+from cardqp.arithmetic.rounding import (
+    FIXING_SHARE,
+    FIXING_UNIT,
+    SEPARABLE_UNIT,
+    SMALLEST_NORMAL,
+)
 from cardqp.relaxation.array_loops import filled, multiply_rows
 from cardqp.relaxation.group_selection import exchanges
 from cardqp.relaxation.scaled_data import Data, GroupData, RowData
+
+combination_unit = inner(rounding.combination_unit)
+factor_product_unit = inner(rounding.factor_product_unit)
+inner_product_unit = inner(rounding.inner_product_unit)
+raised = inner(rounding.raised)
+total_unit = inner(rounding.total_unit)
 
 
 class Margins(NamedTuple):
@@ -55,18 +68,18 @@ def tangent_gram(
 
     ``slope`` comes as the combination of ``count`` rows of the matrix.
     """
-    terms, reach, touching = count + 3, 0.0, 0.0
+    unit, reach, touching = inner_product_unit(count), 0.0, 0.0
     for j in range(len(tangent_point)):
         reach += margins.roots[j] * abs(tangent_point[j])
         touching += margins.psd_violation[j] * tangent_point[j] * tangent_point[j]
     error, offset, spread = np.empty(len(tangent_point)), 0.0, 0.0
     for j in range(len(tangent_point)):
-        error[j] = 2.0 * terms * UNIT_ROUNDOFF * reach * margins.roots[j]
+        error[j] = 2.0 * unit * reach * margins.roots[j]
         slope[j] *= 2.0
         offset += 0.5 * slope[j] * tangent_point[j]
-        noise = error[j] + terms * UNIT_ROUNDOFF * abs(slope[j])
+        noise = error[j] + unit * abs(slope[j])
         spread += 0.5 * noise * abs(tangent_point[j])
-    touching *= 2.0 * (1.0 + terms * UNIT_ROUNDOFF)
+    touching *= 2.0 * raised(count + 3)
     return slope, error, offset + spread + touching
 
 
@@ -79,14 +92,14 @@ def tangent_factor(
     The plane is ``alpha'Fx - |alpha|^2/4``; ``alpha`` comes as the combination of
     columns of the factor.
     """
-    terms, square, error = len(alpha) + 4, 0.0, np.empty(len(tangent_point))
+    square, error = 0.0, np.empty(len(tangent_point))
     for k in range(len(alpha)):
         alpha[k] *= 2.0
         square += alpha[k] * alpha[k]
-    reach = terms * UNIT_ROUNDOFF * np.sqrt(square + 1e-300)
+    reach = factor_product_unit(len(alpha)) * np.sqrt(square + SMALLEST_NORMAL)
     for j in range(len(tangent_point)):
-        error[j] = reach * (1.0 + terms * UNIT_ROUNDOFF) * margins.roots[j]
-    offset = 0.25 * square * (1.0 + terms * UNIT_ROUNDOFF)
+        error[j] = reach * raised(len(alpha)) * margins.roots[j]
+    offset = 0.25 * square * raised(len(alpha))
     return multiply_rows(data.M, alpha), error, offset
 
 
@@ -95,7 +108,7 @@ def cost_down(slope: float, ridge: float, lower: float, upper: float) -> float:
     """The least ``slope x + ridge x^2`` within bounds, rounded down."""
     x = min(max(slope / (-2.0 * ridge), lower), upper)
     size = abs(x) * (abs(slope) + ridge * abs(x))
-    return x * (slope + ridge * x) - 8.0 * UNIT_ROUNDOFF * size
+    return x * (slope + ridge * x) - SEPARABLE_UNIT * size
 
 
 @spliced
@@ -126,14 +139,14 @@ def price(
                 slope[j] += rows.A[i, j] * t
                 size[j] += abs(rows.A[i, j] * t)
     scale = offset_magnitude + abs(margins.constant) + abs(offset) + abs(row_offset)
-    base = margins.constant - offset - row_offset - (m + 4) * UNIT_ROUNDOFF * scale
-    costs = np.zeros(n)
+    unit, costs = combination_unit(m), np.zeros(n)
+    base = margins.constant - offset - row_offset - unit * scale
     for j in range(n):
         if status[j] < 0:
             continue
         ridge = data.w[j] - 2.0 * margins.psd_violation[j]
         middle = data.c[j] + slope[j]
-        noise = error[j] + (m + 4) * UNIT_ROUNDOFF * size[j]
+        noise = error[j] + unit * size[j]
         low = -np.inf
         if ridge > 0:
             below = cost_down(middle - noise, ridge, data.lower[j], data.upper[j])
@@ -192,17 +205,17 @@ def assess(
     on, off = filled(n, -np.inf), filled(n, -np.inf)
     base, costs = price(data, rows, margins, status, tangent_point, beta)
     total, size, last, following = total_cost(data.groups, costs, status, remaining)
-    value = base + total - (n + 8) * UNIT_ROUNDOFF * (abs(base) + size)
+    value = base + total - total_unit(n) * (abs(base) + size)
     if not value > -np.inf:
         return -np.inf, least, decided, on, off, costs
-    start, shrink = value - 4.0 * UNIT_ROUNDOFF * abs(value), 1.0 - 8.0 * UNIT_ROUNDOFF
+    start, share = value - FIXING_UNIT * abs(value), FIXING_SHARE
     for j in range(n):
         if status[j] != 0:
             continue
         on[j] = (
-            np.inf if remaining == 0 else start + shrink * max(costs[j] + last[j], 0.0)
+            np.inf if remaining == 0 else start + share * max(costs[j] + last[j], 0.0)
         )
-        off[j] = start + shrink * max(-costs[j] - following[j], 0.0)
+        off[j] = start + share * max(-costs[j] - following[j], 0.0)
         if on[j] >= cutoff:
             decided[j] = -1
             least = min(least, on[j])

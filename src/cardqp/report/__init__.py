@@ -1,6 +1,6 @@
 """One page about a sparse regression, to be kept, sent and printed."""
 
-from cardqp.report.data import (
+from cardqp.report.contents import (
     Alternative,
     CVCurve,
     Feature,
@@ -8,7 +8,7 @@ from cardqp.report.data import (
     ReportData,
     Score,
 )
-from cardqp.report.regression import regression_report
+from cardqp.report.regression_page import regression_report
 
 __all__ = [
     "Alternative",

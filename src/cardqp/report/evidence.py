@@ -4,10 +4,17 @@ from cardqp.certificate import Certificate
 from cardqp.pipeline.path import Path
 from cardqp.plot import plot_coefficients, plot_convergence, plot_path, plot_screening
 from cardqp.report import pictures
-from cardqp.report.data import ReportData
+from cardqp.report.contents import ReportData
 from cardqp.report.page import table, text
 from cardqp.report.sections import PROVED, paragraph, section
-from cardqp.report.words import bound_of, gap_of, number, objective_of, plural, seconds
+from cardqp.report.sentences import (
+    bound_of,
+    gap_of,
+    number,
+    objective_of,
+    plural,
+    seconds,
+)
 from cardqp.solution import Solution, Stage, Status
 from cardqp.solution.trace import Trace
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cardqp.plot.style import BLUE, GREEN, ORANGE, new_axes, plain, whole_numbers
-from cardqp.report.data import CVCurve, Feature, Predictions
+from cardqp.report.contents import CVCurve, Feature, Predictions
 from cardqp.report.page import picture, text
 
 WIDTH = 5.0
@@ -19,7 +19,7 @@ MOST_BARS = 40
 
 
 def figure(draw: Callable[[], Any], alt: str, caption: str = "") -> str:
-    """What a function draws, with words for those who do not see it.
+    """The picture of a function, with a text for those who do not see it.
 
     The same data gives the same bytes, whatever Matplotlib's settings are.
     """

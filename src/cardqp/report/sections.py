@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from cardqp.report import pictures
-from cardqp.report.data import Feature, ReportData, Score
+from cardqp.report.contents import Feature, ReportData, Score
 from cardqp.report.page import made_with, name, table, text
-from cardqp.report.words import certificate, gap_of, number, plural
+from cardqp.report.sentences import certificate, gap_of, number, plural
 from cardqp.solution import Status
 
 PROVED = (Status.OPTIMAL, Status.INFEASIBLE)
@@ -39,7 +39,7 @@ def facts(data: ReportData) -> str:
 
 
 def proof(data: ReportData) -> str:
-    """What is proved, set apart from all else."""
+    """The section on the proof, set apart from all else."""
     kind = "proof" if data.solution.status in PROVED else "proof missing"
     said = paragraph(text(" ".join(certificate(data.solution))))
     return f"<div id='certificate' class='{kind}'>{said}</div>"
@@ -116,7 +116,7 @@ def quality(data: ReportData) -> str:
 
 
 def about_data(data: ReportData) -> str:
-    """What the numbers were computed from."""
+    """The section on the data that the numbers come from."""
     start = (
         f"{plural(data.n_samples, 'row')} and {plural(data.n_features, 'feature')} "
         f"from {name(data.source)}, to predict {name(data.target)}."

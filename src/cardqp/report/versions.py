@@ -1,4 +1,4 @@
-"""What results were made with."""
+"""Versions of the software that results were made with."""
 
 import platform
 

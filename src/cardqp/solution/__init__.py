@@ -1,4 +1,4 @@
-"""The answer, what is proved about it, and how to check it."""
+"""Solutions: the point, the proved bound, the status, and their verification."""
 
 from cardqp.solution.solution import Solution
 from cardqp.solution.status import Stage, Status

@@ -1,4 +1,4 @@
-"""What a solver says about a problem, without a proof that can be replayed."""
+"""Claims of solvers: answers without a proof that can be replayed."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -19,9 +19,9 @@ class ClaimStatus(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim:
-    """What a solver says; nothing in it is proved by this library.
+    """The answer of a solver, of which nothing is proved by this library.
 
-    Another solver's word, or that of our own search if its proof was not kept.
+    It comes from another solver, or from our own search if its proof was not kept.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Claim:
         return self.status in (ClaimStatus.OPTIMAL, ClaimStatus.INFEASIBLE)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and strings without the point, for JSON."""
+        """Return plain numbers and strings for JSON, without the point."""
         numbers = ("objective", "bound", "gap")
         return {
             "solver": self.solver,

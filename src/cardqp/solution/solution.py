@@ -56,8 +56,8 @@ class Solution:
         ``(objective - lower_bound) / |objective|``, not below 0; where the terms of the
         objective cancel almost, relative to 1e-8 of their size, and near zero to 1e-12
         of what a single variable could gain within its bounds.
-    status, stop
-        What is known, and why the computation ended.
+    status, stop : Status and Stop
+        What is proved about ``x``, and why the computation ended.
     stages : tuple of Stage
         Where the time went.
     certificate : Certificate, StreamedCertificate or None
@@ -65,13 +65,13 @@ class Solution:
     n_nodes : int
         Branches processed on the problem as given.
     tolerance : float
-        The gap that was asked for.  One beyond 1 % may be reached, but the solution is
-        not called optimal then.
+        The gap that was asked for.  If it is beyond 1 %, the solution is never called
+        optimal.
     problem : SparseQP
         What was solved.
     claim : Claim or None
-        What another solver says about the problem, if one was asked; it is not proved
-        here, and not stored by :meth:`save`.
+        The answer of another solver, if one was used; it is not proved here, and not
+        stored by :meth:`save`.
     """
 
     x: FloatArray | None
@@ -95,7 +95,7 @@ class Solution:
 
     @property
     def advice(self) -> str:
-        """What to do next."""
+        """A hint at what to change or to do next."""
         if self.status is Status.FEASIBLE and self.lower_bound == -np.inf:
             is_factor = isinstance(self.problem.quadratic, Factor)
             other = "" if is_factor else ", or SparseQP.from_factor"
@@ -115,7 +115,7 @@ class Solution:
 
     @property
     def has_gap(self) -> bool:
-        """Whether the gap that was asked for is reached, be it small or not."""
+        """Whether the gap is within the tolerance, however large that is."""
         return self.x is not None and self.gap <= self.tolerance
 
     def verify(self, *, threads: int = 1, gap: float | None = None) -> Verification:
@@ -124,10 +124,15 @@ class Solution:
         Parameters
         ----------
         threads : int
-            A long proof is replayed in so many threads.
+            How many threads replay a long proof.
         gap : float, optional
             The gap that must be proved; by default the solution's own tolerance, if it
             is called optimal.
+
+        Returns
+        -------
+        Verification
+            The recomputed numbers, and every claim that they do not confirm.
         """
         check.count("threads", threads)
         if gap is not None:
@@ -148,7 +153,7 @@ class Solution:
 
     @classmethod
     def load(cls, path: str | PathLike[str], problem: SparseQP) -> "Solution":
-        """Read a solution of a problem; nothing in it is believed before ``verify``.
+        """Read a solution of a problem; nothing in it is proved before :meth:`verify`.
 
         Raises
         ------
@@ -190,7 +195,7 @@ class Solution:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and strings, for JSON; infinities become None."""
+        """Return plain numbers and strings for JSON; infinities become None."""
         values = np.zeros(0) if self.x is None else self.x[self.support]
         claim = {} if self.claim is None else {"claim": self.claim.to_dict()}
         return claim | {

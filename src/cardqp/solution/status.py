@@ -1,11 +1,11 @@
-"""What is known about an answer, and where the time went."""
+"""The status of a solution, and the stages that led to it."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class Status(Enum):
-    """What is known about the answer."""
+    """What is proved about a solution; the value is a sentence for people."""
 
     OPTIMAL = "the gap to a proved lower bound is within tolerance, and at most 1 %"
     FEASIBLE = "a feasible point is known; its optimality is not proved"
@@ -14,7 +14,7 @@ class Status(Enum):
 
     @property
     def advice(self) -> str:
-        """What to do next."""
+        """A hint at what to change or to do next."""
         return _ADVICE[self]
 
 
@@ -28,7 +28,19 @@ _ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage of the pipe: its name, its time, and the variables before and after."""
+    """One stage of a computation.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    seconds : float
+        How long it took.
+    size_before, size_after : int
+        How many variables were undecided before and after it.
+    detail : str
+        Further results, in words.
+    """
 
     name: str
     seconds: float

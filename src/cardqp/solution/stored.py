@@ -1,4 +1,4 @@
-"""What files of solutions hold, as far as it can be judged without the problem."""
+"""Conversion and checks of the parts of a stored solution."""
 
 import json
 import math
@@ -16,17 +16,17 @@ _KINDS = (str, float | int, int, int, str)
 
 
 def stages_to_text(stages: Sequence[Stage]) -> str:
-    """Stages as JSON."""
+    """Return stages as JSON."""
     return json.dumps([astuple(stage) for stage in stages])
 
 
 def stages_from_text(text: str) -> tuple[Stage, ...]:
-    """Stages from JSON.
+    """Return the stages that a JSON text holds.
 
     Raises
     ------
     ValueError
-        When there is something else in it.
+        When the text does not hold stages.
     """
     try:
         stages = tuple(Stage(*parts) for parts in json.loads(text))
@@ -41,14 +41,14 @@ def stages_from_text(text: str) -> tuple[Stage, ...]:
 
 
 def point_from(array: Any) -> FloatArray:
-    """A vector of numbers."""
+    """Return an array as a vector of floats, or raise a ValueError."""
     point = np.asarray(array, dtype=np.float64)
     _refuse_unless_vector("x", point.shape)
     return point
 
 
 def support_from(array: Any) -> IntArray:
-    """A vector of integers."""
+    """Return an array as a vector of integers, or raise a ValueError."""
     support = np.asarray(array).astype(np.intp, casting="safe")
     _refuse_unless_vector("support", support.shape)
     return support

@@ -1,4 +1,4 @@
-"""A record of how the best point and the proved bound approached each other."""
+"""The trace of a run: incumbent and proved lower bound over time."""
 
 from dataclasses import astuple, dataclass, field, fields
 from typing import Any
@@ -10,12 +10,12 @@ from cardqp.problem import validation as check
 from cardqp.solution import Solution
 
 FINENESS = 1e-3
-"""A better bound is recorded if it closes this share of what was left of the gap."""
+"""A better bound is recorded if it reduces the gap by this share."""
 
 
 @dataclass(frozen=True, slots=True)
 class TracePoint:
-    """The best point and the best bound at some time; unknown numbers are infinite.
+    """Incumbent and best bound at some time; unknown numbers are infinite.
 
     Attributes
     ----------
@@ -38,15 +38,15 @@ class TracePoint:
 
 @dataclass(slots=True)
 class Trace:
-    """A callback that remembers progress, for one run at a time.
+    """A callback that records progress, for one run at a time.
 
-    A bound of a part of the problem is no bound of the problem: it is left out.  When
-    the trace sees another run begin, it begins anew.
+    Bounds of a part of the problem are left out, since they are no bounds of the
+    problem.  When another run begins, the trace starts anew.
 
     Parameters
     ----------
     then : callable, optional
-        Another callback that sees the same; what it returns is returned.
+        Another callback, called with the same progress; its result is returned.
 
     Examples
     --------
@@ -67,14 +67,14 @@ class Trace:
 
     @property
     def points(self) -> tuple[TracePoint, ...]:
-        """All points in order; the last one is the solution once it is known."""
+        """All recorded points; after :meth:`close` the last is the solution."""
         return (*self.seen, *(() if self.end is None else (self.end,)))
 
     def __len__(self) -> int:
         return len(self.points)
 
     def __call__(self, progress: Progress) -> bool | None:
-        """Remember the progress, if there is any."""
+        """Record the progress if it differs from the last point."""
         if self.end or (self.seen and progress.seconds < self.seen[-1].seconds):
             self.seen, self.end = [], None
         last = self.seen[-1] if self.seen else None
@@ -96,14 +96,14 @@ class Trace:
         )
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """One list per column, ready for a DataFrame."""
+        """Return one list per column, ready for a DataFrame."""
         names = [each.name for each in fields(TracePoint)]
         rows = [astuple(point) for point in self.points]
         return {name: [row[i] for row in rows] for i, name in enumerate(names)}
 
 
 def _best_of(last: TracePoint | None, progress: Progress) -> TracePoint:
-    """What is known now: stages do not forget what others have found."""
+    """Return the best objective and bound of all stages so far."""
     objective = progress.objective
     bound = -np.inf if progress.is_partial else progress.lower_bound
     if last is not None:
@@ -115,7 +115,7 @@ def _best_of(last: TracePoint | None, progress: Progress) -> TracePoint:
 
 
 def _differs(point: TracePoint, last: TracePoint) -> bool:
-    """Whether a picture with the point differs from one without."""
+    """Return whether a point would be visible in a plot of the trace."""
     if point.stage != last.stage or point.objective != last.objective:
         return True
     left = last.objective - last.lower_bound

@@ -1,4 +1,4 @@
-"""A solution is recomputed from the data, and held against what it claims."""
+"""Verification: a solution is recomputed from the data and compared to its claims."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from cardqp.solution.solution import Solution
 
 SLACK = 1e-12
-"""A recomputed number may differ this much, relative to its terms, when sums are taken
-in another order."""
+"""How much a recomputed number may differ, relative to its terms: sums are taken in
+another order."""
 
 MOST_SLACK = 1e-9
-"""The same in units of the gap, at most, for the part that rows have in a bound."""
+"""The most that the rows' part of a bound may add to the slack, in units of the gap."""
 
 TOO_GOOD = 1e-6
-"""How far, relatively, an objective may be below what is proved possible: points meet
-their rows up to tolerances."""
+"""How far, relatively, an objective may be below a proved bound: points meet their
+rows up to tolerances."""
 
 LARGEST_GAP = 0.01
-"""Who asks for a larger gap gets it, but nothing is called optimal then."""
+"""The largest tolerance at which a solution may be called optimal."""
 
 CLAIM_SLACK = 1e-5
 """How far, relatively, another solver's bound may be above an objective: its points
@@ -66,7 +66,7 @@ class Verification:
 
     @property
     def verdict(self) -> str:
-        """What was found, in a sentence."""
+        """The result of the verification in a sentence."""
         if not self.ok:
             return "Not every claim is confirmed."
         if self.lower_bound == np.inf:
@@ -83,9 +83,16 @@ class Verification:
 def verify(
     solution: "Solution", threads: int = 1, asked: float | None = None
 ) -> Verification:
-    """Recompute a solution, replaying its certificate in so many threads.
+    """Recompute a solution and replay its certificate.
 
-    The gap ``asked`` for takes the place of the solution's own tolerance.
+    Parameters
+    ----------
+    solution : Solution
+        The solution.
+    threads : int
+        How many threads replay the certificate.
+    asked : float, optional
+        The gap that must be proved, in place of the solution's own tolerance.
     """
     lower = -np.inf
     if solution.certificate is not None:
@@ -96,7 +103,7 @@ def verify(
 def compare(
     solution: "Solution", lower: float, asked: float | None = None
 ) -> Verification:
-    """Hold a solution against its point, recomputed, and a bound that is proved."""
+    """Compare a solution to its recomputed point and to a proved lower bound."""
     problem, x = solution.problem, solution.x
     if x is None:
         feasibility, objective = None, np.inf
@@ -155,7 +162,7 @@ def _complaints_about_bound(
 
 
 def _slack_of_bound(solution: "Solution", lower: float) -> float:
-    """How much a bound may differ that is evaluated with sums in another order."""
+    """Return by how much a bound may differ when sums are taken in another order."""
     problem, x, certificate = solution.problem, solution.x, solution.certificate
     if not np.isfinite(lower):
         return 0.0
@@ -166,14 +173,15 @@ def _slack_of_bound(solution: "Solution", lower: float) -> float:
     by_rows = 0.0
     if isinstance(certificate, Certificate):
         by_rows = certificate.magnitude(problem)
-    # Multipliers that prove nothing must not buy anything.
+    # The rows' part is capped: a certificate with huge multipliers, which prove
+    # nothing, must not earn a larger slack.
     return SLACK * terms + min(SLACK * by_rows, MOST_SLACK * unit)
 
 
 def is_out_of_reach(
     problem: SparseQP, x: FloatArray, objective: float, lower: float, slack: float = 0.0
 ) -> bool:
-    """Whether an objective is below a bound by more than tolerances explain."""
+    """Return whether an objective is below a bound by more than tolerances explain."""
     if objective >= lower:
         return False
     room = TOO_GOOD * gap_unit(problem, x, objective)
@@ -202,7 +210,7 @@ def _complaints_about_gap(
 
 
 def _complaints_about_claim(solution: "Solution", objective: float) -> Iterator[str]:
-    """Where its point contradicts what another solver says."""
+    """Yield a complaint if the point contradicts another solver's bound."""
     claim = solution.claim
     if claim is None or solution.x is None:
         return

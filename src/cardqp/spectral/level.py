@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from cardqp._typing import FloatArray
+from cardqp.arithmetic.rounding import orthonormality_error
 from cardqp.bounds.tangent_bound import SeparableBound, separable_bound
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor, plane
@@ -33,6 +34,16 @@ class Margin:
 
     share: float
     psd_violations: FloatArray
+
+
+def skewness(vectors: FloatArray) -> FloatArray:
+    """How far the first ``1, 2, ...`` columns are from being orthonormal.
+
+    This is ``|V'V - I|``, rounded up; what is measured is that of all columns.
+    """
+    length, count = vectors.shape
+    measured = np.linalg.norm(vectors.T @ vectors - np.eye(count))
+    return measured + orthonormality_error(length, np.arange(1, count + 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,14 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray
+from cardqp._typing import FloatArray
+from cardqp.arithmetic.rounding import eigenpair_unit
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
-from cardqp.problem.quadratic import Factor, QuadraticForm
+from cardqp.problem.quadratic import Factor, Gram, QuadraticForm
 from cardqp.problem.streamed_form import StreamedForm
-from cardqp.spectral.level import Level, Margin
+from cardqp.spectral.level import Level, Margin, skewness
 from cardqp.spectral.streamed import components
 
 log = logging.getLogger(__name__)
@@ -77,7 +78,8 @@ class Spectrum:
         """What levels give up so that they lie below ``Q``: measured, not assumed.
 
         With ``E = QV - VL`` and orthonormal ``V``, ``Q - VLV'`` is at least ``-2|E|``
-        times the identity; the departure of ``V`` from orthonormality comes on top.
+        times the identity; the departure of ``V`` from orthonormality comes on top, and
+        twice what ``Q`` lacks to be semidefinite, or to be the matrix it stands for.
         """
         if self.known_margin is not None:
             return self.known_margin
@@ -88,12 +90,15 @@ class Spectrum:
         )
         residual = form.apply(vectors) - vectors * values
         column_norms = np.einsum("ij,ij->j", residual, residual)
-        skewness = float(np.linalg.norm(vectors.T @ vectors - np.eye(len(self))))
-        # Rounding of the residual itself, and what Q lacks to be semidefinite.
-        terms = 2 * (form.n + len(self)) * UNIT_ROUNDOFF * np.sqrt(len(self))
-        size = np.sqrt(form.squared_norm())
-        common = 4 * skewness * values[0] + terms * size + form.psd_violation.max()
-        return Margin(1.0, 2 * np.sqrt(np.cumsum(column_norms)) + common)
+        # Rounding of the residual itself: products by a factor do not know that terms
+        # cancel in Q, and are as large as its trace.
+        is_formed = isinstance(form, Gram)
+        size = np.sqrt(form.squared_norm()) if is_formed else form.diagonal.sum()
+        unit = eigenpair_unit(form.n, form.formed) * np.sqrt(
+            np.arange(1, len(self) + 1)
+        )
+        common = 4 * skewness(vectors) * values[0] + 2 * form.psd_violation.max()
+        return Margin(1.0, 2 * np.sqrt(np.cumsum(column_norms)) + unit * size + common)
 
     def of(self, problem: SparseQP) -> "Spectrum":
         """The same decomposition for a problem that shares ``Q``.

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray
+from cardqp._typing import FloatArray
+from cardqp.arithmetic.rounding import component_unit
 from cardqp.exceptions import ParameterError
 from cardqp.problem.streamed_form import StreamedForm
-from cardqp.spectral.level import Margin
+from cardqp.spectral.level import Margin, skewness
 
 MAX_EXACT_ROWS = 1000
 """Up to so many rows, or more if that is less work, ``XX'`` is formed and decomposed,
@@ -121,18 +122,11 @@ def _margin(form: StreamedForm, basis: FloatArray, rotation: FloatArray) -> Marg
     ``j``, has length ``sqrt(m) (N + m + 16) u |X_j| / sqrt(N)`` at most.
     """
     N, width = basis.shape
-    skewed = (1.0 + _skewness(basis)) * (1.0 + _skewness(rotation))
-    unit = 1.01 * (N + width + 16) * UNIT_ROUNDOFF
+    skewed = float((1.0 + skewness(basis)[-1]) * (1.0 + skewness(rotation)[-1]))
+    unit = component_unit(N, width)
     squared_error = width * unit**2 * float(form.diagonal.sum())
     # With t half of what is given up, (1 + 1/t) is less than 3 / SHRINK; the rest is
     # for products that are rounded to nothing and for this sum itself.
     psd_violation = 8.0 * squared_error / SHRINK
     share = 1.0 / ((1.0 + SHRINK) * skewed)
     return Margin(share, np.full(rotation.shape[1], psd_violation))
-
-
-def _skewness(vectors: FloatArray) -> float:
-    """The Frobenius norm of ``V'V - I``, rounded up."""
-    length, count = vectors.shape
-    measured = float(np.linalg.norm(vectors.T @ vectors - np.eye(count)))
-    return float(measured + 2.0 * (length + 4) * UNIT_ROUNDOFF * count)

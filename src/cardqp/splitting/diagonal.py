@@ -12,7 +12,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
+from cardqp.arithmetic.rounding import eigenvalue_margin
 from cardqp.bounds.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
@@ -55,8 +56,7 @@ def eigenvalue_shift(
     unit = 1.0 / np.sqrt(curvature)
     scaled = unit[:, None] * block * unit
     least = float(scipy.linalg.eigvalsh(scaled, check_finite=False)[0])
-    margin = 4 * len(kept) ** 2 * UNIT_ROUNDOFF
-    shift = max(least - margin, 0.0) * curvature
+    shift = max(least - eigenvalue_margin(len(kept)), 0.0) * curvature
     least_gain = settings.worthwhile_share * problem.ridge[kept]
     if (shift >= least_gain).any():
         return shift

@@ -29,7 +29,7 @@ _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What NumPy and the standard library raise, depending on what is wrong with a file."""
+"""Exceptions of NumPy and the standard library for files that cannot be read."""
 
 
 def write_arrays(path: str | PathLike[str], arrays: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ _CAPS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
-"""What a container may use, in the second and in the first version of its rules."""
+"""Files with the memory limit of a container, in versions 2 and 1 of cgroups."""
 
 
 def available_memory() -> float:

@@ -1,4 +1,4 @@
-"""What archives ask for, compared with what they hold before memory is asked for."""
+"""Sizes that archives declare, compared with what they hold before memory is used."""
 
 import math
 import zipfile

@@ -1,1 +1,1 @@
-"""Convex subproblems: the quadratic program on a support, least violation of rows."""
+"""Convex subproblems: quadratic programs on a support, least violation of rows."""

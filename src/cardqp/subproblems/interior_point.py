@@ -1,4 +1,4 @@
-"""Convex programs over cones, by clarabel."""
+"""Convex quadratic programs over cones, solved by clarabel."""
 
 from typing import Any
 
@@ -20,22 +20,23 @@ def minimise(
     n_cones: int = 0,
     seconds: float | None = None,
 ) -> tuple[FloatArray, FloatArray] | None:
-    """The least ``x'Hx/2 + slope'x`` with ``rhs - matrix x`` in a product of cones.
+    """Minimise ``x'Hx/2 + slope'x`` with ``rhs - matrix x`` in a product of cones.
 
     Parameters
     ----------
     hessian, slope, matrix, rhs : arrays, sparse or not
         The data.
     n_equal, n_below, n_cones : int
-        The first rows are equations, then come inequalities, then triples in second
-        order cones.
+        The first rows are equations, then come inequalities, then triples in
+        second-order cones.
     seconds : float, optional
-        When to give up; it is looked at after each iteration.
+        The time limit, which clarabel checks after each iteration.
 
     Returns
     -------
     x, multipliers : arrays
-        None if there is no feasible point.
+        The minimiser and the multipliers of the rows; None if there is no feasible
+        point.
 
     Raises
     ------

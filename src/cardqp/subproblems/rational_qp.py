@@ -3,7 +3,12 @@ r"""A small convex quadratic program in rational arithmetic: slow, and never wro
 The dual active-set method of Goldfarb and Idnani (1983) starts from the minimiser
 without constraints and adds violated ones one by one.  Every system is solved in
 integers, so that neither units nor conditioning matter, and a program without a
-feasible point ends with multipliers that prove it.
+feasible point ends with a Farkas ray: see Theorem 8 (docs/theory.md#theorem-8).
+
+References
+----------
+Goldfarb and Idnani, "A numerically stable dual method for solving strictly convex
+quadratic programs", Mathematical Programming 27 (1983) 1-33.
 """
 
 from dataclasses import dataclass, field
@@ -36,7 +41,9 @@ class ExactQP:
     is_equality: BoolArray
 
     def solve(self) -> tuple[FloatArray | None, FloatArray]:
-        """The minimiser and the multipliers, rounded; without one, a Farkas ray.
+        """Return the minimiser and the multipliers, rounded to floats.
+
+        Without a feasible point, return None and a Farkas ray.
 
         Raises
         ------
@@ -52,10 +59,10 @@ class ExactQP:
 
 @dataclass(slots=True)
 class _State:
-    """A point that minimises the objective over the constraints in use.
+    """A point that minimises the objective over the active set.
 
-    ``multipliers`` belong to the constraints in ``used``, whose normals are linearly
-    independent.
+    ``used`` is the active set, whose normals are linearly independent, and
+    ``multipliers`` are those of its constraints.
     """
 
     program: ExactQP
@@ -64,7 +71,10 @@ class _State:
     multipliers: Vector = field(default_factory=list)
 
     def most_violated(self) -> tuple[int, int] | None:
-        """The constraint that is violated most, in terms of its size, and its sign."""
+        """Return the constraint that is violated most, and the sign of its excess.
+
+        Excesses are relative to the largest entry of the normal.  None if all hold.
+        """
         program, worst, found = self.program, Fraction(0), None
         for i, normal in enumerate(program.normals):
             excess = product(normal, self.x) - Fraction(program.rhs[i])
@@ -76,7 +86,10 @@ class _State:
         return found
 
     def add(self, new: int, sign: int) -> bool:
-        """Move until a constraint holds; False if it cannot, with a ray left behind."""
+        """Move until a constraint holds and add it to the active set.
+
+        Returns False if it cannot hold; the multipliers are then a Farkas ray.
+        """
         normal = sign * self.program.normals[new]
         own = Fraction(0)
         while True:
@@ -84,6 +97,8 @@ class _State:
             slope = product(normal, way)
             excess = product(normal, self.x) - sign * Fraction(self.program.rhs[new])
             blocking, length = self._first_to_leave(change)
+            # The normal depends on active ones and no multiplier bounds the step: the
+            # dual objective grows without limit along this direction.
             if slope == 0 and blocking is None:
                 self.used.append(new)
                 self.multipliers = [*change, Fraction(sign)]
@@ -100,7 +115,7 @@ class _State:
             del self.used[blocking], self.multipliers[blocking]
 
     def _direction(self, normal: FloatArray) -> tuple[Vector, Vector]:
-        """How point and multipliers move while a new multiplier grows."""
+        """Return how point and multipliers move per unit of a new multiplier."""
         hessian, normals = self.program.hessian, self.program.normals[self.used]
         corner = np.zeros((len(normals), len(normals)))
         system = np.block([[hessian, normals.T], [normals, corner]])
@@ -109,7 +124,7 @@ class _State:
         return answer[: len(hessian)], answer[len(hessian) :]
 
     def _first_to_leave(self, change: Vector) -> tuple[int | None, Fraction]:
-        """The inequality in use whose multiplier is the first to vanish, and when."""
+        """Return the active inequality whose multiplier vanishes first, and when."""
         first, least = None, Fraction(0)
         for at, (i, rate) in enumerate(zip(self.used, change, strict=True)):
             if rate < 0 and not self.program.is_equality[i]:
@@ -119,7 +134,7 @@ class _State:
         return first, least
 
     def rounded_multipliers(self) -> FloatArray:
-        """The multipliers of all constraints."""
+        """Return the multipliers of all constraints as floats."""
         result = np.zeros(len(self.program.rhs))
         result[self.used] = rounded(self.multipliers)
         return result

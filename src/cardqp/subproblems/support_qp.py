@@ -1,4 +1,9 @@
-"""The quadratic program that remains once the support is known."""
+"""The convex quadratic program that remains once the support is known.
+
+Solvers work in floating point with absolute tolerances.  None of them is trusted: a
+point counts if it meets the constraints of the problem itself, and that there is none
+is proved by a Farkas ray alone (docs/theory.md#feasibility).
+"""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -8,8 +13,9 @@ from functools import partial
 import numpy as np
 import scipy.linalg
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rational import is_positive_definite
+from cardqp.arithmetic.rounding import definite_share
 from cardqp.bounds.farkas import proves_empty
 from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP, lift
@@ -23,23 +29,27 @@ from cardqp.subproblems.rational_qp import ExactQP
 log = logging.getLogger(__name__)
 
 ACTIVE_SET_LIMIT = 400
-"""Larger supports with constraints go to an interior-point method."""
+"""The largest support for the active-set method; larger ones, with constraints, go to
+an interior-point method."""
 
 MOST_EXACT = 16
-"""The largest support whose program is solved in rational arithmetic, if need be."""
+"""The largest support whose program is solved in rational arithmetic, if need be.
+Integers grow with the size of the systems, and the time much faster."""
 
 PRIMAL_TOLERANCE = 1e-9
 """Constraint violation accepted by the active-set method, after scaling."""
 
 REPAIRS = 3
-"""Least changes of a point that are tried to make it meet its rows."""
+"""Least-squares corrections that are tried to make a point meet its rows."""
 
 NOISE = 1e-13
 """Entries this small in scaled units are rounding errors of a zero."""
 
 Answer = tuple[FloatArray | None, FloatArray]
-"""A minimiser and multipliers of the rows; without a minimiser they are a ray."""
+"""A minimiser and the multipliers of the rows; without a minimiser, None and a Farkas
+ray."""
 
+# Exit flags of daqp, and its code for rows that are equations.
 _OPTIMAL, _INFEASIBLE, _EQUALITY = 1, -1, 5
 
 
@@ -51,13 +61,11 @@ class SupportFit:
     ----------
     x : (n,) array or None
         The minimiser, feasible and zero off the support; None when there is no such
-        point, or the solvers failed to find it.  That it does not exist is for a
-        Farkas ray to prove.
+        point, or the solvers failed to find it.  Only a Farkas ray proves the former.
     beta : (m,) array
-        Multipliers of the rows; without a point zeros, or a ray that should prove that
-        there is none.
+        Multipliers of the rows; without a point zeros, or a candidate for a Farkas ray.
     objective : float
-        Its objective with the constant and the price of its nonzeros, or infinity.
+        Its objective, constant and penalty included; infinite without a point.
     """
 
     x: FloatArray | None
@@ -66,12 +74,15 @@ class SupportFit:
 
     @classmethod
     def nothing(cls, problem: SparseQP) -> "SupportFit":
-        """No point."""
+        """Return a fit without a point."""
         return cls(None, np.zeros(len(problem.rows)), np.inf)
 
     @classmethod
     def known(cls, problem: SparseQP, x: FloatArray) -> "SupportFit":
-        """A point from elsewhere, if it is feasible; it need not be a minimiser."""
+        """Return a fit at a given point, without a point if it is infeasible.
+
+        The point need not be a minimiser.
+        """
         if not problem.violations(x).holds():
             return cls.nothing(problem)
         return cls(x, np.zeros(len(problem.rows)), problem.value(x))
@@ -105,10 +116,22 @@ class ScaledQP:
     def of(
         cls, problem: SparseQP, support: IntArray, block: FloatArray, *, by_rows: bool
     ) -> "ScaledQP":
-        """The program on a support, its size being what rows want, or slopes too.
+        """Scale the program on a support.
 
-        No larger than bounds allow, if all variables have some.
+        Parameters
+        ----------
+        problem : SparseQP
+            The problem.
+        support : int array
+            The variables of the program.
+        block : (k, k) array
+            ``Q`` plus the ridge on the support.
+        by_rows : bool
+            Whether the size of ``x`` is estimated from the right-hand sides of the
+            rows alone, instead of from these and the linear cost.  It never exceeds
+            the bounds of the variables.
         """
+        # Powers of two make the scaling exact: it adds no rounding errors of its own.
         unit = 1.0 / power_of_two(np.sqrt(block.diagonal()))
         plain = problem.rows.restrict(support)
         rows, row_scale = Rows(
@@ -132,7 +155,7 @@ class ScaledQP:
         )
 
     def repaired(self, x: FloatArray) -> FloatArray:
-        """A point nearby that meets the rows, if the bounds that hold it let it."""
+        """Return a point nearby that meets the rows, if active bounds allow it."""
         rows = self.rows
         for _ in range(REPAIRS):
             excess = rows.matrix @ x - rows.rhs
@@ -163,9 +186,14 @@ def fit_support(
     support : int array
         The variables that need not be zero.
     needs_proof : bool
-        Whether a solver is not believed that finds no point, and cannot prove that
-        there is none: the next one is asked.  It is hardly ever wrong, so that those
-        who try many supports need not care.
+        Whether to try the next solver when one reports infeasibility and its ray does
+        not prove it.  Such a report is hardly ever wrong, so that heuristics that try
+        many supports do without.
+
+    Returns
+    -------
+    SupportFit
+        The minimiser, or a fit without a point.
     """
     if len(support) == 0:
         return _accept(problem, np.zeros(problem.n), np.zeros(len(problem.rows)))
@@ -179,7 +207,7 @@ def fit_support(
 
 
 def _accept(problem: SparseQP, x: FloatArray, beta: FloatArray) -> SupportFit:
-    """The point with its objective, unless it is infeasible after all."""
+    """Return the fit at a point, without a point if it is infeasible."""
     if not (np.abs(x) < LARGEST).all():
         return SupportFit.nothing(problem)
     if not problem.is_unconstrained and not problem.violations(x).holds():
@@ -190,7 +218,10 @@ def _accept(problem: SparseQP, x: FloatArray, beta: FloatArray) -> SupportFit:
 def _fit_constrained(
     problem: SparseQP, support: IntArray, block: FloatArray, needs_proof: bool
 ) -> SupportFit:
-    """The first answer of a solver that is good enough, or else the best one."""
+    """Return the first answer that meets the constraints to SOLVED_TOLERANCE.
+
+    Without one, return the first that is feasible to the problem's own tolerance.
+    """
     best = SupportFit.nothing(problem)
     for part, multipliers in _answers(problem, support, block):
         beta = problem.rows.project(multipliers)
@@ -212,7 +243,7 @@ def _fit_constrained(
 
 
 def _is_empty(problem: SparseQP, support: IntArray, ray: FloatArray) -> bool:
-    """Whether a ray proves that there is no feasible point on a support."""
+    """Return whether a ray proves that a support has no feasible point."""
     fixed_in = np.zeros(problem.n, dtype=bool)
     fixed_in[support] = True
     return proves_empty(problem, ray, Subproblem(fixed_in, ~fixed_in, problem.n))
@@ -221,7 +252,7 @@ def _is_empty(problem: SparseQP, support: IntArray, ray: FloatArray) -> bool:
 def _answers(
     problem: SparseQP, support: IntArray, block: FloatArray
 ) -> Iterator[Answer]:
-    """What solvers say, one after the other, until one is good enough."""
+    """Yield the answers of solvers, cheapest first; each is computed when asked for."""
     by_size = partial(ScaledQP.of, problem, support, block)
     if len(support) <= MOST_EXACT:
         yield from _answer(_active_set, by_size(by_rows=False))
@@ -236,7 +267,7 @@ def _answers(
 def _answer(
     solver: Callable[["ScaledQP"], Answer], scaled: "ScaledQP"
 ) -> Iterator[Answer]:
-    """What a solver says, in the problem's units; nothing if it gives up."""
+    """Yield the answer of a solver in the problem's units; nothing if it gives up."""
     try:
         part, beta = solver(scaled)
     except BackendError as err:
@@ -248,14 +279,14 @@ def _answer(
         return
     part = np.where(np.abs(part) <= NOISE, 0.0, part)
     yield scaled.unit * part, beta
-    # Whoever asks for more was not content with that.
+    # Computed only if the caller did not accept the point as it is.
     yield scaled.unit * scaled.repaired(part), beta
 
 
 def _answer_exactly(
     problem: SparseQP, support: IntArray, block: FloatArray
 ) -> Iterator[Answer]:
-    """The answer in rational arithmetic."""
+    """Yield the answer in rational arithmetic, if the block is positive definite."""
     rows, eye = problem.rows.restrict(support), np.eye(len(support))
     lower, upper = problem.lower[support], problem.upper[support]
     above, below = np.isfinite(upper), np.isfinite(lower)
@@ -264,8 +295,9 @@ def _answer_exactly(
     is_equality = np.zeros(len(rhs), dtype=bool)
     is_equality[: len(rows)] = rows.is_equality
     form, c = 2.0 * block, problem.c[support]
-    # Rounding in the block must not make it indefinite.
-    for share in (0.0, 4 * len(block) * UNIT_ROUNDOFF):
+    # Rounding in the block may make it indefinite: a diagonal of the size of the errors
+    # then makes up for it.
+    for share in (0.0, definite_share(len(block))):
         hessian = form + share * np.diag(form.diagonal())
         if is_positive_definite(hessian):
             program = ExactQP(hessian, c, normals, rhs, is_equality)
@@ -278,7 +310,8 @@ def _solve_free(block: FloatArray, c: FloatArray) -> FloatArray:
     try:
         factor = scipy.linalg.cho_factor(block, check_finite=False)
     except scipy.linalg.LinAlgError:
-        # The ridge is lost in the rounding of the block.
+        # The ridge is lost in the rounding of the block: the least-norm solution is as
+        # good as any.
         return np.asarray(np.linalg.lstsq(block, -0.5 * c, rcond=None)[0])
     return np.asarray(scipy.linalg.cho_solve(factor, -0.5 * c, check_finite=False))
 

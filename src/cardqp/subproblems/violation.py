@@ -21,12 +21,12 @@ Entries = tuple[IntArray, IntArray, FloatArray]
 """Rows, columns and values of entries of a sparse matrix."""
 
 LP_TOLERANCE = 1e-7
-"""Feasibility tolerance of the linear programming solver."""
+"""Feasibility tolerance of the linear programming solver: HiGHS' default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """How far the rows are from being satisfiable in a branch.
+    """The least total violation of the rows in a branch, with its multipliers.
 
     Attributes
     ----------
@@ -34,10 +34,10 @@ class Violation:
         The least total violation of the rows, each scaled to unit length and all to
         right-hand sides of at most one.
     ray : (m,) array
-        Multipliers of the rows that prove it, in the rows' own units.
+        The multipliers of the rows, in their own units: a candidate for a Farkas ray.
     switches : (n,) array
-        How much each variable is switched on at the point of least violation; those
-        without bounds count as switched on where they are not zero.
+        The relaxed switches at the point of least violation; those of variables without
+        bounds are 1 where the variable is not zero.
     """
 
     total: float
@@ -46,14 +46,19 @@ class Violation:
 
 
 def least_violation(problem: SparseQP, subproblem: Subproblem) -> Violation:
-    """How far the rows are from being satisfiable in a branch.
+    """Minimise the total violation of the rows in a branch, by a linear program.
 
     Parameters
     ----------
     problem : SparseQP
         The problem.
-    choice : Subproblem
+    subproblem : Subproblem
         The branch; its limit is relaxed to fractional switches.
+
+    Returns
+    -------
+    Violation
+        Zero, with a ray of zeros, if the linear program was not solved.
     """
     allowed = np.flatnonzero(
         ~subproblem.fixed_out if subproblem.remaining > 0 else subproblem.fixed_in
@@ -115,11 +120,12 @@ def least_violation(problem: SparseQP, subproblem: Subproblem) -> Violation:
 
 
 def find_ray(problem: SparseQP, subproblem: Subproblem) -> FloatArray | None:
-    """Multipliers that prove a branch to be empty, if some are found.
+    """Return a Farkas ray that proves a branch empty, or None if none is found.
 
-    The linear program overlooks what is small beside the largest right-hand side, so
-    that single rows are tried after it.
+    See Theorem 8 (docs/theory.md#theorem-8).
     """
+    # The linear program overlooks what is small beside the largest right-hand side, so
+    # that single rows are tried after it.
     ray = least_violation(problem, subproblem).ray
     if proves_empty(problem, ray, subproblem):
         return ray
@@ -129,7 +135,7 @@ def find_ray(problem: SparseQP, subproblem: Subproblem) -> FloatArray | None:
 def _polish(
     ray: FloatArray, rows: Rows, lower: FloatArray, upper: FloatArray
 ) -> FloatArray:
-    """Remove what rounding has left of the ray on unbounded variables.
+    """Return the ray without its rounding errors on unbounded variables.
 
     There the combined rows must vanish; the least change of the multipliers in use
     that makes them do so is of the order of the rounding errors.
@@ -149,7 +155,7 @@ def _polish(
 def _links(
     lower: FloatArray, upper: FloatArray, is_switched: BoolArray, owners: IntArray
 ) -> tuple[list[Entries], int]:
-    """Rows ``lower z <= x <= upper z`` of bounded variables, and how many."""
+    """Return rows ``lower z <= x <= upper z`` of bounded variables, and how many."""
     n, variables, entries, count = len(lower), np.flatnonzero(is_switched), [], 0
     for sign, bound in ((1.0, upper), (-1.0, lower)):
         has = np.isfinite(bound[variables])
@@ -161,12 +167,12 @@ def _links(
 
 
 def _entries(matrix: FloatArray) -> Entries:
-    """The nonzeros of a matrix."""
+    """Return the nonzeros of a matrix."""
     row, column = np.nonzero(matrix)
     return row, column, matrix[row, column]
 
 
 def _matrix(shape: tuple[int, int], *parts: Entries) -> Any:
-    """A sparse matrix from rows, columns and values."""
+    """Build a sparse matrix from rows, columns and values."""
     row, column, value = (np.concatenate(part) for part in zip(*parts, strict=True))
     return scipy.sparse.csc_array((value, (row, column)), shape)

@@ -18,7 +18,8 @@ from cardqp.tables.kinds import (
     as_labels,
     plain_kinds,
 )
-from cardqp.tables.place import Gap, Place
+from cardqp.tables.missing_cells import MissingCells
+from cardqp.tables.place import Place
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,18 +51,20 @@ class Cells:
         """Number of rows."""
         return len(self.numbers)
 
-    def gaps(self) -> list[Gap]:
-        """The columns that miss cells."""
+    def missing_cells(self) -> list[MissingCells]:
+        """Counts for each column with missing cells."""
         found = np.isnan(self.numbers).sum(axis=0)
         counts = dict(zip(self.numeric, found, strict=True))
         counts |= {name: labels.missing.sum() for name, labels in self.labels.items()}
         return [
-            self._gap(name, int(counts[name])) for name in self.kinds if counts[name]
+            self._missing_cells(name, int(counts[name]))
+            for name in self.kinds
+            if counts[name]
         ]
 
-    def _gap(self, name: str, number: int) -> Gap:
+    def _missing_cells(self, name: str, number: int) -> MissingCells:
         where = self.place.row(int(np.argmax(self.missing(name))))
-        return Gap(name, number, self.n_rows, where)
+        return MissingCells(name, number, self.n_rows, where)
 
     def missing(self, name: str) -> BoolArray:
         """Where one column has no cell."""

@@ -14,7 +14,7 @@ from cardqp.tables.kinds import CATEGORY, DATE, KINDS, Labels
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What was learnt about a column.
+    """The encoding of one column.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Column:
         return columns.astype(float), int((found < 0).sum())
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON can hold, without what is not used."""
+        """The fields that its kind uses, as a dictionary that JSON can hold."""
         entry: dict[str, Any] = {"name": self.name, "kind": self.kind}
         if self.kind == CATEGORY:
             return entry | {"levels": list(self.levels)}
@@ -84,7 +84,7 @@ class Column:
         """
         wrong = _complaint(entry)
         if wrong:
-            raise DataError("columns", "must hold columns of a recipe", given=wrong)
+            raise DataError("columns", "must hold columns of an encoder", given=wrong)
         return cls(
             entry["name"],
             entry["kind"],

@@ -6,7 +6,7 @@ from typing import Any
 from cardqp.exceptions import BackendNotFoundError, DataError
 
 BROKEN_PARQUET = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
-"""What pyarrow raises for damaged files, by the place of the damage."""
+"""Exceptions of pyarrow for damaged files, depending on the place of the damage."""
 
 
 def require_pandas(user: str = "This data set") -> Any:
@@ -31,7 +31,7 @@ def _missing(package: str, user: str) -> BackendNotFoundError:
 
 
 def exact_decimals(version: str) -> dict[str, str]:
-    """What makes pandas read decimal numbers to the last bit.
+    """Options with which pandas reads decimal numbers to the last bit.
 
     Newer releases do so by themselves, and warn of the option.
     """

@@ -10,7 +10,7 @@ from cardqp.exceptions import DataError, ParameterError, Phrase, Setting
 from cardqp.problem.validation import repeated
 
 DELIMITERS = (",", ";", "\t", "|")
-"""Those that are looked for, in this order if they fit equally well."""
+"""Delimiters that are tried; of those that fit equally well, the first is taken."""
 
 UNUSUAL = (":", " ", "~", "^")
 """Those that are only suggested."""
@@ -69,7 +69,7 @@ def checked_delimiter(delimiter: str | None, decimal: str) -> str | None:
 
 
 def _is_mark(text: str) -> bool:
-    """Whether parsers can cut lines at a text; they look at single bytes."""
+    """Whether parsers can cut lines at a text; they compare single bytes."""
     return len(text) == 1 and text.isascii() and text not in _NO_MARKS + _LETTERS
 
 
@@ -139,7 +139,7 @@ def _suggestion(line: str, mark: str) -> str:
 
 
 def broken(label: str, err: csv.Error) -> DataError:
-    """What to say of a text that cannot be cut into cells."""
+    """The error about a text that cannot be cut into cells."""
     return DataError(
         None,
         f"{label} must be a table",

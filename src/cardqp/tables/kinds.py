@@ -1,4 +1,4 @@
-"""What columns of a table can hold, and how their cells become numbers or labels.
+"""Types of the columns of a table, and how their cells become numbers or labels.
 
 Missing cells are NaN among numbers and -1 among labels.  Dates become days since 1970.
 """
@@ -24,18 +24,18 @@ EXPECTED = {
     BOOLEAN: "true or false",
     DATE: "dates such as 2024-12-31",
 }
-"""What messages call the cells of a kind."""
+"""Names of the cells of each kind in messages."""
 
 _UNIFORM = ("string", "date", "empty")
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 
 
 PLAIN = {"b": BOOLEAN, "i": NUMBER, "u": NUMBER, "f": NUMBER}
-"""What columns of some types hold, by the letters of NumPy for kinds of types."""
+"""Kinds of columns by the letters of NumPy for kinds of types."""
 
 
 def plain_kinds(frame: Any) -> dict[str, str | None]:
-    """What columns of NumPy's own types hold, by name; None for all others.
+    """Kinds of the columns of NumPy's own types, by name; None for all others.
 
     Parameters
     ----------

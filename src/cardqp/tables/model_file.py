@@ -1,4 +1,4 @@
-"""Fitted models as JSON: the recipe of the table, coefficients, and what is proved."""
+"""Fitted models as JSON: the encoder of the table, coefficients, and what is proved."""
 
 import json
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ from cardqp import __version__, storage
 from cardqp._typing import FloatArray
 from cardqp.exceptions import DataError
 from cardqp.tables.column import is_finite
-from cardqp.tables.recipe import Encoded, Recipe
+from cardqp.tables.encoder import Encoded, TableEncoder
 
 FORMAT, VERSION = "cardqp model", 1
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was proved when the model was fitted, in short.
+    """The proof of optimality when the model was fitted, in short.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class ModelFile:
 
     Attributes
     ----------
-    recipe : Recipe
+    encoder : TableEncoder
         How tables become numbers; only the columns that are used.
     coefficients : dict
         From the names of features to their coefficients; all others are zero.
@@ -63,7 +63,7 @@ class ModelFile:
         The version of the library that fitted it.
     """
 
-    recipe: Recipe
+    encoder: TableEncoder
     coefficients: Mapping[str, float]
     intercept: float
     proof: Proof
@@ -71,40 +71,44 @@ class ModelFile:
 
     @classmethod
     def of(
-        cls, recipe: Recipe, coefficients: FloatArray, intercept: float, proof: Proof
+        cls,
+        encoder: TableEncoder,
+        coefficients: FloatArray,
+        intercept: float,
+        proof: Proof,
     ) -> "ModelFile":
-        """The model with one coefficient for each feature of a recipe.
+        """The model with one coefficient for each feature of an encoder.
 
         Parameters
         ----------
-        recipe : Recipe
+        encoder : TableEncoder
             What the model was fitted with.
         coefficients : (n_features,) array
-            In the order of ``recipe.names``.
+            In the order of ``encoder.names``.
         intercept : float
             What is added.
         proof : Proof
             What is proved.
         """
         nonzeros = np.flatnonzero(coefficients)
-        used = {recipe.columns[j].name for j in recipe.groups[nonzeros]}
-        named = {recipe.names[j]: float(coefficients[j]) for j in nonzeros}
-        return cls(recipe.restrict(tuple(used)), named, float(intercept), proof)
+        used = {encoder.columns[j].name for j in encoder.groups[nonzeros]}
+        named = {encoder.names[j]: float(coefficients[j]) for j in nonzeros}
+        return cls(encoder.restrict(tuple(used)), named, float(intercept), proof)
 
     def with_policy(self, missing: str) -> "ModelFile":
-        """The same model with another way to treat missing cells.
+        """A copy of the model that treats missing cells in another way.
 
         Parameters
         ----------
         missing : {"error", "drop", "mean"}
-            See :meth:`Recipe.learn`.
+            See :meth:`TableEncoder.from_table`.
         """
-        return replace(self, recipe=self.recipe.with_policy(missing))
+        return replace(self, encoder=self.encoder.with_policy(missing))
 
     @property
     def target(self) -> str:
         """The column that is predicted."""
-        return self.recipe.target
+        return self.encoder.target
 
     def predict(self, frame: Any) -> FloatArray:
         """A prediction for each row; NaN where a cell that is needed is missing.
@@ -129,7 +133,7 @@ class ModelFile:
         frame : pandas.DataFrame
             A table with the columns that the model uses.
         """
-        encoded = self.recipe.apply_features(frame)
+        encoded = self.encoder.apply_features(frame)
         weights = np.array([self.coefficients.get(name, 0.0) for name in encoded.names])
         predictions = np.full(len(frame), np.nan)
         predictions[encoded.rows] = encoded.X @ weights + self.intercept
@@ -151,7 +155,7 @@ class ModelFile:
             "intercept": self.intercept,
             "coefficients": dict(self.coefficients),
             "proof": asdict(self.proof),
-            "recipe": self.recipe.to_dict(),
+            "recipe": self.encoder.to_dict(),
         }
         text = json.dumps(entry, indent=2, ensure_ascii=False, allow_nan=False)
         storage.write_text(path, text + "\n")
@@ -197,13 +201,13 @@ def _from_dict(entry: Any) -> ModelFile:
     wrong = _complaint(entry)
     if wrong:
         raise DataError(None, wrong)
-    recipe = Recipe.from_dict(entry["recipe"])
-    unknown = [name for name in entry["coefficients"] if name not in recipe.names]
+    encoder = TableEncoder.from_dict(entry["recipe"])
+    unknown = [name for name in entry["coefficients"] if name not in encoder.names]
     if unknown:
         raise DataError(None, f"the coefficient of {unknown[0]!r} has no column")
     proof = {name: entry["proof"].get(name) for name in Proof.__dataclass_fields__}
     return ModelFile(
-        recipe,
+        encoder,
         {name: float(value) for name, value in entry["coefficients"].items()},
         float(entry["intercept"]),
         Proof(**proof),

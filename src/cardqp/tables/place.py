@@ -1,7 +1,6 @@
 """Where the rows of a table are, for messages."""
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from cardqp._typing import IntArray
 
@@ -33,22 +32,3 @@ class Place:
     def only(self, kept: IntArray) -> "Place":
         """The place of some of the rows."""
         return replace(self, kept=kept)
-
-
-class Gap(NamedTuple):
-    """A column that misses cells.
-
-    Attributes
-    ----------
-    name : str
-        The column.
-    number, n_rows : int
-        How many are missing, of how many.
-    where : str
-        The first row without a cell.
-    """
-
-    name: str
-    number: int
-    n_rows: int
-    where: str

@@ -8,8 +8,8 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.tables.cells import Cells, read_cells
+from cardqp.tables.column_profile import kind_of
 from cardqp.tables.kinds import DATE, NUMBER
-from cardqp.tables.tally import kind_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -78,11 +78,14 @@ def _check_order(dates: Cells, name: str) -> None:
 
 
 def _check_complete(cells: Cells) -> None:
-    for gap in cells.gaps():
+    for column in cells.missing_cells():
         raise DataError(
             None,
-            f"column `{gap.name}` must not miss values",
-            given=f"{gap.number} of {gap.n_rows} are missing, the first in {gap.where}",
+            f"column `{column.name}` must not miss values",
+            given=(
+                f"{column.number} of {column.n_rows} are missing, the first in "
+                f"{column.where}"
+            ),
             remedy="fill it in, or remove the asset or the row",
         )
 

@@ -51,7 +51,7 @@ class TextFormat:
 
     @classmethod
     def of(cls, text: str, label: str, layout: Layout) -> "TextFormat":
-        """Look at the header.
+        """Read the format from the header.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class TextFormat:
         line : int
             How many lines are before them.
         text_columns : collection of str
-            Columns whose cells stay text, even if they look like numbers.
+            Columns whose cells stay text, even if all of them are numbers.
         """
         pandas = require_pandas()
         start = rows.tell()

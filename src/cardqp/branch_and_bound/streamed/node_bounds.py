@@ -10,15 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray, IntArray
+from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.arithmetic.rounding import leaf_unit
 from cardqp.bounds.residual_bound import Residual
 from cardqp.branch_and_bound.streamed.settings import StreamedSettings
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import StreamedForm
-
-ROUNDING = 64 * UNIT_ROUNDOFF
-"""The relative margin for sums of costs that are added in another order in the
-replay."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +115,8 @@ def bound_nodes(
             _Cheapest.merge([block[k][i] for block in blocks], counts[k])
             for i in range(len(scales))
         ]
-        totals = [each.total(n_remaining(problem, node)) for each in tried]
+        unit, remaining = leaf_unit(problem.rule.limit), n_remaining(problem, node)
+        totals = [each.total(remaining, unit) for each in tried]
         if homogeneous:
             results.append(_best_scaled(residual, totals[0], tried[0]))
         else:
@@ -131,13 +129,34 @@ def n_remaining(problem: SparseQP, node: NodeResidual) -> int:
     return problem.rule.limit - len(node.fixed_in)
 
 
+@dataclass(frozen=True, slots=True)
+class _Total:
+    """The least sum of costs in a node, the size of its terms, and the unit of both.
+
+    Costs of both signs may cancel, so that the sum alone does not tell its error.
+    """
+
+    value: float
+    magnitude: float
+    unit: float
+
+    def above(self, base: float, factor: float = 1.0) -> float:
+        """``base + factor * value``, lowered by its rounding error."""
+        rounding = self.unit * (abs(base) + factor * self.magnitude)
+        return base + factor * self.value - rounding
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cheapest:
-    """The cheapest undecided columns of some blocks, and the cost of those fixed in."""
+    """The cheapest undecided columns of some blocks, and the cost of those fixed in.
+
+    ``fixed_magnitude`` is the sum of the absolute values of the latter.
+    """
 
     columns: IntArray
     costs: FloatArray
     fixed_cost: float
+    fixed_magnitude: float
 
     @classmethod
     def of_block(
@@ -151,23 +170,25 @@ class _Cheapest:
     ) -> "_Cheapest":
         own = fixed_in - start
         own = own[(own >= 0) & (own < len(costs))]
-        fixed_cost = float(costs[own].sum())
+        fixed = float(costs[own].sum()), float(np.abs(costs[own]).sum())
         # A cost of zero never counts: the empty choice is as cheap.
         free = np.where(unfixed, costs, 0.0)
         free[decided] = 0.0
         columns = np.arange(start, start + len(free))
-        return cls(*_smallest(columns, free, count), fixed_cost)
+        return cls(*_smallest(columns, free, count), *fixed)
 
-    def total(self, remaining: int) -> float:
+    def total(self, remaining: int, unit: float) -> _Total:
         """The least sum of costs with so many more columns, or fewer."""
-        return self.fixed_cost + float(self.costs[: max(remaining, 0)].sum())
+        gain = -float(self.costs[: max(remaining, 0)].sum())
+        return _Total(self.fixed_cost - gain, self.fixed_magnitude + gain, unit)
 
     @classmethod
     def merge(cls, parts: Sequence["_Cheapest"], count: int) -> "_Cheapest":
         columns = np.concatenate([part.columns for part in parts])
         costs = np.concatenate([part.costs for part in parts])
         fixed_cost = float(sum(part.fixed_cost for part in parts))
-        return cls(*_smallest(columns, costs, count), fixed_cost)
+        magnitude = float(sum(part.fixed_magnitude for part in parts))
+        return cls(*_smallest(columns, costs, count), fixed_cost, magnitude)
 
 
 def _smallest(
@@ -182,36 +203,31 @@ def _smallest(
     return columns[order], costs[order]
 
 
-def _best_scaled(residual: Residual, total: float, cheapest: _Cheapest) -> NodeBound:
+def _best_scaled(residual: Residual, total: _Total, cheapest: _Cheapest) -> NodeBound:
     """The bound at the best scale, given the costs at scale 1.
 
     For problems whose costs grow with the square of the scale.
     """
-    if not np.isfinite(total):  # overflow: nothing is proved
+    if not np.isfinite(total.value):  # overflow: nothing is proved
         return NodeBound(-np.inf, 0.0, cheapest.columns, cheapest.costs)
-    scale = residual.best_scale(total)
+    scale = residual.best_scale(total.value)
     factor = scale * scale
-    bound = _sum_down(residual.base(scale), factor * total)
+    bound = total.above(residual.base(scale), factor)
     return NodeBound(bound, scale, cheapest.columns, factor * cheapest.costs)
 
 
 def _best_tried(
     residual: Residual,
     scales: Sequence[float],
-    totals: Sequence[float],
+    totals: Sequence[_Total],
     tried: Sequence[_Cheapest],
 ) -> NodeBound:
     """The best bound over some scales, given the costs at each of them."""
     found = []
     for scale, total, cheapest in zip(scales, totals, tried, strict=True):
-        if not np.isfinite(total):  # overflow: nothing is proved
+        if not np.isfinite(total.value):  # overflow: nothing is proved
             found.append(NodeBound(-np.inf, 0.0, cheapest.columns, cheapest.costs))
             continue
-        bound = _sum_down(residual.base(scale), total)
+        bound = total.above(residual.base(scale))
         found.append(NodeBound(bound, scale, cheapest.columns, cheapest.costs))
     return max(found, key=lambda each: each.bound)
-
-
-def _sum_down(base: float, total: float) -> float:
-    """``base + total``, lowered by the margin for another order of sums."""
-    return base + total - ROUNDING * (abs(base) + abs(total))

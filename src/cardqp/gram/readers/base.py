@@ -1,4 +1,4 @@
-"""What readers have in common."""
+"""Interfaces and helpers that all readers share."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -79,7 +79,7 @@ class Reader(Protocol):
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """What goes wrong in a file becomes one line that names it."""
+    """Turn exceptions while a file is read into errors of one line that name it."""
     try:
         yield
     except (CardQPError, ImportError):

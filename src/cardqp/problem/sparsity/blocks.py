@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray, IntArray
+from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.arithmetic.rounding import block_total_unit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +58,7 @@ class Blocks:
         """The costs of blocks, rounded down, at their leaders; zero elsewhere."""
         size = np.bincount(self.labels, np.abs(costs))
         with np.errstate(invalid="ignore"):
-            margin = (self.sizes + 2) * UNIT_ROUNDOFF * size
+            margin = block_total_unit(self.sizes) * size
             total = np.bincount(self.labels, costs) - margin
         result = np.zeros(len(costs))
         # What is not a number proves nothing.

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
+from cardqp.arithmetic.rounding import PRICE_SHARE
 from cardqp.problem.sparsity.blocks import Blocks
 from cardqp.problem.sparsity.groups import Groups
 
@@ -36,7 +37,7 @@ class SupportRule:
         """What each variable pays of the price of its switch, rounded down."""
         if self.blocks is None or self.penalty == 0:
             return np.full(n, self.penalty)
-        share = (1.0 - 4 * UNIT_ROUNDOFF) * self.penalty / self.blocks.sizes
+        share = PRICE_SHARE * self.penalty / self.blocks.sizes
         return np.asarray(share[self.blocks.labels])
 
     @property

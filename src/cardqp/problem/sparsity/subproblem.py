@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cardqp._typing import UNIT_ROUNDOFF, BoolArray, FloatArray, IntArray
+from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.arithmetic.rounding import EXACT_SUM_UNIT
 from cardqp.problem.sparsity.blocks import Blocks
 from cardqp.problem.sparsity.groups import Groups
 from cardqp.problem.sparsity.rule import SupportRule
@@ -129,7 +130,7 @@ class Subproblem:
         terms = np.concatenate([costs[self.fixed_in], gains])
         if not np.isfinite(terms).all():
             return -np.inf
-        return math.fsum(terms) - 4 * UNIT_ROUNDOFF * float(np.abs(terms).sum())
+        return math.fsum(terms) - EXACT_SUM_UNIT * float(np.abs(terms).sum())
 
     def penalties(self, costs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What switching a free variable on, or off, adds to ``total`` at least.

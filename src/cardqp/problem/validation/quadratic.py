@@ -5,7 +5,8 @@ from typing import NoReturn
 import numpy as np
 import scipy.linalg
 
-from cardqp._typing import UNIT_ROUNDOFF, ArrayLike, FloatArray
+from cardqp._typing import ArrayLike, FloatArray
+from cardqp.arithmetic.rounding import cholesky_defect, cholesky_shift
 from cardqp.exceptions import ProblemError
 from cardqp.problem.quadratic import Factor, Gram
 from cardqp.problem.validation.arrays import (
@@ -86,23 +87,36 @@ def convexity_defect(Q: FloatArray, name: str = "Q") -> FloatArray:
     A Cholesky factorisation of ``S + shift I``, with ``S`` the matrix scaled to unit
     diagonal, that runs to its end proves ``S >= -(shift + its backward error)``; the
     error is at most ``(n + 1) u`` times the trace (Demmel 1989).  Eigenvalues are
-    computed only if it breaks down.
+    computed only if it breaks down.  They tell how much more is missing, which another
+    factorisation has to confirm: their own error is not known.
     """
     n = len(Q)
     curvature = np.where(Q.diagonal() != 0, np.abs(Q.diagonal()), np.any(Q, axis=0))
     unit = 1.0 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
     scaled = unit[:, None] * Q * unit
-    shift = (n + 4) * UNIT_ROUNDOFF * n
-    short = 2.1 * shift
-    try:
-        scipy.linalg.cholesky(scaled + shift * np.eye(n), check_finite=False)
-    except scipy.linalg.LinAlgError:
+    short, missing = cholesky_defect(n), 0.0
+    if not _is_definite(scaled, 0.0):
         eigenvalues = scipy.linalg.eigvalsh(scaled, check_finite=False)
-        if eigenvalues[0] < -CONVEXITY_TOLERANCE * max(eigenvalues[-1], 0.0) - short:
+        accepted = CONVEXITY_TOLERANCE * max(eigenvalues[-1], 0.0) + short
+        if not eigenvalues[0] >= -accepted:
             smallest = scipy.linalg.eigvalsh(Q, check_finite=False)[0]
             refuse_indefinite(name, float(smallest))
-        short += max(-float(eigenvalues[0]), 0.0)
-    return short * curvature
+        missing, step = max(-float(eigenvalues[0]), 0.0), cholesky_shift(n)
+        while not _is_definite(scaled, missing):
+            missing, step = missing + step, 2.0 * step
+    return (short + missing) * curvature
+
+
+def _is_definite(scaled: FloatArray, missing: float) -> bool:
+    """Whether a matrix has a Cholesky factor with this, and the shift, on top."""
+    n = len(scaled)
+    try:
+        scipy.linalg.cholesky(
+            scaled + (missing + cholesky_shift(n)) * np.eye(n), check_finite=False
+        )
+    except scipy.linalg.LinAlgError:
+        return False
+    return True
 
 
 def refuse_indefinite(name: str, smallest: float) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Files whose columns are not all numbers: a recipe is learnt first, then replayed."""
+"""Files whose columns are not all numbers: types are inferred first, then encoded."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,36 +12,38 @@ from cardqp.exceptions import DataError
 from cardqp.gram.readers import Blocks, Piece
 from cardqp.gram.sums import block_rows
 from cardqp.tables.cells import read_cells
+from cardqp.tables.encoder import TableEncoder
 from cardqp.tables.kinds import NUMBER
-from cardqp.tables.learn import Request, Sum, Table, learn
 from cardqp.tables.place import Place
-from cardqp.tables.recipe import Recipe
+from cardqp.tables.schema import Request, Sum, Table, infer_schema
 
 if TYPE_CHECKING:
     from cardqp.gram.source import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Coding:
-    """How the rows of files become numbers.
+class FileEncoder:
+    """Encodes the rows of files as numbers.
 
     Attributes
     ----------
-    recipe : Recipe
-        What is done to each column.
+    encoder : TableEncoder
+        How columns are encoded.
     text : set of str
         Columns whose cells must be read as text, for some of them are.
     weight : str or None
         The column with weights.
     """
 
-    recipe: Recipe
+    encoder: TableEncoder
     text: frozenset[str]
     weight: str | None
 
     @classmethod
-    def learn(cls, table: Table, request: Request, weight: str | None) -> "Coding":
-        """Go through a table and decide what is done to each column.
+    def from_table(
+        cls, table: Table, request: Request, weight: str | None
+    ) -> "FileEncoder":
+        """Infer types from a table and choose an encoding for each column.
 
         Parameters
         ----------
@@ -52,13 +54,14 @@ class Coding:
         weight : str or None
             The column with weights.
         """
-        learnt = learn(table, request)
-        return cls(Recipe.of_learnt(request, learnt), learnt.text, weight)
+        schema = infer_schema(table, request)
+        encoder = TableEncoder.from_schema(request, schema)
+        return cls(encoder, schema.text, weight)
 
     @property
     def wanted(self) -> tuple[str, ...]:
         """Columns of numbers: features, target, and the weight if there is one."""
-        return (*self.recipe.names, self.recipe.target, *self._weights)
+        return (*self.encoder.names, self.encoder.target, *self._weights)
 
     @property
     def _weights(self) -> tuple[str, ...]:
@@ -76,45 +79,45 @@ class Coding:
         row : int
             How many of its rows are before the piece.
         """
-        columns = [column.name for column in self.recipe.columns]
-        needed = [*columns, self.recipe.target, *self._weights]
+        columns = [column.name for column in self.encoder.columns]
+        needed = [*columns, self.encoder.target, *self._weights]
         rows = block_rows(len(self.wanted))
         for frame in piece.frames(needed, self.text, rows):
             yield self._numbers(frame, Place(str(path), row))
             row += len(frame)
 
     def _numbers(self, frame: Any, place: Place) -> FloatArray:
-        values = self.recipe.apply_rows(frame, place)
+        values = self.encoder.apply_rows(frame, place)
         if self.weight is None:
             return values
         weights = read_cells(frame, {self.weight: NUMBER}, place).numbers
         return np.hstack([values, weights])
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON can hold."""
+        """The encoder as a dictionary that JSON can hold."""
         return {
-            "recipe": self.recipe.to_dict(),
+            "recipe": self.encoder.to_dict(),
             "text": sorted(self.text),
             "weight": self.weight,
         }
 
     @classmethod
-    def from_dict(cls, entry: Any) -> "Coding":
-        """What :meth:`to_dict` wrote."""
+    def from_dict(cls, entry: Any) -> "FileEncoder":
+        """The encoder that :meth:`to_dict` wrote."""
         if not isinstance(entry, dict) or set(entry) != {"recipe", "text", "weight"}:
             raise DataError(
                 "checkpoint",
-                "must hold a recipe",
+                "must hold an encoder",
                 given="it does not",
                 remedy="remove it",
             )
-        recipe = Recipe.from_dict(entry["recipe"])
-        return cls(recipe, frozenset(entry["text"]), entry["weight"])
+        encoder = TableEncoder.from_dict(entry["recipe"])
+        return cls(encoder, frozenset(entry["text"]), entry["weight"])
 
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
-    """The rows of files as a table to learn from.
+    """The rows of files as a table to infer types from.
 
     Attributes
     ----------
@@ -132,10 +135,10 @@ class FileTable:
         """Names of the columns that were selected, the weight left out."""
         return self.source.columns
 
-    def fold(
+    def reduce(
         self, measure: Callable[[Any, Place], Sum], text: frozenset[str] | None
     ) -> Sum:
-        """Add up what is measured on all rows, in their order."""
+        """The sum of ``measure`` over all rows, in their order."""
         total: Sum | None = None
         for i, reader in enumerate(self.source.readers):
             row = 0
@@ -155,7 +158,7 @@ def measure_piece(
     measure: Callable[[Any, Place], Sum],
     text: frozenset[str] | None,
 ) -> tuple[Sum | None, int]:
-    """What is measured on one piece of a file, and its number of rows.
+    """The sum of ``measure`` over one piece of a file, and its number of rows.
 
     Parameters
     ----------
@@ -168,7 +171,7 @@ def measure_piece(
     row : int
         How many of its rows are before the piece.
     measure, text
-        As for :meth:`cardqp.tables.learn.Table.fold`.
+        As for :meth:`cardqp.tables.schema.Table.reduce`.
     """
     total: Sum | None = None
     start, path = row, str(source.readers[number].path)
@@ -186,7 +189,7 @@ def add(total: Sum | None, part: Sum | None) -> Sum | None:
 
 
 def not_empty(source: "Source", total: Sum | None) -> Sum:
-    """What was measured on the rows of files, if there are any."""
+    """A sum over the rows of files; an error if there are no rows."""
     if total is None:
         raise DataError(
             None,

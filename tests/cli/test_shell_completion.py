@@ -3,8 +3,8 @@ import subprocess
 
 import pytest
 
-from cardqp.cli.completion import SOLVED, list_commands
 from cardqp.cli.main import main
+from cardqp.cli.shell_completion import SOLVED, list_commands
 from cardqp.methods import METHODS
 
 COMMANDS = {command.name: command for command in list_commands()}

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, Status, Stop, solve
-from cardqp.report import words
+from cardqp.report import sentences
 from cardqp.solution.claim import Claim, ClaimStatus
 from tests.report.examples import report_data
 
@@ -25,7 +25,7 @@ from tests.report.examples import report_data
     ],
 )
 def test_numbers_for_people(value, shown):
-    assert words.number(value) == shown
+    assert sentences.number(value) == shown
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -34,8 +34,8 @@ def test_bounds_are_rounded_down_and_objectives_up(seed):
     solution = report_data().solution
     for value in rng.standard_normal(50) * 10.0 ** rng.integers(-8, 9, 50):
         shown = replace(solution, objective=value, lower_bound=value)
-        low = Decimal(words.bound_of(shown).replace("−", "-"))
-        high = Decimal(words.objective_of(shown).replace("−", "-"))
+        low = Decimal(sentences.bound_of(shown).replace("−", "-"))
+        high = Decimal(sentences.objective_of(shown).replace("−", "-"))
         exact = Decimal(float(value))
         assert low <= exact <= high
         assert high - low <= abs(exact) * Decimal("1.1e-5")
@@ -54,14 +54,14 @@ def test_bounds_are_rounded_down_and_objectives_up(seed):
     ],
 )
 def test_shares_are_not_exceeded(share, shown):
-    assert words.at_most(share) == shown.replace("1300", "1.3e+03")
+    assert sentences.at_most(share) == shown.replace("1300", "1.3e+03")
 
 
 def test_counts_and_times():
-    assert words.plural(1, "branch", "es") == "1 branch"
-    assert words.plural(1200, "branch", "es") == "1,200 branches"
-    assert words.seconds(0.0123) == "0.012 s"
-    assert words.seconds(1234.5) == "1,234 s"
+    assert sentences.plural(1, "branch", "es") == "1 branch"
+    assert sentences.plural(1200, "branch", "es") == "1,200 branches"
+    assert sentences.seconds(0.0123) == "0.012 s"
+    assert sentences.seconds(1234.5) == "1,234 s"
 
 
 def problem(**settings):
@@ -97,18 +97,18 @@ def problem(**settings):
     ],
 )
 def test_what_the_bound_is_about(settings, said):
-    assert words.choices(problem(**settings)) == said
+    assert sentences.choices(problem(**settings)) == said
 
 
 def test_an_optimum_is_called_one():
     solution = report_data().solution
     assert solution.status is Status.OPTIMAL
-    first, second, third = words.certificate(solution)
+    first, second, third = sentences.certificate(solution)
     assert first.startswith("No choice of at most 4 features has a penalised mean")
-    assert first.endswith(f"below {words.bound_of(solution)}.")
+    assert first.endswith(f"below {sentences.bound_of(solution)}.")
     assert second == (
-        f"This one has {words.objective_of(solution)}: the best possible is at most "
-        "0.01 % lower."
+        f"This one has {sentences.objective_of(solution)}: the best possible is at "
+        "most 0.01 % lower."
     )
     assert third.startswith(f"Proved by {solution.n_nodes} branch")
     assert third.endswith("replayed from the data before it was claimed.")
@@ -118,7 +118,7 @@ def test_a_price_is_mentioned():
     solution = solve(problem(sparsity=None, penalty=0.25))
     assert (
         "error, with 0.25 added for each feature, below"
-        in (words.certificate(solution)[0])
+        in (sentences.certificate(solution)[0])
     )
 
 
@@ -126,21 +126,21 @@ def test_an_open_gap_is_called_open():
     solution = replace(
         report_data().solution, status=Status.FEASIBLE, stop=Stop.TIME_LIMIT, gap=0.123
     )
-    said = " ".join(words.certificate(solution))
+    said = " ".join(sentences.certificate(solution))
     assert "the best possible is at most 13 % lower." in said
     assert "It is not proved to be the best: the time limit was reached." in said
     assert "What could help: use method" in said
     assert "replayed" not in said
     data = replace(report_data(), solution=solution)
-    assert words.headline(data).endswith(
+    assert sentences.headline(data).endswith(
         "; another choice could have a penalised mean squared error up to 13 % smaller."
     )
 
 
 def test_a_gap_that_cannot_be_measured_is_left_out():
     solution = replace(report_data().solution, status=Status.FEASIBLE, gap=np.inf)
-    assert words.certificate(solution)[1] == (
-        f"This one has {words.objective_of(solution)}."
+    assert sentences.certificate(solution)[1] == (
+        f"This one has {sentences.objective_of(solution)}."
     )
 
 
@@ -151,11 +151,11 @@ def test_no_bound_is_called_none():
         lower_bound=-np.inf,
         gap=np.inf,
     )
-    said = " ".join(words.certificate(solution))
+    said = " ".join(sentences.certificate(solution))
     assert "is not known: no bound was proved." in said
-    assert words.gap_of(solution) == "not known"
+    assert sentences.gap_of(solution) == "not known"
     data = replace(report_data(), solution=solution)
-    assert words.headline(data).endswith(
+    assert sentences.headline(data).endswith(
         "how good other choices could be is not known."
     )
 
@@ -164,18 +164,18 @@ def test_no_answer():
     never = problem(A=[[1.0, 1, 1, 1], [-1.0, -1, -1, -1]], b=[-1.0, -1.0])
     solution = solve(never)
     assert solution.status is Status.INFEASIBLE
-    first, second = words.certificate(solution)
+    first, second = sentences.certificate(solution)
     assert first == (
         "No choice of at most 2 features that meets the constraints exists."
     )
     assert "replayed" in second
     unknown = replace(solution, status=Status.UNKNOWN, stop=Stop.TIME_LIMIT)
-    assert words.certificate(unknown)[0] == (
+    assert sentences.certificate(unknown)[0] == (
         "No choice of at most 2 features that meets the constraints was found, and it "
         "is not proved that there is none: the time limit was reached."
     )
     data = replace(report_data(), solution=solution, features=())
-    assert words.headline(data) == (
+    assert sentences.headline(data) == (
         "No choice of at most 2 features that meets the constraints was found."
     )
 
@@ -183,7 +183,7 @@ def test_no_answer():
 def test_what_another_solver_says_is_not_called_proved():
     claim = Claim("scip 9", ClaimStatus.OPTIMAL, None, 0.5, 0.5, 0.0, 1.0, 3, "done")
     solution = replace(report_data().solution, claim=claim)
-    last = words.certificate(solution)[-1]
+    last = sentences.certificate(solution)[-1]
     assert last == f"scip 9: {ClaimStatus.OPTIMAL.value}; that is not proved here."
 
 
@@ -205,7 +205,7 @@ def test_the_headline_is_the_answer(r2, count, start):
         features=data.features[:count],
         target="target",
     )
-    assert words.headline(data) == (
+    assert sentences.headline(data) == (
         f"{start}, and no other choice has a penalised mean squared error more than "
         "0.01 % smaller."
     )
@@ -213,5 +213,5 @@ def test_the_headline_is_the_answer(r2, count, start):
 
 def test_what_was_left_out_counts_more():
     data = replace(report_data(), r2_in_sample=0.9, r2_out_of_sample=0.8)
-    assert "explain 80 % of the variation of" in words.headline(data)
-    assert "in data that was left out, and no other" in words.headline(data)
+    assert "explain 80 % of the variation of" in sentences.headline(data)
+    assert "in data that was left out, and no other" in sentences.headline(data)

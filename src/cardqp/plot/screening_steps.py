@@ -60,7 +60,7 @@ class _Story:
 
 
 def _answer(solution: Solution) -> str:
-    """What to call the answer; nothing if there is none."""
+    """The name of the answer in the picture; empty if there is none."""
     if solution.x is None:
         return ""
     is_proved = solution.status is Status.OPTIMAL
@@ -68,7 +68,7 @@ def _answer(solution: Solution) -> str:
 
 
 def plot_screening(solution: Solution, ax: Any = None) -> Any:
-    """What each step at the root decides about the variables, and the answer.
+    """Draw which variables each step at the root decides, and the answer.
 
     "Better" is better than the answer by more than the gap: of a solution that is
     optimal nothing is, and the decisions are how that was proved.  Up to 60 variables

@@ -8,7 +8,7 @@ from cardqp.cli.codes import SOLVED
 from cardqp.cli.parser import build_parser
 
 FILES = ("CSV", "DIR", "FILE", "HTML", "JSON", "NPZ", "PNG")
-"""What options that want names of files call their values."""
+"""Names of the values of options that want files."""
 
 
 @dataclass(frozen=True, slots=True)

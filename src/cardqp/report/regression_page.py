@@ -2,9 +2,9 @@
 
 from cardqp.problem import validation as check
 from cardqp.report import evidence, sections
-from cardqp.report.data import ReportData
+from cardqp.report.contents import ReportData
 from cardqp.report.page import name, page, text
-from cardqp.report.words import headline
+from cardqp.report.sentences import headline
 
 STYLE = """
 .lead { font-size: 1.2rem; line-height: 1.45; }

@@ -1,22 +1,22 @@
-"""The rules for recipes: each rule has one message, raised here only."""
+"""The rules for tables and encoders: each rule has one message, raised here only."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.problem.validation import LARGEST, LEAST_TARGET, one_of
+from cardqp.tables.column_profile import ColumnProfile
+from cardqp.tables.column_sums import Range
 from cardqp.tables.header import check_distinct
 from cardqp.tables.kinds import BOOLEAN, NUMBER
-from cardqp.tables.place import Gap
-from cardqp.tables.summary import Range
-from cardqp.tables.tally import Tally
-from cardqp.tables.words import count, listed
+from cardqp.tables.missing_cells import MissingCells
+from cardqp.tables.phrases import count, listed
 
 POLICIES = ("error", "drop", "mean")
 
 
 def policy(missing: Any) -> None:
-    """What to do about missing cells."""
+    """Check the policy for missing cells: one of ``POLICIES``."""
     one_of("missing", missing, POLICIES)
 
 
@@ -27,7 +27,7 @@ def feature_names(
     only: Sequence[str] | None,
     categorical: Sequence[str],
 ) -> list[str]:
-    """The columns to learn from, in their order."""
+    """The columns that are features, in the order of the table."""
     known = set(columns)
     wrong = next((name for name in columns if not isinstance(name, str)), None)
     if wrong is not None:
@@ -67,14 +67,14 @@ def feature_names(
     return [name for name in columns if name in wanted]
 
 
-def target_kind(tally: Tally, missing: str) -> str:
-    """What the target holds."""
-    name = tally.name
-    if tally.is_empty:
+def target_kind(profile: ColumnProfile, missing: str) -> str:
+    """The type of the target, which must hold numbers or booleans."""
+    name = profile.name
+    if profile.is_empty:
         raise DataError(
             None, f"the target `{name}` must have values", given="all are missing"
         )
-    kind = tally.kind()
+    kind = profile.kind()
     if kind not in (NUMBER, BOOLEAN):
         raise DataError(
             None,
@@ -83,17 +83,20 @@ def target_kind(tally: Tally, missing: str) -> str:
             remedy="name another column, or encode it",
         )
     if missing == "error":
-        target_complete(tally.gap)
+        target_complete(profile.missing_cells)
     return kind
 
 
-def target_complete(gap: Gap | None) -> None:
+def target_complete(missing: MissingCells | None) -> None:
     """No row may be without a target."""
-    if gap is not None:
+    if missing is not None:
         raise DataError(
             None,
-            f"the target `{gap.name}` must not miss values",
-            given=f"{gap.number} of {gap.n_rows} are missing, the first in {gap.where}",
+            f"the target `{missing.name}` must not miss values",
+            given=(
+                f"{missing.number} of {missing.n_rows} are missing, the first in "
+                f"{missing.where}"
+            ),
             remedy=Phrase("use {} to leave out such rows", Setting("missing", "drop")),
         )
 
@@ -126,23 +129,23 @@ def target_range(name: str, found: Range) -> None:
 
 
 def has_columns(frame: Any, wanted: Sequence[str]) -> None:
-    """A table must have the columns that were learnt."""
+    """A table must have the columns that an encoder or a model uses."""
     known = set(frame.columns)
     lacking = [name for name in wanted if name not in known]
     if lacking:
         raise DataError(
             None,
-            "the table must have the columns that were learnt",
+            "the table must have the columns that are used",
             given=f"it lacks {listed(lacking)}",
         )
 
 
-def complete(gaps: Sequence[Gap]) -> None:
+def complete(missing: Sequence[MissingCells]) -> None:
     """No cell of a feature may be missing."""
-    if not gaps:
+    if not missing:
         return
-    first = gaps[0]
-    others = f", and {count(len(gaps) - 1, 'other column')}" * (len(gaps) > 1)
+    first = missing[0]
+    others = f", and {count(len(missing) - 1, 'other column')}" * (len(missing) > 1)
     raise DataError(
         None,
         f"column `{first.name}` must not miss values",
@@ -159,8 +162,8 @@ def complete(gaps: Sequence[Gap]) -> None:
     )
 
 
-def recipe_complaint(entry: Any) -> str:
-    """What is wrong with a stored recipe, columns aside; empty if nothing is."""
+def encoder_complaint(entry: Any) -> str:
+    """The first fault of a stored encoder, columns aside; empty if there is none."""
     if not isinstance(entry, Mapping):
         return f"it is {str(entry)[:40]!r}"
     allowed = {"target_kind": (NUMBER, BOOLEAN), "missing": POLICIES}

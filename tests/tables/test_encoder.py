@@ -7,7 +7,7 @@ import pytest
 
 from cardqp import ParameterError
 from cardqp.exceptions import DataError
-from cardqp.tables import Recipe
+from cardqp.tables import TableEncoder
 
 Y = [1.0, 2.0, 4.0, 8.0]
 
@@ -16,28 +16,28 @@ def frame_of(**columns):
     return pandas.DataFrame(columns | {"y": Y})
 
 
-def learnt(frame, **settings):
-    recipe = Recipe.learn(frame, "y", **settings)
-    return recipe, recipe.apply(frame)
+def encode(frame, **settings):
+    encoder = TableEncoder.from_table(frame, "y", **settings)
+    return encoder, encoder.apply(frame)
 
 
 def test_numbers_stay_as_they_are():
     frame = frame_of(a=[1, 2, 3, 5], b=[0.5, -1.0, 2.0, 1e6])
-    recipe, encoded = learnt(frame)
+    encoder, encoded = encode(frame)
     assert encoded.names == ("a", "b")
     assert encoded.X.tolist() == frame[["a", "b"]].to_numpy(float).tolist()
     assert encoded.y.tolist() == Y
     assert encoded.groups.tolist() == [0, 1]
     assert encoded.rows.tolist() == [0, 1, 2, 3]
-    assert recipe.notes == encoded.notes == ()
+    assert encoder.notes == encoded.notes == ()
 
 
 def test_the_order_of_columns_is_the_tables():
     frame = frame_of(t=list("uvuv"), a=[1, 2, 3, 4], flag=[True, False, True, True])
-    recipe, encoded = learnt(frame, only=["flag", "a", "t"])
+    encoder, encoded = encode(frame, only=["flag", "a", "t"])
     assert encoded.names == ("t=v", "a", "flag")
     other = frame[["y", "flag", "a", "t"]].assign(extra=0)
-    again = recipe.apply(other)
+    again = encoder.apply(other)
     assert (
         again.X.tolist()
         == encoded.X.tolist()
@@ -48,7 +48,7 @@ def test_the_order_of_columns_is_the_tables():
             [1, 4, 1],
         ]
     )
-    swapped, _ = learnt(frame_of(b=[1, 2, 3, 4], a=[5, 6, 7, 9]))
+    swapped, _ = encode(frame_of(b=[1, 2, 3, 4], a=[5, 6, 7, 9]))
     assert swapped.apply(frame_of(a=[5, 6, 7, 9], b=[1, 2, 3, 4])).X[0].tolist() == [
         1.0,
         5.0,
@@ -65,13 +65,13 @@ BOOLEANS = {
 
 @pytest.mark.parametrize("cells", BOOLEANS.values(), ids=BOOLEANS)
 def test_true_and_false(cells):
-    recipe, encoded = learnt(frame_of(a=cells))
-    assert recipe.columns[0].kind == "boolean"
+    encoder, encoded = encode(frame_of(a=cells))
+    assert encoder.columns[0].kind == "boolean"
     assert encoded.X[:, 0].tolist() == [1, 0, 1, 1]
-    again = recipe.apply_features(pandas.DataFrame({"a": [0, 1, 1.0]}))
+    again = encoder.apply_features(pandas.DataFrame({"a": [0, 1, 1.0]}))
     assert again.X[:, 0].tolist() == [0, 1, 1]
     with pytest.raises(DataError, match=r"`a` must hold true or false: row 2 has '3'"):
-        recipe.apply_features(pandas.DataFrame({"a": [0, 3]}))
+        encoder.apply_features(pandas.DataFrame({"a": [0, 3]}))
 
 
 NUMBERS = {
@@ -83,37 +83,37 @@ NUMBERS = {
 
 @pytest.mark.parametrize("cells", NUMBERS.values(), ids=NUMBERS)
 def test_numbers_in_other_dress(cells):
-    _, encoded = learnt(frame_of(a=cells))
+    _, encoded = encode(frame_of(a=cells))
     assert encoded.X[:, 0].tolist() == [1, 2, 3.5, 1000]
 
 
 def test_huge_integers():
     huge = [10**30, 1, 2, 3]
     for cells in (huge, [str(cell) for cell in huge]):
-        _, encoded = learnt(frame_of(a=cells))
+        _, encoded = encode(frame_of(a=cells))
         assert encoded.X[:, 0].tolist() == [1e30, 1, 2, 3]
 
 
 def test_categories_are_compared_with_the_most_frequent():
-    recipe, encoded = learnt(frame_of(a=[1, 2, 3, 4], city=["B", "C", "A", "C"]))
+    encoder, encoded = encode(frame_of(a=[1, 2, 3, 4], city=["B", "C", "A", "C"]))
     assert encoded.names == ("a", "city=A", "city=B")
     assert encoded.X[:, 1:].tolist() == [[0, 1], [0, 0], [1, 0], [0, 0]]
     assert encoded.groups.tolist() == [0, 1, 1]
-    assert "1 column of labels became 2 features" in recipe.notes[0]
+    assert "1 column of labels became 2 features" in encoder.notes[0]
 
 
 def test_labels_that_are_numbers_in_other_files():
-    recipe, _ = learnt(frame_of(a=["x", "1", "z", "x"]))
-    encoded = recipe.apply_features(pandas.DataFrame({"a": [1.0, 1.0]}))
+    encoder, _ = encode(frame_of(a=["x", "1", "z", "x"]))
+    encoded = encoder.apply_features(pandas.DataFrame({"a": [1.0, 1.0]}))
     assert encoded.X.tolist() == [[1, 0], [1, 0]]
     kinds = pandas.Categorical([1, 2, 1, 1])
-    recipe, encoded = learnt(frame_of(a=kinds))
+    encoder, encoded = encode(frame_of(a=kinds))
     assert encoded.names == ("a=2",)
 
 
 def test_numbers_that_are_labels():
     frame = frame_of(month=[1, 2, 12, 2], code=["7", "8", "x", "7"], a=[1, 2, 3, 4])
-    recipe, encoded = learnt(frame, categorical=["month", "code"])
+    encoder, encoded = encode(frame, categorical=["month", "code"])
     assert encoded.names == ("month=1", "month=12", "code=8", "code=x", "a")
     assert encoded.X.tolist() == [
         [1, 0, 0, 0, 1],
@@ -121,14 +121,14 @@ def test_numbers_that_are_labels():
         [0, 1, 0, 1, 3],
         [0, 0, 0, 0, 4],
     ]
-    assert Recipe.from_dict(recipe.to_dict()).apply(frame).X.tolist() == (
+    assert TableEncoder.from_dict(encoder.to_dict()).apply(frame).X.tolist() == (
         encoded.X.tolist()
     )
 
 
 def test_labels_that_were_not_seen():
-    recipe, _ = learnt(frame_of(city=list("ABAC")))
-    encoded = recipe.apply_features(pandas.DataFrame({"city": ["D", "B", "E"]}))
+    encoder, _ = encode(frame_of(city=list("ABAC")))
+    encoded = encoder.apply_features(pandas.DataFrame({"city": ["D", "B", "E"]}))
     assert encoded.X.tolist() == [[0, 0], [1, 0], [0, 0]]
     assert encoded.notes == (
         "2 cells of `city` had a label that was not seen before; taken for the most "
@@ -147,31 +147,31 @@ DATES = {
 
 @pytest.mark.parametrize("cells", DATES.values(), ids=DATES)
 def test_dates_become_days(cells):
-    recipe, encoded = learnt(frame_of(when=cells))
+    encoder, encoded = encode(frame_of(when=cells))
     assert encoded.names == ("when",)
     assert encoded.X[:, 0].tolist() == [2, 0, 60, 1.5]
-    assert "dates became days since the first one: `when` (20" in recipe.notes[0]
+    assert "dates became days since the first one: `when` (20" in encoder.notes[0]
     if not hasattr(cells, "tz") or cells.tz is None:
-        later = recipe.apply_features(pandas.DataFrame({"when": ["2019-12-31"]}))
+        later = encoder.apply_features(pandas.DataFrame({"when": ["2019-12-31"]}))
         assert later.X.tolist() == [[-1.0]]
 
 
 def test_labels_of_rows_do_not_matter():
     frame = frame_of(a=["1", "2", None, "4"], t=["u", "v", "u", None], when=TEXTS)
-    expected = learnt(frame, missing="mean")[1].X.tolist()
+    expected = encode(frame, missing="mean")[1].X.tolist()
     frame.index = [3, 3, 1, 1]
-    assert learnt(frame, missing="mean")[1].X.tolist() == expected
+    assert encode(frame, missing="mean")[1].X.tolist() == expected
 
 
 def test_time_zones_are_those_of_utc():
     # Clocks were put forward on March 29: the day had 23 hours.
     days = pandas.to_datetime(["2020-03-28", "2020-03-29", "2020-03-30", "2020-03-31"])
-    _, encoded = learnt(frame_of(when=days.tz_localize("Europe/Berlin")))
+    _, encoded = encode(frame_of(when=days.tz_localize("Europe/Berlin")))
     np.testing.assert_allclose(24 * encoded.X[:, 0], [0, 24, 47, 71], atol=1e-9)
 
 
 def test_days_of_python():
-    _, encoded = learnt(frame_of(when=list(TIMES.date)))
+    _, encoded = encode(frame_of(when=list(TIMES.date)))
     assert encoded.X[:, 0].tolist() == [2, 0, 60, 1]
 
 
@@ -179,9 +179,9 @@ def test_columns_that_say_nothing_are_left_out():
     frame = frame_of(
         none=[np.nan] * 4, nil=[None] * 4, one=[1] * 4, same=["x"] * 4, a=[1, 2, 3, 4]
     )
-    recipe, encoded = learnt(frame)
+    encoder, encoded = encode(frame)
     assert encoded.names == ("a",)
-    assert recipe.notes == (
+    assert encoder.notes == (
         "left out 2 columns without any value: `none`, `nil`",
         "left out 2 columns without variation: `one`, `same`",
     )
@@ -194,29 +194,29 @@ def test_missing_cells_are_refused():
         r"1 other column; use `missing=.drop.` .*`missing=.mean.` .*`drop=\['a'\]`"
     )
     with pytest.raises(DataError, match=message):
-        learnt(frame)
+        encode(frame)
     with pytest.raises(DataError, match=r"column `t` must not miss.* 1 of 4.* row 2"):
-        learnt(frame_of(t=["x", None, "y", "x"]))
-    recipe, _ = learnt(frame.fillna(9))
+        encode(frame_of(t=["x", None, "y", "x"]))
+    encoder, _ = encode(frame.fillna(9))
     with pytest.raises(DataError, match="column `a` must not miss values"):
-        recipe.apply_features(frame)
+        encoder.apply_features(frame)
 
 
 def test_rows_with_missing_cells_are_dropped():
     frame = frame_of(
         a=[1, np.nan, 3, 4], b=[7, 8, 7, 7], c=[np.nan] * 4, t=["u", "v", None, "w"]
     )
-    recipe, encoded = learnt(frame, missing="drop")
+    encoder, encoded = encode(frame, missing="drop")
     # Without rows 2 and 3 `b` is constant, and `v` is no level.
     assert encoded.names == ("a", "t=w")
     assert encoded.rows.tolist() == [0, 3]
     assert encoded.y.tolist() == [1.0, 8.0]
     assert encoded.notes == ("left out 2 rows with missing cells",)
-    assert recipe.notes[0].startswith("left out 1 column without any value: `c`")
+    assert encoder.notes[0].startswith("left out 1 column without any value: `c`")
     with pytest.raises(DataError, match="must have complete rows: every row misses"):
-        learnt(frame_of(a=[1, 2, None, None], b=[None, None, 1, 2]), missing="drop")
+        encode(frame_of(a=[1, 2, None, None], b=[None, None, 1, 2]), missing="drop")
     with pytest.raises(DataError, match="must have complete rows: it has none"):
-        recipe.apply_features(frame[1:2])
+        encoder.apply_features(frame[1:2])
 
 
 def test_missing_cells_are_filled_in():
@@ -226,13 +226,13 @@ def test_missing_cells_are_filled_in():
         t=["u", None, "v", "u"],
         when=["2020-01-03", "2020-01-01", None, "2020-01-02"],
     )
-    recipe, encoded = learnt(frame, missing="mean")
+    encoder, encoded = encode(frame, missing="mean")
     expected = [[1, 1, 0, 2], [3, 2 / 3, 0, 0], [3, 0, 1, 1], [5, 1, 0, 1]]
     np.testing.assert_allclose(encoded.X, expected, rtol=1e-15)
-    assert recipe.notes[-1].endswith("label: `a`, `flag`, `t`, `when`")
+    assert encoder.notes[-1].endswith("label: `a`, `flag`, `t`, `when`")
     # Columns that were complete have a mean, too.
-    recipe, _ = learnt(frame_of(a=[1, 2, 3, 6]), missing="mean")
-    assert recipe.apply_features(pandas.DataFrame({"a": [None]})).X.tolist() == [[3.0]]
+    encoder, _ = encode(frame_of(a=[1, 2, 3, 6]), missing="mean")
+    assert encoder.apply_features(pandas.DataFrame({"a": [None]})).X.tolist() == [[3.0]]
 
 
 def test_rows_without_a_target():
@@ -241,12 +241,12 @@ def test_rows_without_a_target():
         DataError,
         match=r"target `y` must not miss .*: 1 of 4.*row 2; use `missing=.drop.` to",
     ):
-        learnt(frame)
+        encode(frame)
     for missing in ("drop", "mean"):
-        recipe, encoded = learnt(frame, missing=missing)
+        encoder, encoded = encode(frame, missing=missing)
         assert encoded.rows.tolist() == [0, 2, 3]
         assert encoded.y.tolist() == [1, 2, 3]
-        assert len(recipe.apply_features(frame).X) == 4
+        assert len(encoder.apply_features(frame).X) == 4
 
 
 BAD = [
@@ -284,7 +284,7 @@ def test_bad_columns(columns, message):
     rows = max([4, *(len(cells) for cells in columns.values())])
     frame = pandas.DataFrame(columns | {"y": np.arange(rows)})
     with pytest.raises(DataError, match=message) as caught:
-        learnt(frame, max_levels=3)
+        encode(frame, max_levels=3)
     assert "\n" not in str(caught.value)
 
 
@@ -302,59 +302,59 @@ TARGETS = [
 def test_bad_targets(cells, message):
     frame = frame_of(a=[1, 2, 3, 4]).assign(y=cells)
     with pytest.raises(DataError, match=message):
-        learnt(frame)
+        encode(frame)
 
 
 def test_rows_without_a_target_teach_nothing():
     frame = frame_of(a=[1, 2, 3, 4], t=["u", "v", "w", "w"], b=[1, 1, 1, 9])
-    _, encoded = learnt(frame.assign(y=[1, 2, 3, np.nan]), missing="mean")
+    _, encoded = encode(frame.assign(y=[1, 2, 3, np.nan]), missing="mean")
     assert encoded.names == ("a", "t=v", "t=w")
 
 
 def test_a_boolean_target():
-    _, encoded = learnt(frame_of(a=[1, 2, 3, 4]).assign(y=[True, False, True, True]))
+    _, encoded = encode(frame_of(a=[1, 2, 3, 4]).assign(y=[True, False, True, True]))
     assert encoded.y.tolist() == [1, 0, 1, 1]
 
 
 def test_choice_of_columns():
     frame = frame_of(**{name: [1, 2, 3, 4 + ord(name)] for name in "abcdefgh"})
-    assert learnt(frame, drop=["a", "c"])[1].names == tuple("bdefgh")
-    assert learnt(frame, only=["b", "a", "y"], drop=["a"])[1].names == ("b",)
+    assert encode(frame, drop=["a", "c"])[1].names == tuple("bdefgh")
+    assert encode(frame, only=["b", "a", "y"], drop=["a"])[1].names == ("b",)
     for settings in ({"drop": ["z"]}, {"only": ["z"]}, {"categorical": ["z"]}):
         with pytest.raises(
             DataError, match=r"must name columns: 'z' is none of `a`, .* 4"
         ):
-            learnt(frame, **settings)
+            encode(frame, **settings)
     with pytest.raises(DataError, match="`drop` must not name the target"):
-        learnt(frame, drop=["y"])
+        encode(frame, drop=["y"])
     with pytest.raises(DataError, match="`target` must name columns: 'q'"):
-        Recipe.learn(frame, "q")
+        TableEncoder.from_table(frame, "q")
     with pytest.raises(DataError, match="besides the target"):
-        learnt(frame, only=["y"])
+        encode(frame, only=["y"])
     twice = pandas.DataFrame([[1, 2, 3]], columns=["a", "a", "y"])
     with pytest.raises(DataError, match="distinct names"):
-        learnt(twice)
+        encode(twice)
 
 
 def test_names_that_are_no_texts():
     with pytest.raises(DataError, match="must name columns by texts: a name is 0"):
-        Recipe.learn(pandas.DataFrame([[1, 2], [3, 5]]), 1)
+        TableEncoder.from_table(pandas.DataFrame([[1, 2], [3, 5]]), 1)
 
 
 def test_settings():
     frame = frame_of(a=[1, 2, 3, 4])
     with pytest.raises(ParameterError, match="`missing` must be one of error, drop"):
-        learnt(frame, missing="guess")
+        encode(frame, missing="guess")
     with pytest.raises(ParameterError, match="`max_levels` must be an integer"):
-        learnt(frame, max_levels=0)
+        encode(frame, max_levels=0)
 
 
 def test_columns_that_are_not_there():
-    recipe, _ = learnt(frame_of(a=[1, 2, 3, 4], b=[1, 2, 3, 5]))
-    with pytest.raises(DataError, match="columns that were learnt: it lacks `b`"):
-        recipe.apply_features(pandas.DataFrame({"a": [1]}))
+    encoder, _ = encode(frame_of(a=[1, 2, 3, 4], b=[1, 2, 3, 5]))
+    with pytest.raises(DataError, match="columns that are used: it lacks `b`"):
+        encoder.apply_features(pandas.DataFrame({"a": [1]}))
     with pytest.raises(DataError, match="it lacks `y`"):
-        recipe.apply(pandas.DataFrame({"a": [1], "b": [1]}))
+        encoder.apply(pandas.DataFrame({"a": [1], "b": [1]}))
 
 
 @pytest.fixture
@@ -365,31 +365,33 @@ def rich():
         t=["u", "w", "v", "u"],
         when=["2020-01-03", "2020-01-01", "2020-01-07", "2020-01-02"],
     )
-    return frame, Recipe.learn(frame, "y", missing="mean")
+    return frame, TableEncoder.from_table(frame, "y", missing="mean")
 
 
-def test_recipes_survive_json(rich):
-    frame, recipe = rich
-    again = Recipe.from_dict(json.loads(json.dumps(recipe.to_dict(), allow_nan=False)))
-    assert again == recipe
-    assert again.apply(frame).X.tolist() == recipe.apply(frame).X.tolist()
+def test_encoders_survive_json(rich):
+    frame, encoder = rich
+    again = TableEncoder.from_dict(
+        json.loads(json.dumps(encoder.to_dict(), allow_nan=False))
+    )
+    assert again == encoder
+    assert again.apply(frame).X.tolist() == encoder.apply(frame).X.tolist()
 
 
 def test_another_policy_for_missing_cells():
-    recipe, _ = learnt(frame_of(a=[1, 2, 3, 6], t=list("uvvw")))
+    encoder, _ = encode(frame_of(a=[1, 2, 3, 6], t=list("uvvw")))
     new = pandas.DataFrame({"a": [5, None], "t": ["u", "w"]})
     with pytest.raises(DataError, match="column `a` must not miss"):
-        recipe.apply_features(new)
-    assert recipe.with_policy("drop").apply_features(new).rows.tolist() == [0]
-    filled = recipe.with_policy("mean").apply_features(new)
+        encoder.apply_features(new)
+    assert encoder.with_policy("drop").apply_features(new).rows.tolist() == [0]
+    filled = encoder.with_policy("mean").apply_features(new)
     assert filled.X.tolist() == [[5, 1, 0], [3, 0, 1]]
     with pytest.raises(ParameterError, match="`missing` must be one of"):
-        recipe.with_policy("guess")
+        encoder.with_policy("guess")
 
 
-def test_restricted_recipes_need_fewer_columns(rich):
-    frame, recipe = rich
-    encoded = recipe.restrict(["t", "a"]).apply_features(frame[["t", "a"]])
+def test_restricted_encoders_need_fewer_columns(rich):
+    frame, encoder = rich
+    encoded = encoder.restrict(["t", "a"]).apply_features(frame[["t", "a"]])
     assert encoded.names == ("a", "t=v", "t=w")
     assert encoded.groups.tolist() == [0, 1, 1]
 
@@ -404,7 +406,7 @@ def test_encoding_equals_pandas():
             "y": rng.standard_normal(200),
         }
     )
-    _, encoded = learnt(frame)
+    _, encoded = encode(frame)
     for name, column in zip(encoded.names, encoded.X.T, strict=True):
         source, _, level = name.partition("=")
         wanted = frame[source] if not level else frame[source] == level
@@ -445,13 +447,15 @@ TAMPERED = [
 
 
 @pytest.mark.parametrize(("path", "value", "message"), TAMPERED)
-def test_tampered_recipes(rich, path, value, message):
+def test_tampered_encoders(rich, path, value, message):
     entry = rich[1].to_dict()
     tampered(entry, path, value)
     with pytest.raises(DataError, match=message):
-        Recipe.from_dict(entry)
+        TableEncoder.from_dict(entry)
 
 
-def test_foreign_recipes():
-    with pytest.raises(DataError, match=r"`recipe` must be a recipe of a table: it is"):
-        Recipe.from_dict([1])
+def test_foreign_encoders():
+    with pytest.raises(
+        DataError, match=r"`recipe` must say how columns are encoded: it"
+    ):
+        TableEncoder.from_dict([1])

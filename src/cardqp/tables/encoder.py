@@ -1,4 +1,4 @@
-"""How a table becomes numbers: learnt once, stored, and replayed on other tables."""
+"""Encoders of tables: made from one table, stored, and applied to others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +9,12 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.exceptions import DataError
 from cardqp.problem.validation import repeated
-from cardqp.tables import checks as check
+from cardqp.tables import validation as check
 from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.column import Column
-from cardqp.tables.learn import Frame, Learnt, Request, learn
+from cardqp.tables.phrases import count
 from cardqp.tables.place import Place
-from cardqp.tables.words import count
+from cardqp.tables.schema import Frame, Request, Schema, infer_schema
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,7 +30,7 @@ class Encoded:
     names : tuple of str
         One name per feature; ``city=Paris`` for a level of a category.
     groups : (n_features,) array of int
-        Which column of the recipe each feature is from: the features of one category
+        Which column of the encoder each feature is from: the features of one category
         have the same number.
     rows : (n_rows,) array of int
         Which rows of the table these are; others had missing cells.
@@ -47,8 +47,8 @@ class Encoded:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """What is done to each column of a table.
+class TableEncoder:
+    """Encodes the columns of a table as numbers.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Recipe:
     >>> import pandas
     >>> cities = ["Rome", "Paris", "Rome"]
     >>> frame = pandas.DataFrame({"city": cities, "age": [1, 2, 4], "y": [0, 1, 2]})
-    >>> encoded = Recipe.learn(frame, "y").apply(frame)
+    >>> encoded = TableEncoder.from_table(frame, "y").apply(frame)
     >>> encoded.names
     ('city=Paris', 'age')
     >>> encoded.X.tolist()
@@ -83,7 +83,7 @@ class Recipe:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def learn(
+    def from_table(
         cls,
         frame: Any,
         target: str,
@@ -93,8 +93,8 @@ class Recipe:
         categorical: Sequence[str] = (),
         missing: str = "error",
         max_levels: int = 50,
-    ) -> "Recipe":
-        """Look at a table and decide what is done to each column.
+    ) -> "TableEncoder":
+        """Infer types from a table and choose an encoding for each column.
 
         Numbers stay as they are, true and false become 1 and 0, dates the days since
         the first one, and texts categories: a column of zeros and ones for each level
@@ -127,17 +127,17 @@ class Recipe:
             When a setting is outside its range.
         """
         request = Request(target, drop, only, categorical, missing, max_levels)
-        return cls.of_learnt(request, learn(Frame(frame), request))
+        return cls.from_schema(request, infer_schema(Frame(frame), request))
 
     @classmethod
-    def of_learnt(cls, request: Request, learnt: Learnt) -> "Recipe":
-        """The recipe that follows from what a table has taught."""
+    def from_schema(cls, request: Request, schema: Schema) -> "TableEncoder":
+        """The encoder for tables of a schema."""
         made = cls(
             request.target,
-            learnt.target_kind,
-            learnt.columns,
+            schema.target_kind,
+            schema.columns,
             request.missing,
-            learnt.notes,
+            schema.notes,
         )
         return made._with_distinct_names()
 
@@ -158,7 +158,7 @@ class Recipe:
         Parameters
         ----------
         frame : pandas.DataFrame
-            The table; columns that the recipe does not know are ignored.
+            The table; columns that the encoder does not know are ignored.
 
         Raises
         ------
@@ -168,7 +168,7 @@ class Recipe:
         check.has_columns(frame, [self.target])
         y = read_cells(frame, {self.target: self.target_kind})
         if self.missing == "error":
-            check.target_complete(next(iter(y.gaps()), None))
+            check.target_complete(next(iter(y.missing_cells()), None))
         encoded = self._encode(frame, y.numbers[:, 0])
         gone = len(frame) - len(encoded.rows)
         if not gone:
@@ -182,7 +182,7 @@ class Recipe:
         Parameters
         ----------
         frame : pandas.DataFrame
-            The table; columns that the recipe does not know are ignored.
+            The table; columns that the encoder does not know are ignored.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Recipe:
         Parameters
         ----------
         frame : pandas.DataFrame
-            Some rows of the table that the recipe was learnt from.
+            Some rows of the table that the encoder was made from.
         place : Place
             Where they are.
         """
@@ -212,19 +212,19 @@ class Recipe:
     def _kinds(self) -> dict[str, str]:
         return {column.name: column.kind for column in self.columns}
 
-    def with_policy(self, missing: str) -> "Recipe":
-        """The same recipe with another way to treat missing cells.
+    def with_policy(self, missing: str) -> "TableEncoder":
+        """A copy of the encoder that treats missing cells in another way.
 
         Parameters
         ----------
         missing : {"error", "drop", "mean"}
-            See :meth:`learn`.
+            See :meth:`from_table`.
         """
         check.policy(missing)
         return replace(self, missing=missing)
 
-    def restrict(self, names: Sequence[str]) -> "Recipe":
-        """The same recipe for some columns of the table.
+    def restrict(self, names: Sequence[str]) -> "TableEncoder":
+        """An encoder of some of the columns only.
 
         Parameters
         ----------
@@ -252,7 +252,7 @@ class Recipe:
     def _kept_rows(self, cells: Cells, y: FloatArray | None) -> IntArray:
         kept = np.ones(cells.n_rows, dtype=bool) if y is None else ~np.isnan(y)
         if self.missing == "error":
-            check.complete(cells.gaps())
+            check.complete(cells.missing_cells())
         elif self.missing == "drop":
             kept &= ~cells.incomplete()
         if not kept.any():
@@ -283,7 +283,7 @@ class Recipe:
             numbers[row, j] = np.array([column.fill for column in used])[j]
         return np.asarray(numbers)
 
-    def _with_distinct_names(self) -> "Recipe":
+    def _with_distinct_names(self) -> "TableEncoder":
         twice = repeated(self.names)
         if twice is not None:
             raise DataError(
@@ -295,7 +295,7 @@ class Recipe:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it."""
+        """The encoder as a dictionary that JSON can hold."""
         return {
             "target": self.target,
             "target_kind": self.target_kind,
@@ -305,17 +305,17 @@ class Recipe:
         }
 
     @classmethod
-    def from_dict(cls, entry: Any) -> "Recipe":
-        """The recipe that :meth:`to_dict` wrote.
+    def from_dict(cls, entry: Any) -> "TableEncoder":
+        """The encoder that :meth:`to_dict` wrote.
 
         Raises
         ------
         DataError
-            When the entry is not such a recipe.
+            When the entry is not such an encoder.
         """
-        wrong = check.recipe_complaint(entry)
+        wrong = check.encoder_complaint(entry)
         if wrong:
-            raise DataError("recipe", "must be a recipe of a table", given=wrong)
+            raise DataError("recipe", "must say how columns are encoded", given=wrong)
         columns = tuple(Column.from_dict(column) for column in entry["columns"])
         return cls(
             entry["target"],

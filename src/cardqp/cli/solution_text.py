@@ -26,7 +26,7 @@ def solution_table(solution: Solution) -> str:
 
 
 def _claim(claim: Claim | None) -> list[str]:
-    """What another solver says."""
+    """Lines on the claim of another solver."""
     if claim is None:
         return []
     return [

@@ -1,4 +1,4 @@
-"""What a column seems to hold: counts of its cells, which can be added up."""
+"""Counts of the cells of columns, which add up over parts of a table and tell types."""
 
 import datetime
 from collections import Counter
@@ -24,7 +24,8 @@ from cardqp.tables.kinds import (
     plain_kinds,
     refuse,
 )
-from cardqp.tables.place import Gap, Place
+from cardqp.tables.missing_cells import MissingCells
+from cardqp.tables.place import Place
 
 MOST = 0.5
 """A column of text with a larger share of numbers, or of dates, is meant to be one."""
@@ -35,7 +36,7 @@ _CELLS = (str, bool, int, float, np.bool_, np.number, Decimal, datetime.date)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tally:
+class ColumnProfile:
     """Counts of the cells of a column.
 
     Attributes
@@ -63,7 +64,7 @@ class Tally:
     is_label: bool = False
 
     @classmethod
-    def of(cls, series: Any, name: str, place: Place) -> "Tally":
+    def of(cls, series: Any, name: str, place: Place) -> "ColumnProfile":
         """Count the cells of a column that is not of a type of NumPy's.
 
         Parameters
@@ -104,9 +105,9 @@ class Tally:
                 first[kind] = (place.row(row), series.iloc[row])
         return cls(name, *size, counts, first, is_text=True)
 
-    def __add__(self, other: "Tally") -> "Tally":
+    def __add__(self, other: "ColumnProfile") -> "ColumnProfile":
         """The counts of both; the first cells of this one come first."""
-        return Tally(
+        return ColumnProfile(
             self.name,
             self.n_rows + other.n_rows,
             self.n_missing + other.n_missing,
@@ -117,12 +118,12 @@ class Tally:
         )
 
     @property
-    def gap(self) -> Gap | None:
-        """What is missing, if something is."""
+    def missing_cells(self) -> MissingCells | None:
+        """Count and first row of the missing cells; None if there are none."""
         if not self.n_missing:
             return None
         where, _ = self.first[_MISSING]
-        return Gap(self.name, self.n_missing, self.n_rows, where)
+        return MissingCells(self.name, self.n_missing, self.n_rows, where)
 
     @property
     def is_empty(self) -> bool:
@@ -131,11 +132,11 @@ class Tally:
 
     @property
     def must_be_text(self) -> bool:
-        """Whether cells that look like numbers or booleans are text, as others are."""
+        """Whether cells that could be numbers or booleans are text, as others are."""
         return self.is_text and self.counts[BOOLEAN] < self.n_rows - self.n_missing
 
     def kind(self) -> str:
-        """What the column seems to hold: one of ``KINDS``.
+        """The type of the column that its cells suggest: one of ``KINDS``.
 
         Raises
         ------
@@ -169,7 +170,7 @@ class Tally:
         return CATEGORY
 
 
-def tallies(frame: Any, place: Place) -> dict[str, Tally]:
+def column_profiles(frame: Any, place: Place) -> dict[str, ColumnProfile]:
     """Count the cells of all columns of a table.
 
     Parameters
@@ -180,16 +181,16 @@ def tallies(frame: Any, place: Place) -> dict[str, Tally]:
         Where its rows are.
     """
     kinds = plain_kinds(frame)
-    found = _plain_tallies(frame, kinds, place)
+    found = _plain_profiles(frame, kinds, place)
     return {
-        name: found[name] if kind else Tally.of(frame[name], name, place)
+        name: found[name] if kind else ColumnProfile.of(frame[name], name, place)
         for name, kind in kinds.items()
     }
 
 
-def _plain_tallies(
+def _plain_profiles(
     frame: Any, kinds: Mapping[str, str | None], place: Place
-) -> dict[str, Tally]:
+) -> dict[str, ColumnProfile]:
     """Counts for columns of numbers, all of them at once."""
     plain = {name: kind for name, kind in kinds.items() if kind}
     gone, n_rows = frame[list(plain)].isna().to_numpy(), len(frame)
@@ -199,7 +200,7 @@ def _plain_tallies(
     for (name, kind), number, row in zip(plain.items(), counts, rows, strict=True):
         first = {_MISSING: (place.row(row), None)} if number else {}
         cells = _plain_counts(kind, n_rows - number)
-        found[name] = Tally(name, n_rows, number, cells, first)
+        found[name] = ColumnProfile(name, n_rows, number, cells, first)
     return found
 
 
@@ -209,8 +210,8 @@ def _plain_counts(kind: str, present: int) -> Counter[str]:
 
 
 def kind_of(series: Any, name: str) -> str:
-    """What one column seems to hold; see :meth:`Tally.kind`."""
-    return tallies(series.to_frame(name), Place())[name].kind()
+    """The type of one column; see :meth:`ColumnProfile.kind`."""
+    return column_profiles(series.to_frame(name), Place())[name].kind()
 
 
 def _kinds(cells: Any) -> dict[str, BoolArray]:

@@ -16,7 +16,7 @@ from cardqp.exceptions import CardQPError, DataError
 from cardqp.gram import GramAccumulator, cluster_files, files
 from cardqp.gram import sums as sums_module
 from cardqp.gram.readers import text_file
-from cardqp.tables import Recipe, read_table, summary
+from cardqp.tables import TableEncoder, column_sums, read_table
 from tests.gram.test_accumulator import assert_same, state
 from tests.gram.test_files import StoppedError, stop_after, write
 
@@ -58,23 +58,23 @@ def small_blocks(monkeypatch):
 
 
 def in_memory(frame, weight=None, **settings):
-    """What the recipe of the table in memory gives."""
+    """The encoder of the table in memory, and the sums of its rows."""
     features = frame if weight is None else frame.drop(columns=[weight])
-    recipe = Recipe.learn(features, "y", **settings)
-    encoded = recipe.apply(features)
+    encoder = TableEncoder.from_table(features, "y", **settings)
+    encoded = encoder.apply(features)
     weights = None if weight is None else frame[weight].to_numpy()[encoded.rows]
-    return recipe, GramAccumulator().update(encoded.X, encoded.y, weights)
+    return encoder, GramAccumulator().update(encoded.X, encoded.y, weights)
 
 
 def assert_as_in_memory(found, frame, weight=None, **settings):
-    recipe, same = in_memory(frame, weight, **settings)
-    assert found.recipe.target_kind == recipe.target_kind
-    assert found.recipe.notes == recipe.notes
-    for mine, other in zip(found.recipe.columns, recipe.columns, strict=True):
+    encoder, same = in_memory(frame, weight, **settings)
+    assert found.encoder.target_kind == encoder.target_kind
+    assert found.encoder.notes == encoder.notes
+    for mine, other in zip(found.encoder.columns, encoder.columns, strict=True):
         assert (mine.name, mine.kind) == (other.name, other.kind)
         assert (mine.origin, mine.levels) == (other.origin, other.levels)
         assert mine.fill == pytest.approx(other.fill, rel=1e-14)
-    assert found.names == recipe.names
+    assert found.names == encoder.names
     assert found.n_samples == same.n_samples
     assert found.n_samples + found.n_dropped == len(frame)
     assert_same(found.moments(), same.moments())
@@ -135,7 +135,7 @@ def test_other_dresses_of_text(tmp_path, name):
     numbers = GramAccumulator.from_files(
         path, target="y", columns=["size", "code"], decimal=decimal
     )
-    assert numbers.recipe is None
+    assert numbers.encoder is None
     same = GramAccumulator().update(frame[["size", "code"]], frame["y"])
     assert_same(numbers.moments(), same.moments())
 
@@ -157,7 +157,7 @@ def test_text_that_comes_late(tmp_path):
     frame.loc[50:, "zip"] = ["a1"] * 40 + ["a2"] * 30
     path = write(frame, tmp_path / "rows.csv")
     found = GramAccumulator.from_files(path, target="y")
-    assert found.recipe.columns[0].levels == ("a1", "01", "02", "03", "a2")
+    assert found.encoder.columns[0].levels == ("a1", "01", "02", "03", "a2")
     assert_as_in_memory(found, read_table(path))
 
 
@@ -204,7 +204,7 @@ def test_integers_of_64_bits_with_gaps(tmp_path):
     path = tmp_path / "rows.csv"
     write(late(["9223372036854775808", "4"], ["?", "3", "", "4"]), path)
     found = GramAccumulator.from_files(path, target="y", missing="mean")
-    assert found.recipe.columns[0].kind == "number"
+    assert found.encoder.columns[0].kind == "number"
     assert_as_in_memory(found, read_table(path), missing="mean")
 
 
@@ -295,7 +295,7 @@ def test_files_without_rows(tmp_path):
 
 
 def test_ids_are_not_counted_to_the_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(summary, "MANY", 60)
+    monkeypatch.setattr(column_sums, "MANY", 60)
     frame = mixed().assign(id=[f"id-{i}" for i in range(120)])
     path = write(frame, tmp_path / "rows.parquet")
     with pytest.raises(
@@ -351,25 +351,29 @@ def test_progress_covers_all_passes(tmp_path, suffix, known):
     assert calls[-1] == (360, 360)
 
 
-def test_recipes_are_kept_with_the_sums(tmp_path):
+def test_encoders_are_kept_with_the_sums(tmp_path):
     path = write(mixed(), tmp_path / "rows.parquet")
     rows = GramAccumulator.from_files(path, target="y")
     rows.save(tmp_path / "sums.npz")
     again = GramAccumulator.load(tmp_path / "sums.npz")
-    assert again.recipe == rows.recipe
+    assert again.encoder == rows.encoder
     assert state(again) == state(rows)
     both = rows.empty_like().merge(again)
-    assert both.recipe == rows.recipe
+    assert both.encoder == rows.encoder
     other = GramAccumulator.from_files(
         write(mixed().replace("Oslo", "Kiel"), path), target="y"
     )
     other._names = rows.names
-    with pytest.raises(CardQPError, match=r"`other` must come from .* the same recipe"):
+    with pytest.raises(
+        CardQPError, match=r"`other` must come from .* the same encoder"
+    ):
         rows.merge(other)
     arrays = storage.read_arrays(tmp_path / "sums.npz")
     for bad in ("no JSON", "{}", 3, "[" * 100_000):
         storage.write_arrays(tmp_path / "bad.npz", arrays | {"recipe": bad})
-        with pytest.raises(DataError, match="`recipe` must be a recipe of a table"):
+        with pytest.raises(
+            DataError, match="`recipe` must say how columns are encoded"
+        ):
             GramAccumulator.load(tmp_path / "bad.npz")
 
 
@@ -387,7 +391,7 @@ def test_from_files_to_predictions(tmp_path):
     assert "size" in names
     assert sum(name.startswith("city=") for name in names) == 2
     moments = rows.moments()
-    X = rows.recipe.apply_features(frame).X
+    X = rows.encoder.apply_features(frame).X
     predicted = moments.target_mean + (X - moments.mean) @ solution.x
     assert np.corrcoef(predicted, frame["y"])[0, 1] > 0.99
 
@@ -403,16 +407,16 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch, suffix):
     kept = tmp_path / "kept.npz"
     settings = {"target": "y", "missing": "mean"}
     once = GramAccumulator.from_files(path, **settings)
-    for rows in (100, 300):  # while it learns, and later
+    for rows in (100, 300):  # while it infers types, and later
         with pytest.raises(StoppedError):
             GramAccumulator.from_files(
                 path, checkpoint=kept, progress=stop_after(rows), **settings
             )
         assert kept.exists() == (rows == 300)
-    monkeypatch.setattr(files, "learnt", None)  # not learnt again
+    monkeypatch.setattr(files, "infer_encoder", None)  # not inferred again
     again = GramAccumulator.from_files(path, checkpoint=kept, **settings)
     assert state(again) == state(once)
-    assert again.recipe == once.recipe
+    assert again.encoder == once.encoder
     with pytest.raises(CardQPError, match="`checkpoint` must come from the same files"):
         GramAccumulator.from_files(path, target="y", missing="drop", checkpoint=kept)
 
@@ -424,12 +428,14 @@ def test_checkpoints_that_were_changed(tmp_path, bad):
     arrays = storage.read_arrays(kept)
     assert json.loads(arrays["coding"])["recipe"]["target"] == "y"
     storage.write_arrays(kept, arrays | {"coding": bad})
-    with pytest.raises(DataError, match="`checkpoint` must hold a recipe: it does not"):
+    with pytest.raises(
+        DataError, match="`checkpoint` must hold an encoder: it does not"
+    ):
         GramAccumulator.from_files(path, target="y", checkpoint=kept)
 
 
 @pytest.mark.parametrize("missing", ["drop", "mean"])
-def test_a_cluster_learns_the_same(tmp_path, monkeypatch, missing):
+def test_a_cluster_infers_the_same(tmp_path, monkeypatch, missing):
     monkeypatch.setattr(cluster_files, "TASK_ENTRIES", 300)
     frame = with_gaps(mixed())
     paths = [

@@ -255,4 +255,4 @@ def test_the_data_needs_no_matplotlib():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert run.stdout.strip() == "[]"
-    assert ReportData.__module__ == "cardqp.report.data"
+    assert ReportData.__module__ == "cardqp.report.contents"

@@ -1,4 +1,4 @@
-"""What was chosen and what is proved, in plain words that claim nothing more."""
+"""Sentences on the choice and its proof, which claim nothing more."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -6,7 +6,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 import numpy as np
 
 from cardqp.problem import SparseQP
-from cardqp.report.data import ReportData
+from cardqp.report.contents import ReportData
 from cardqp.solution import Solution, Status
 
 ERROR = "penalised mean squared error"
@@ -72,7 +72,7 @@ def seconds(value: float) -> str:
 
 
 def choices(problem: SparseQP) -> str:
-    """What the bound is about."""
+    """The set of choices that the bound is about, in words."""
     what = "choice of features"
     if problem.sparsity is not None:
         what = f"choice of at most {plural(problem.sparsity, 'feature')}"
@@ -113,7 +113,7 @@ def _outlook(solution: Solution) -> str:
 
 
 def certificate(solution: Solution) -> list[str]:
-    """What is proved, sentence by sentence."""
+    """Sentences on what is proved."""
     said = {
         Status.OPTIMAL: _optimal,
         Status.FEASIBLE: _feasible,
@@ -172,7 +172,7 @@ def _between(solution: Solution) -> list[str]:
 
 
 def _how(solution: Solution) -> str:
-    """What the proof took, and whether it was checked."""
+    """A sentence on the cost of the proof, and whether it was checked."""
     took = seconds(solution.seconds)
     branches = plural(solution.n_nodes, "branch", "es")
     return (

@@ -9,15 +9,15 @@ import numpy as np
 
 from cardqp._typing import IntArray
 from cardqp.exceptions import DataError
-from cardqp.tables import Recipe
+from cardqp.tables import TableEncoder
 
 
-def feature_groups(recipe: Recipe, source: str) -> IntArray | None:
+def feature_groups(encoder: TableEncoder, source: str) -> IntArray | None:
     """One number for each feature, equal for those that are chosen together.
 
     Parameters
     ----------
-    recipe : Recipe
+    encoder : TableEncoder
         How the table became numbers.
     source : str
         ``auto`` for the levels of each category; ``none``; or a JSON file from labels
@@ -30,17 +30,17 @@ def feature_groups(recipe: Recipe, source: str) -> IntArray | None:
     """
     if source == "none":
         return None
-    names = [column.name for column in recipe.columns]
+    names = [column.name for column in encoder.columns]
     given = {} if source == "auto" else _numbers(_read(source), source)
     unknown = sorted(set(given) - set(names))
     if unknown:
         raise not_used("--groups", unknown[0])
     own = np.array([given.get(n, j - len(names)) for j, n in enumerate(names)])
-    return own[recipe.groups]
+    return own[encoder.groups]
 
 
 def not_used(option: str, name: str) -> DataError:
-    """What to say of a name that is no column of a recipe."""
+    """The error about a name that is no column of an encoder."""
     return DataError(
         option,
         "must name columns that are used",

@@ -27,7 +27,7 @@ def read_design(
     always_include: Any,
     groups: Any,
 ) -> Design:
-    """What an estimator asks of a model with ``n`` features."""
+    """The design of a model with ``n`` features from the settings of an estimator."""
     lower, upper = _bounds(coef_bounds, positive, n)
     check.refuse_masked(always_include=always_include, groups=groups)
     blocks = _blocks(groups, n, names)

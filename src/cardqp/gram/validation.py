@@ -11,7 +11,7 @@ from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
 from cardqp.gram.sums import ShiftedSums
 from cardqp.problem import validation as check
-from cardqp.tables.recipe import Recipe
+from cardqp.tables.encoder import TableEncoder
 
 _STORED = ("shift", "weight", "n_samples", "first", "second", "n_dropped")
 
@@ -76,19 +76,19 @@ def refuse_entries(X: ArrayLike, y: ArrayLike) -> None:
     check.real_array("y", y, 1)
 
 
-def recipe_to_array(recipe: Recipe | None) -> dict[str, str | None]:
-    """What is stored of a recipe: a text."""
-    return {"recipe": None if recipe is None else json.dumps(recipe.to_dict())}
+def encoder_to_array(encoder: TableEncoder | None) -> dict[str, str | None]:
+    """An encoder as it is stored: a text of JSON."""
+    return {"recipe": None if encoder is None else json.dumps(encoder.to_dict())}
 
 
-def recipe_from_array(data: dict[str, Any]) -> Recipe | None:
-    """The recipe in a file, which is taken out of what was read."""
+def encoder_from_array(data: dict[str, Any]) -> TableEncoder | None:
+    """The encoder in a file, which is taken out of what was read."""
     text = data.pop("recipe", None)
-    return None if text is None else Recipe.from_dict(from_json(text))
+    return None if text is None else TableEncoder.from_dict(from_json(text))
 
 
 def from_json(text: Any) -> Any:
-    """What JSON holds; what is no JSON stays as it is, to be refused by its reader."""
+    """The value in a JSON text; other texts stay as they are, to be refused later."""
     try:
         return json.loads(text)
     except (ValueError, TypeError, RecursionError):
@@ -98,7 +98,7 @@ def from_json(text: Any) -> Any:
 def sums_to_arrays(
     sums: ShiftedSums, names: tuple[str, ...] | None = None
 ) -> dict[str, Any]:
-    """What is stored of sums."""
+    """Sums as they are stored: arrays by name."""
     return {name: getattr(sums, name) for name in _STORED} | {"names": names}
 
 

@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from cardqp.cli.main import main
-from cardqp.cli.words import as_option, error_text
+from cardqp.cli.messages import as_option, error_text
 from cardqp.exceptions import DataError, ParameterError, Phrase, Setting
 
 OPTIONS = ("drop", "missing", "max_levels", "decimal", "file", "returns", "min_weight")

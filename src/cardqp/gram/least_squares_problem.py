@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
+from cardqp.arithmetic.rounding import mean_unit
 from cardqp.gram.moments import Moments, RowMoments
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -12,12 +13,12 @@ from cardqp.problem import validation as check
 
 def is_constant(rows: Moments) -> BoolArray:
     """Features whose variance is none, or all rounding."""
-    unit = np.finfo(float).eps * rows.n_samples
+    unit = mean_unit(rows.n_samples)
     return np.asarray(rows.variance <= (unit * rows.mean) ** 2)
 
 
 def unit_scale(rows: Moments) -> FloatArray:
-    """What features are divided by to have unit variance; 1 for constant ones."""
+    """Divisors that give features unit variance; 1 for constant ones."""
     return np.where(is_constant(rows), 1.0, np.sqrt(rows.variance))
 
 

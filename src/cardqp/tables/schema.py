@@ -1,4 +1,4 @@
-"""What is learnt about the columns of a table, in memory or read bit by bit."""
+"""Schemas: types and values of the columns of a table, in memory or read in parts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,37 +8,37 @@ import numpy as np
 
 from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.problem import validation as numbers
-from cardqp.tables import checks as check
+from cardqp.tables import validation as check
 from cardqp.tables.cells import read_cells
 from cardqp.tables.column import Column
+from cardqp.tables.column_profile import ColumnProfile, column_profiles
+from cardqp.tables.column_sums import ColumnSums, refuse_labels
 from cardqp.tables.kinds import CATEGORY, DATE
+from cardqp.tables.phrases import count, listed
 from cardqp.tables.place import Place
-from cardqp.tables.summary import Summary, refuse_labels
-from cardqp.tables.tally import Tally, tallies
-from cardqp.tables.words import count, listed
 
 
 class Addable(Protocol):
-    """What parts of a table give."""
+    """A result for part of a table, which can be added to that for another part."""
 
     def __add__(self, other: Self) -> Self:
-        """The same for both parts."""
+        """The result for both parts together."""
 
 
 Sum = TypeVar("Sum", bound=Addable)
 
 
 class Table(Protocol):
-    """A table whose rows can be gone through more than once."""
+    """A table whose rows can be read more than once."""
 
     @property
     def columns(self) -> Sequence[str]:
         """Names of its columns."""
 
-    def fold(
+    def reduce(
         self, measure: Callable[[Any, Place], Sum], text: frozenset[str] | None
     ) -> Sum:
-        """Add up what is measured on all parts of the table.
+        """The sum of ``measure(part, place)`` over all parts of the table.
 
         Parameters
         ----------
@@ -61,18 +61,18 @@ class Frame:
         """Names of its columns."""
         return list(self.frame.columns)
 
-    def fold(
+    def reduce(
         self,
         measure: Callable[[Any, Place], Sum],
         text: frozenset[str] | None,  # noqa: ARG002 - cells of a frame are what they are
     ) -> Sum:
-        """What is measured on the whole."""
+        """``measure`` of the whole table."""
         return measure(self.frame, Place())
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is wanted of a table; see :meth:`cardqp.tables.Recipe.learn`."""
+    """The settings of :meth:`cardqp.tables.TableEncoder.from_table`."""
 
     target: str
     drop: Sequence[str] = ()
@@ -83,17 +83,17 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
-    """What a table has taught.
+class Schema:
+    """Types of the columns of a table, with means, origins and labels.
 
     Attributes
     ----------
     target_kind : str
-        What the target holds.
+        The type of the target.
     columns : tuple of Column
         The features.
     notes : tuple of str
-        Sentences on what was found.
+        Sentences on columns that were left out, encoded or filled in.
     text : set of str
         Columns whose cells must be read as text, for some of them are.
     """
@@ -104,8 +104,8 @@ class Learnt:
     text: frozenset[str]
 
 
-def learn(table: Table, request: Request) -> Learnt:
-    """Go through a table twice: for what columns hold, then for their values.
+def infer_schema(table: Table, request: Request) -> Schema:
+    """Infer the schema in two passes over a table: types first, then values.
 
     Raises
     ------
@@ -120,20 +120,11 @@ def learn(table: Table, request: Request) -> Learnt:
     names = check.feature_names(
         table.columns, target, request.drop, request.only, request.categorical
     )
-    found = table.fold(Look(target, tuple(names)), None).each
-    target_kind = check.target_kind(found[target], missing)
-    kinds = {target: target_kind}
-    empty = [name for name in names if found[name].is_empty]
-    for name in names:
-        if name not in empty:
-            is_label = name in request.categorical
-            kinds[name] = CATEGORY if is_label else found[name].kind()
-    if missing == "error":
-        gaps = (found[name].gap for name in kinds)
-        check.complete([gap for gap in gaps if gap is not None])
-    text = frozenset(name for name in kinds if found[name].must_be_text)
-    summary = table.fold(Measure(target, kinds, missing), text)
-    if summary.n_rows == 0:
+    profiles = table.reduce(ProfileColumns(target, tuple(names)), None).each
+    kinds = infer_types(profiles, names, request)
+    text = frozenset(name for name in kinds if profiles[name].must_be_text)
+    sums = table.reduce(SumColumns(target, kinds, missing), text)
+    if sums.n_rows == 0:
         raise DataError(
             None,
             "the table must have complete rows",
@@ -144,71 +135,107 @@ def learn(table: Table, request: Request) -> Learnt:
                 Setting("drop"),
             ),
         )
-    check.target_range(target, summary.ranges()[target])
-    del kinds[target]
-    columns = _columns(summary, kinds, request.max_levels)
+    check.target_range(target, sums.ranges()[target])
+    target_kind = kinds.pop(target)
+    columns = _columns(sums, kinds, request.max_levels)
     used = {column.name for column in columns}
     constant = [name for name in kinds if name not in used]
-    filled = [column.name for column in columns if found[column.name].gap]
+    filled = [c.name for c in columns if profiles[c.name].missing_cells]
+    empty = [name for name in names if profiles[name].is_empty]
     notes = [
         *_left_out(empty, "without any value"),
         *_left_out(constant, "without variation"),
         *_about(columns),
         *_filled(filled if missing == "mean" else []),
     ]
-    return Learnt(target_kind, columns, tuple(notes), text)
+    return Schema(target_kind, columns, tuple(notes), text)
+
+
+def infer_types(
+    profiles: Mapping[str, ColumnProfile], names: Sequence[str], request: Request
+) -> dict[str, str]:
+    """The types of the target and of all features that have cells, by name.
+
+    Parameters
+    ----------
+    profiles : dict
+        The profiles of all columns.
+    names : sequence of str
+        The features.
+    request : Request
+        Which column is the target, which ones hold labels, and whether cells may be
+        missing.
+
+    Raises
+    ------
+    DataError
+        When the target holds no numbers, when cells are not of the type of most of
+        their column, or when cells are missing that must not be.
+    """
+    target = request.target
+    kinds = {target: check.target_kind(profiles[target], request.missing)}
+    for name in names:
+        if not profiles[name].is_empty:
+            is_label = name in request.categorical
+            kinds[name] = CATEGORY if is_label else profiles[name].kind()
+    if request.missing == "error":
+        missing_cells = (profiles[name].missing_cells for name in kinds)
+        check.complete([each for each in missing_cells if each is not None])
+    return kinds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tallies:
-    """Counts for all columns."""
+class TableProfile:
+    """The profiles of all columns."""
 
-    each: Mapping[str, Tally]
+    each: Mapping[str, ColumnProfile]
 
-    def __add__(self, other: "Tallies") -> "Tallies":
-        """The counts of both."""
-        return Tallies({n: tally + other.each[n] for n, tally in self.each.items()})
+    def __add__(self, other: "TableProfile") -> "TableProfile":
+        """The profiles of both parts together."""
+        return TableProfile(
+            {name: profile + other.each[name] for name, profile in self.each.items()}
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """Counts what columns hold, features only in rows that have a target."""
+class ProfileColumns:
+    """Profiles the columns of a part, features only in rows that have a target."""
 
     target: str
     names: tuple[str, ...]
 
-    def __call__(self, frame: Any, place: Place) -> Tallies:
-        found = tallies(frame[[self.target]], place)
+    def __call__(self, frame: Any, place: Place) -> TableProfile:
+        found = column_profiles(frame[[self.target]], place)
         if found[self.target].n_missing:
             rows = np.flatnonzero(frame[self.target].notna())
             frame, place = frame.iloc[rows], place.only(rows)
-        return Tallies(found | tallies(frame[list(self.names)], place))
+        return TableProfile(found | column_profiles(frame[list(self.names)], place))
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
-    """Summarises the rows that are used, target included."""
+class SumColumns:
+    """Sums over the rows that are used, target included."""
 
     target: str
     kinds: Mapping[str, str]
     missing: str
 
-    def __call__(self, frame: Any, place: Place) -> Summary:
+    def __call__(self, frame: Any, place: Place) -> ColumnSums:
         cells = read_cells(frame, self.kinds, place)
         gone = cells.missing(self.target)
         if self.missing == "drop":
             gone = cells.incomplete()
-        return Summary.of(cells.take(np.flatnonzero(~gone)) if gone.any() else cells)
+        return ColumnSums.of(cells.take(np.flatnonzero(~gone)) if gone.any() else cells)
 
 
 def _columns(
-    summary: Summary, kinds: Mapping[str, str], max_levels: int
+    sums: ColumnSums, kinds: Mapping[str, str], max_levels: int
 ) -> tuple[Column, ...]:
     """Columns that vary."""
-    found, ranges = [], summary.ranges()
+    found, ranges = [], sums.ranges()
     for name, kind in kinds.items():
         if kind == CATEGORY:
-            levels = _levels(name, summary, max_levels)
+            levels = _levels(name, sums, max_levels)
             if len(levels) > 1:
                 found.append(Column(name, CATEGORY, levels=levels))
             continue
@@ -223,9 +250,9 @@ def _columns(
     return tuple(found)
 
 
-def _levels(name: str, summary: Summary, most: int) -> tuple[str, ...]:
+def _levels(name: str, sums: ColumnSums, most: int) -> tuple[str, ...]:
     """Labels of a category, the most frequent first, then by name."""
-    counts = summary.labels[name]
+    counts = sums.labels[name]
     if len(counts) > most:
         refuse_labels(name, counts, most)
     levels = sorted(counts)

@@ -1,4 +1,4 @@
-"""What a report is made from: plain numbers, names and our own results."""
+"""The contents of a report: plain numbers, names and our own results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -121,7 +121,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """What was observed and what the model says about it."""
+    """Observed values of the target and the predictions of the model."""
 
     observed: tuple[float, ...]
     predicted: tuple[float, ...]

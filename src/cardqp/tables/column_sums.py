@@ -1,4 +1,4 @@
-"""What is known of the values of all columns: it can be added up."""
+"""Sums, ranges and label counts of columns, which add up over parts of a table."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Range(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Summary:
+class ColumnSums:
     """Ranges and means of numbers, and how often each label occurs.
 
     Attributes
@@ -50,8 +50,8 @@ class Summary:
     labels: Mapping[str, Counter[str]]
 
     @classmethod
-    def of(cls, cells: Cells) -> "Summary":
-        """The summary of some rows."""
+    def of(cls, cells: Cells) -> "ColumnSums":
+        """Sums over some rows."""
         numbers = cells.numbers
         gone = np.isnan(numbers)
         return cls(
@@ -64,8 +64,8 @@ class Summary:
             {name: Counter(found.counts()) for name, found in cells.labels.items()},
         )
 
-    def __add__(self, other: "Summary") -> "Summary":
-        """The summary of both."""
+    def __add__(self, other: "ColumnSums") -> "ColumnSums":
+        """Sums over the rows of both."""
         labels = {name: self.labels[name] + other.labels[name] for name in self.labels}
         for name, counts in labels.items():
             if len(counts) > MANY:
@@ -75,7 +75,7 @@ class Summary:
                     given=f"it has more, such as {min(counts)[:40]!r}",
                     remedy=Phrase("use {}", Setting("drop", [name])),
                 )
-        return Summary(
+        return ColumnSums(
             self.n_rows + other.n_rows,
             self.numeric,
             np.minimum(self.low, other.low),
@@ -86,7 +86,7 @@ class Summary:
         )
 
     def ranges(self) -> dict[str, Range]:
-        """What is known of each column of numbers."""
+        """Least and largest number and mean of each column that is no category."""
         means = self.total / np.maximum(self.present, 1)
         values = np.column_stack([self.low, self.high, means]).tolist()
         return {n: Range(*v) for n, v in zip(self.numeric, values, strict=True)}

@@ -8,7 +8,7 @@ from cardqp.bounds.gap import finite
 from cardqp.cli.codes import SOLVED, STOPPED_EARLY
 from cardqp.cli.outputs import check_folder, check_picture, print_json, write_rows
 from cardqp.cli.progress import ProgressLine
-from cardqp.cli.report import exit_code
+from cardqp.cli.solution_text import exit_code
 from cardqp.cli.text_table import read_file
 from cardqp.exceptions import ParameterError
 from cardqp.models.efficient_frontier import Frontier, frontier
