@@ -30,7 +30,7 @@ def test_chosen_levels():
     [
         ({"levels": []}, "`levels` must not be empty"),
         ({"levels": [0]}, "`level` must lie between 1"),
-        ({"method": "exact"}, "`method` must be one of best-response, dual-program"),
+        ({"method": "exact"}, "`method` must work at one level"),
     ],
 )
 def test_bad_settings(settings, message):

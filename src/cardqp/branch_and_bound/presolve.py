@@ -1,7 +1,8 @@
 """The problem as the steps at the root leave it, by the search's own account.
 
 The checker computes the same from the certificate, in
-:mod:`cardqp.certificate.root`; neither calls the other.
+:mod:`cardqp.certificate.root`.  Both evaluate dual points by :mod:`cardqp.bounds`; what
+follows from them, each works out by itself.
 """
 
 from dataclasses import dataclass, replace

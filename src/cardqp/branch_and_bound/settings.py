@@ -1,4 +1,4 @@
-"""Settings of the search: one frozen object, handed down to all that it calls."""
+"""Settings of the search: one frozen object that the tree and its parts read."""
 
 from dataclasses import dataclass, field
 

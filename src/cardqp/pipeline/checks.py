@@ -58,7 +58,7 @@ def check_method(
         raise ParameterError(
             "backend",
             "is for methods that end in a search",
-            given="beck-hallak and block-decomposition do not",
+            given=f"{type(method).__name__} does not",
         )
     if resume is not None:
         _check_resume(method, resume)
@@ -71,8 +71,8 @@ def _check_level(method: Method, level: int | None, known: Spectrum | None) -> N
     if given and not method.uses_level:
         raise ParameterError(
             given[0],
-            "is for best-response and dual-program",
-            given="all other methods work on the problem as it is",
+            "is for methods that work at one level of the hierarchy",
+            given=f"{type(method).__name__} works on the problem as it is",
         )
 
 

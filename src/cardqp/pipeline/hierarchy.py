@@ -4,27 +4,31 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
 from cardqp._iterate import Callback, Watch
 from cardqp.exceptions import ParameterError
-from cardqp.methods.best_response import BestResponse
+from cardqp.methods import Method
 from cardqp.methods.context import SolveContext, solve_reduced
-from cardqp.methods.dual_program import DualProgram
+from cardqp.methods.registry import resolve
+from cardqp.methods.screening import Screening
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.spectral.spectrum import spectrum as decompose
 
-LevelMethod: TypeAlias = BestResponse | DualProgram
 
-_METHODS: dict[str, LevelMethod] = {
-    "best-response": BestResponse(),
-    "dual-program": DualProgram(),
-}
+class LevelMethod(Protocol):
+    """A method that screens candidates at one level, such as best response."""
+
+    uses_level: ClassVar[bool]
+
+    def screen(self, level: Level, watch: Watch) -> Screening:
+        """Find candidates at a level."""
+
 
 DEFAULT_COUNT = 12
 """How many levels are tried by default."""
@@ -102,7 +106,7 @@ def hierarchy(
     problem: SparseQP,
     levels: Iterable[int] | None = None,
     *,
-    method: Literal["best-response", "dual-program"] = "dual-program",
+    method: str | Method = "dual-program",
     gap: float = 1e-4,
     time_limit: float | None = 60.0,
     callback: Callback | None = None,
@@ -116,8 +120,9 @@ def hierarchy(
         The problem.
     levels : iterable of int, optional
         Levels to try; by default about a dozen, evenly spread on a logarithmic scale.
-    method : {"best-response", "dual-program"}
-        How candidates are found.
+    method : str or a method with its settings
+        How candidates are found: "best-response", "dual-program", or any other method
+        that works at a level.
     gap : float
         Gap to which each reduced problem is solved.
     time_limit : float or None
@@ -136,7 +141,7 @@ def hierarchy(
     """
     check.instance("problem", problem, SparseQP)
     check.at_least("gap", gap, 0.0)
-    check.one_of("method", method, _METHODS)
+    screener = _level_method(method)
     wanted = _check_levels(levels, problem.n)
     with Watch(time_limit, callback) as watch:
         if spectrum is None:
@@ -146,11 +151,24 @@ def hierarchy(
         results: list[LevelResult] = []
         for k in wanted or _spread(len(found)):
             context = SolveContext(problem, gap, watch)
-            result = _solve_level(context, _METHODS[method], found.level(k))
+            result = _solve_level(context, screener, found.level(k))
             if watch.stopped is not None and results:
                 break
             results.append(result)
-    return Hierarchy(problem, method, tuple(results))
+    name = method if isinstance(method, str) else type(method).__name__
+    return Hierarchy(problem, name, tuple(results))
+
+
+def _level_method(method: str | Method) -> LevelMethod:
+    found = resolve(method)
+    if not found.uses_level:
+        raise ParameterError(
+            "method",
+            "must work at one level of the hierarchy",
+            given=f"{type(found).__name__} works on the problem as it is",
+            remedy='use "best-response" or "dual-program"',
+        )
+    return cast(LevelMethod, found)
 
 
 def _check_levels(levels: Iterable[int] | None, n: int) -> list[int] | None:

@@ -60,7 +60,7 @@ def solve(
         variables zero and searches what is left.  Where there is no feasible point yet,
         or nothing was left out, all go on as ``"exact"`` does.  The point is the
         method's own, even if a better one is met while it is bounded; the stage says
-        so.
+        so.  ``Exact(SearchSettings(...))`` tunes the search.
     level : int, optional
         Eigenvectors to keep in best response and dual program; by default as many as
         matter.  With very many columns, whose eigenvectors do not all fit into memory,
