@@ -97,12 +97,12 @@ class Program:
 
     @property
     def n_switches(self) -> int:
-        """How many switches there are."""
+        """Number of switches."""
         return len(self.is_on)
 
     @property
     def has_cones(self) -> bool:
-        """Whether the ridge is in cones."""
+        """Whether the ridge is modelled by cones."""
         return self.formulation == "perspective"
 
     @property
@@ -112,7 +112,7 @@ class Program:
 
     @property
     def is_unconstrained(self) -> BoolArray:
-        """Which variables have a switch that is not decided."""
+        """Mask of the variables whose switch is not decided."""
         return ~(self.is_on | self.is_off)[self.switch]
 
     @property

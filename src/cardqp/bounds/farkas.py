@@ -3,7 +3,8 @@
 A combination of rows is hardly ever zero on a variable without bounds: rounding leaves
 a little of it, which a point that is far enough out can make up for.  There, the
 multipliers are changed by a rounding error so that the combination vanishes in rational
-arithmetic.  Nothing is then assumed about how far out points are.
+arithmetic.  Nothing is then assumed about how far out points are.  The proof is in
+``docs/theory.md#theorem-8``.
 """
 
 import numpy as np
@@ -24,7 +25,7 @@ SMALLEST = 1e-290
 products might lose digits."""
 
 UNDERFLOW = 1e-215
-"""What products that are rounded to nothing add up to at most, bounds included."""
+"""Upper bound on the sum of all products that underflow, bounds included."""
 
 
 def proves_empty(problem: SparseQP, beta: FloatArray, subproblem: Subproblem) -> bool:
@@ -93,7 +94,7 @@ def _scaled(rows: Rows, beta: FloatArray) -> FloatArray:
 
 
 def _slack(rows: Rows) -> float:
-    """What rows may be off, and rounding, as a share of the terms of a combination."""
+    """The tolerance of rows plus rounding, relative to the terms of a combination."""
     return SOLVED_TOLERANCE + combination_unit(len(rows))
 
 

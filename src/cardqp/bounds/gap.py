@@ -14,7 +14,7 @@ bounds, without rows, is measured by that: zero is often optimal, and no bound e
 
 
 def gap_unit(problem: SparseQP, x: FloatArray, objective: float) -> float:
-    """What a gap is relative to: the objective, unless its terms cancel to nothing."""
+    """The magnitude that gaps are relative to: ``|objective|``, unless terms cancel."""
     terms = CANCELLATION * problem.terms_at(x)
     return max(abs(objective), terms, NOTHING * problem.gain_within_bounds)
 

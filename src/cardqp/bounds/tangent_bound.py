@@ -10,7 +10,8 @@ If :math:`x^\top Q x \ge g^\top x - o - \sum_j \delta_j x_j^2`, and
 
 with the ridge lowered by :math:`\delta`.  No convergence is needed, nor that the
 minorant comes from anywhere in particular.  What is computed here is a true lower
-bound in spite of rounding: each term is pushed down by the most its error can be.
+bound in spite of rounding: each term is lowered by the most its error can be.  The
+proofs are in ``docs/theory.md#theorem-1`` and ``docs/theory.md#theorem-2``.
 """
 
 from dataclasses import dataclass
@@ -38,10 +39,10 @@ class SeparableBound:
     Attributes
     ----------
     base : float
-        The part of the bound that no variable has a say in.
+        The part of the bound that does not depend on the support.
     costs : (n,) array
-        What each variable adds when it is switched on, penalty included; rounded
-        down.
+        The amount each variable adds when it is switched on, penalty included;
+        rounded down.
     """
 
     base: float

@@ -1,4 +1,4 @@
-"""Whether branches leave no support out, and whether what they claim is proved."""
+"""Checks that branches cover all supports, and that their bounds are proved."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

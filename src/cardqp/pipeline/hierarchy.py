@@ -27,7 +27,7 @@ _METHODS: dict[str, LevelMethod] = {
 }
 
 DEFAULT_COUNT = 12
-"""How many levels are tried by default."""
+"""Number of levels that are tried by default."""
 
 
 @dataclass(frozen=True, slots=True)

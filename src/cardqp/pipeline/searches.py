@@ -28,7 +28,7 @@ from cardqp.subproblems.support_qp import fit_support
 
 
 def stays_streamed(problem: SparseQP, method: Method) -> bool:
-    """Whether the data are streamed, and not copied into memory."""
+    """Whether the method reads the data in blocks, without a copy in memory."""
     settings = streamed_settings(method)
     if method.uses_level:
         return has_streamed_levels(problem, settings)

@@ -36,7 +36,7 @@ KEYS = ("X", "y", *(f"X.{part}" for part in (*_SPARSE, *_REFERENCE)))
 
 
 def to_arrays(form: StreamedForm, folder: Path) -> dict[str, Any]:
-    """What a file in a folder is to hold of the data."""
+    """Arrays to store in an archive in ``folder``: the data, or a reference to it."""
     X = form.X
     file = _mapped_file(X)
     arrays: dict[str, Any] = {"y": form.target}

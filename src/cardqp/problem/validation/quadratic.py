@@ -108,7 +108,7 @@ def convexity_defect(Q: FloatArray, name: str = "Q") -> FloatArray:
 
 
 def _is_definite(scaled: FloatArray, missing: float) -> bool:
-    """Whether a matrix has a Cholesky factor with this, and the shift, on top."""
+    """Whether a matrix plus ``missing`` and the shift has a Cholesky factor."""
     n = len(scaled)
     try:
         scipy.linalg.cholesky(
@@ -143,7 +143,7 @@ def inverse_ridge(eta: ArrayLike, n: int) -> FloatArray:
 
 
 def specific_variance(value: ArrayLike, n: int, *, has_ridge: bool) -> FloatArray:
-    """What variables have for themselves in a factor model."""
+    """The vector ``psi`` of specific variances in a factor model."""
     psi = vector("psi", value, n)
     if has_ridge:
         refuse("psi", psi, psi < 0, "must not be negative", "correct it")

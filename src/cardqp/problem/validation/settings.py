@@ -42,7 +42,7 @@ def count(name: str, value: Any) -> None:
 
 
 def seed(value: Any) -> None:
-    """What decides all that is random."""
+    """Check the seed of random choices: a nonnegative integer."""
     if not is_integer(value) or value < 0:
         raise ParameterError(
             "seed", "must be an integer, at least 0", given=f"it is {value!r}"
