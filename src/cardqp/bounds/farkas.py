@@ -56,10 +56,10 @@ def proves_empty(problem: SparseQP, beta: FloatArray, subproblem: Subproblem) ->
     least = np.where(may_be_on, least, 0.0)
     if not np.isfinite(least).all():
         return False
-    offset_magnitude = float(problem.rows.rhs @ beta)
+    row_offset = float(problem.rows.rhs @ beta)
     size = float(np.abs(problem.rows.rhs) @ np.abs(beta))
     slack = _slack(problem.rows) * size + UNDERFLOW
-    return bool(subproblem.total(least) - offset_magnitude > slack)
+    return bool(subproblem.total(least) - row_offset > slack)
 
 
 def row_that_proves_empty(

@@ -57,7 +57,7 @@ class SeparableBound:
         return bound - BOUND_UNIT * (abs(self.base) + abs(total))
 
     def fixing_bounds(self, subproblem: Subproblem) -> tuple[FloatArray, FloatArray]:
-        """Theorem 2: lower bounds once a free variable is switched on, or off.
+        """Theorem 2: lower bounds once an undecided variable is switched on, or off.
 
         Returns
         -------
@@ -134,7 +134,7 @@ def tangent_bound(
 def cost_down(
     ridge: FloatArray, slope: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> FloatArray:
-    """``h`` at a slope, rounded down.
+    """The minimum ``h`` of each variable's part at a slope, rounded down.
 
     It is concave in the slope, so that over an interval it is least at one of the ends.
     """

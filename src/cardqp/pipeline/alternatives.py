@@ -155,8 +155,8 @@ class Alternatives:
         """The exception for supersets, needed where one more nonzero may cost a bit."""
         problem = self.problem
         has_thresholds = bool(((problem.lower > 0) | (problem.upper < 0)).any())
-        is_unconstrained = not problem.penalty and not has_thresholds
-        return "" if is_unconstrained else ", but for those that include a listed one"
+        is_costless = not problem.penalty and not has_thresholds
+        return "" if is_costless else ", but for those that include a listed one"
 
     def __repr__(self) -> str:
         return (

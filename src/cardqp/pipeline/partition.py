@@ -122,13 +122,13 @@ class Enumeration:
     watch: Watch
 
     def init(self, root: Solution) -> Partition:
-        """Nothing is listed, and all is left."""
+        """Return the state in which nothing is listed and the root is open."""
         state = Partition()
         self._add(state, root)
         return state
 
     def done(self, state: Partition) -> Stop | None:
-        """Nothing is left, or enough is listed and the next one is known."""
+        """Stop when nothing is left, or enough is listed and the next one is known."""
         if not state.heap:
             return Stop.CUTOFF
         branch = state.heap[0][-1]
@@ -186,7 +186,7 @@ class Enumeration:
         return branch
 
     def _push(self, state: Partition, branch: Branch) -> None:
-        """Put a branch among the open ones, unless nothing in it is of interest."""
+        """Put a branch among the open ones, unless it is pruned."""
         solution = branch.solution
         if self._is_pruned(solution):
             return
@@ -214,7 +214,7 @@ class Enumeration:
             branch.solution = found
 
     def _split(self, state: Partition, branch: Branch, support: frozenset[int]) -> None:
-        """The parts of a branch whose supports do not include a certain one.
+        """Split a branch into parts without the supersets of a listed support.
 
         What costs most to leave out is forced in first: few supports do without it,
         and those that do with it have few places left.

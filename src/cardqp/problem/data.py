@@ -1,4 +1,4 @@
-"""The data of a problem, checked once and never changed, and what they tell."""
+"""The data of a problem, checked once and never changed, and derived quantities."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ from cardqp.problem.sparsity import Blocks, Groups, Subproblem, SupportRule
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProblemData:
-    """Data that went through the rules, and all that can be asked about them.
+    """Checked data of a problem, with the quantities derived from them.
 
     :class:`~cardqp.SparseQP` says what the fields mean, and how to make a problem.
     """
@@ -192,11 +192,11 @@ class ProblemData:
         is_off[self.forced_in] = False
         excess[is_off] = 0.0
         excess[self.forced_out] = np.abs(x[self.forced_out])
-        fixed_out = excess / np.where(x != 0, np.abs(x), 1.0)
-        fixed_out[(x == 0) & (excess > 0)] = np.inf  # forced in, below its threshold
+        beyond = excess / np.where(x != 0, np.abs(x), 1.0)
+        beyond[(x == 0) & (excess > 0)] = np.inf  # forced in, below its threshold
         return Feasibility(
             rows=float(relative[~is_equality].max(initial=0.0)),
             equalities=float(relative[is_equality].max(initial=0.0)),
-            bounds=float(fixed_out.max(initial=0.0)),
+            bounds=float(beyond.max(initial=0.0)),
             cardinality=self.rule.excess(self.support_of(x)),
         )

@@ -127,7 +127,7 @@ def _block_digest(block: Any) -> bytes:
 
 
 def _kind(X: Any) -> str:
-    """Shape and type, for people too."""
+    """Shape and type of a matrix, as a readable text."""
     prefix = "sparse " if scipy.sparse.issparse(X) else ""
     return f"{prefix}matrix {X.shape[0]} x {X.shape[1]} of type {X.dtype.str}"
 

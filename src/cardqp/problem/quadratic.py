@@ -57,7 +57,7 @@ class QuadraticForm(Protocol):
 
     @property
     def formed(self) -> int:
-        """By how many roundings entries of the matrix are off once it is at hand."""
+        """Number of roundings that entries of the formed matrix may be off."""
 
     @property
     def array(self) -> FloatArray:
@@ -195,7 +195,7 @@ class Factor:
 
     @property
     def formed(self) -> int:
-        """By how many roundings entries of ``F'F`` are off; see :class:`Gram`."""
+        """Number of roundings that entries of ``F'F`` may be off; see :class:`Gram`."""
         return len(self.array) + 6
 
     @property

@@ -52,9 +52,9 @@ class SupportRule:
         over = max(self.count(support) - self.limit, 0)
         if self.groups is None:
             return over
-        fixed_in = np.zeros(len(self.groups.labels), dtype=bool)
-        fixed_in[support] = True
-        return max(over, int(np.maximum(-self.groups.room(fixed_in), 0).sum()))
+        chosen = np.zeros(len(self.groups.labels), dtype=bool)
+        chosen[support] = True
+        return max(over, int(np.maximum(-self.groups.room(chosen), 0).sum()))
 
     def select(self, costs: FloatArray) -> IntArray:
         """Indices, in increasing order, of the cheapest support.

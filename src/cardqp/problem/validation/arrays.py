@@ -150,7 +150,7 @@ def target(name: str, value: ArrayLike) -> FloatArray:
 
 
 def squarable(name: str, size: float) -> None:
-    """Refuse a vector whose largest entry is so small that its square is nothing."""
+    """Refuse a vector whose largest entry is so small that its square underflows."""
     if 0.0 < size < LEAST_TARGET:
         raise ProblemError(
             name,

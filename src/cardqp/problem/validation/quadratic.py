@@ -41,7 +41,7 @@ def factor_matrix(value: ArrayLike, name: str = "F") -> Factor:
 
 
 def square_matrix(name: str, value: ArrayLike) -> FloatArray:
-    """A finite symmetric matrix of any size but none."""
+    """A finite symmetric matrix with at least one row."""
     M = real_array(name, value, 2)
     square(name, M)
     return _symmetrised(name, M)
@@ -120,7 +120,7 @@ def _is_definite(scaled: FloatArray, missing: float) -> bool:
 
 
 def refuse_indefinite(name: str, smallest: float) -> NoReturn:
-    """Complain of a matrix by its smallest eigenvalue."""
+    """Raise an error that names the smallest eigenvalue of a matrix."""
     raise ProblemError(
         name,
         "must be positive semidefinite",
