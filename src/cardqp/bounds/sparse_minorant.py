@@ -103,7 +103,7 @@ def offdiagonal_loss(R: FloatArray, signs: IntArray) -> FloatArray:
 
 
 def top_row_sums(entries: FloatArray, limit: int) -> tuple[FloatArray, FloatArray]:
-    """Sums of the largest entries of each row: those that a sparse point can meet.
+    """Sums of the largest entries of each row of an off-diagonal loss.
 
     Returns
     -------

@@ -12,6 +12,10 @@ from cardqp.methods.registry import METHODS, Method
 
 if TYPE_CHECKING:
     from cardqp.branch_and_bound.settings import RootSettings, SearchSettings
+    from cardqp.branch_and_bound.streamed.settings import (
+        CoarseningSettings,
+        StreamedSettings,
+    )
     from cardqp.heuristics.settings import HeuristicSettings
     from cardqp.relaxation.settings import RelaxationSettings
     from cardqp.splitting.settings import (
@@ -25,12 +29,14 @@ if TYPE_CHECKING:
 _HOME = {
     "AscentSettings": "cardqp.splitting.settings",
     "BarrierSettings": "cardqp.splitting.settings",
+    "CoarseningSettings": "cardqp.branch_and_bound.streamed.settings",
     "DiagonalSettings": "cardqp.splitting.settings",
     "HeuristicSettings": "cardqp.heuristics.settings",
     "RelaxationSettings": "cardqp.relaxation.settings",
     "RootSettings": "cardqp.branch_and_bound.settings",
     "SearchSettings": "cardqp.branch_and_bound.settings",
     "SplittingSettings": "cardqp.splitting.settings",
+    "StreamedSettings": "cardqp.branch_and_bound.streamed.settings",
     "SupergradientSettings": "cardqp.splitting.settings",
 }
 
@@ -38,6 +44,7 @@ __all__ = [
     "METHODS",
     "AscentSettings",
     "BarrierSettings",
+    "CoarseningSettings",
     "DiagonalSettings",
     "HeuristicSettings",
     "Method",
@@ -45,6 +52,7 @@ __all__ = [
     "RootSettings",
     "SearchSettings",
     "SplittingSettings",
+    "StreamedSettings",
     "SupergradientSettings",
 ]
 

@@ -15,7 +15,7 @@ class Exact:
     Parameters
     ----------
     settings : SearchSettings
-        Tuning of the search.
+        Tuning of the search, in memory or on streamed data.
     """
 
     uses_level: ClassVar[bool] = False
