@@ -52,7 +52,7 @@ class Stop(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a callback sees; unknown numbers are infinite.
+    """The progress passed to a callback; unknown numbers are infinite.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class Method(Protocol[Problem, State]):
         """The reason to end, or None to go on."""
 
     def progress(self, state: State, seconds: float) -> Progress:
-        """What the callback gets to see."""
+        """The progress to pass to the callback."""
 
 
 def iterate(

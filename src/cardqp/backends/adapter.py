@@ -1,4 +1,4 @@
-"""What adapters share: a task, an outcome, and the claim that it amounts to."""
+"""Types shared by adapters: a task, an outcome, and the claim made from it."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ class Task:
 
     @property
     def seconds_left(self) -> float | None:
-        """What is left of the time limit, if there is one; never nothing."""
+        """Seconds until the time limit, always positive; None without a limit."""
         if self.deadline == np.inf:
             return None
         return max(self.deadline - time.perf_counter(), LEAST_TIME)
@@ -43,7 +43,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """How a solver ended, in the program's units.
+    """The result of a solver, in the program's units.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
-r"""Bounds that the problem implies: by its rows, and by a value that can be reached.
+r"""Bounds that the problem implies: by its rows, and by the value of a known point.
 
 A mixed-integer program switches a bounded variable off by ``l z <= x <= u z``.  Bounds
-that only look large enough, such as a multiple of the largest entry of some good point,
+that only seem large enough, such as a multiple of the largest entry of some good point,
 can cut the optimum off.  Those found here cannot: every one of them is proved.
 """
 
@@ -37,23 +37,23 @@ def implied_by_rows(problem: SparseQP) -> Bounds:
     low, high = np.minimum(lower, 0.0), np.maximum(upper, 0.0)
     low[problem.forced_out] = high[problem.forced_out] = 0.0
     for row, limit in zip(rows, limits, strict=True):
-        reach = _reach(row, limit, low, high)
-        upper = np.where(np.isinf(upper) & (row > 0), np.maximum(reach, 0.0), upper)
-        lower = np.where(np.isinf(lower) & (row < 0), np.minimum(reach, 0.0), lower)
+        ends = _row_limits(row, limit, low, high)
+        upper = np.where(np.isinf(upper) & (row > 0), np.maximum(ends, 0.0), upper)
+        lower = np.where(np.isinf(lower) & (row < 0), np.minimum(ends, 0.0), lower)
     return lower, upper
 
 
-def _reach(
+def _row_limits(
     row: FloatArray, limit: float, low: FloatArray, high: FloatArray
 ) -> FloatArray:
-    """How far a row lets each variable go when the others are at their ends."""
+    """The value of each variable that a row allows with the others at their ends."""
     with np.errstate(invalid="ignore"):
         ends = np.where(row > 0, row * low, row * high)
     ends[row == 0] = 0.0
     is_open = np.isinf(ends)
-    closed = np.where(is_open, 0.0, ends)
-    size = abs(limit) + float(np.abs(closed).sum())
-    rest = closed.sum() - closed
+    finite = np.where(is_open, 0.0, ends)
+    size = abs(limit) + float(np.abs(finite).sum())
+    rest = finite.sum() - finite
     rest = np.where(is_open.sum() - is_open > 0, -np.inf, rest - MARGIN * size)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.asarray((limit - rest) / row)

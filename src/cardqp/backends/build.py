@@ -16,7 +16,7 @@ UNIT = 1000.0
 """A good objective in the program's units."""
 
 SHARE = 0.999
-"""How much of the least eigenvalue joins the ridge; the form stays convex."""
+"""Share of the least eigenvalue that is moved to the ridge; the form stays convex."""
 
 NEGLIGIBLE = 1e-13
 """Eigenvalues below this share of the largest are rounding errors of zero."""

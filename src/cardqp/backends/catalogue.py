@@ -1,4 +1,4 @@
-"""Which solvers there are, which of them are installed, and what they can do."""
+"""Catalogue of solvers: whether they are installed, and what they can do."""
 
 from dataclasses import dataclass
 from importlib import metadata
@@ -72,7 +72,7 @@ class Backend(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BackendInfo:
-    """What is known of a solver without starting it.
+    """Facts about a solver that are known without starting it.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class BackendInfo:
 
     @property
     def is_installed(self) -> bool:
-        """Whether the package is there; it is not tried out."""
+        """Whether the package is installed; it is not imported."""
         return self.version is not None
 
 
@@ -146,7 +146,7 @@ def find(name: str) -> Scip | Gurobi | Cvxpy:
 
 
 def installed() -> list[BackendInfo]:
-    """What there is: SCIP, Gurobi, CVXPY, and the solvers that CVXPY would find.
+    """Describe all back-ends: SCIP, Gurobi, CVXPY, and solvers that CVXPY would find.
 
     Nothing is imported, so that a package that is broken does no harm here.
 

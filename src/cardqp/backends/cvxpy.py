@@ -172,7 +172,7 @@ class _Model:
             self.z.value = program.start_switches
 
     def outcome(self, dialect: Dialect) -> Outcome:
-        """How the solver ended."""
+        """The status, point and bound that the solver ended with."""
         message, stats = self.cvxpy.status, self.cvxpy.solver_stats.extra_stats
         numbers: dict[str, Any] = {}
         if stats is not None and dialect.bound and dialect.nodes:

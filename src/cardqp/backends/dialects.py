@@ -1,4 +1,4 @@
-"""How each solver is spoken to through CVXPY."""
+"""Options and status words of each solver that is called through CVXPY."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a solver is spoken to through CVXPY.
+    """Options and status words of a solver that is called through CVXPY.
 
     Attributes
     ----------

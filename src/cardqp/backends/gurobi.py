@@ -193,7 +193,7 @@ class _Model:
             self.solver.addGenConstrIndicator(z, False, y, "=", 0.0)
 
     def outcome(self) -> Outcome:
-        """How the solver ended."""
+        """The status, point and bound that the solver ended with."""
         solver = self.solver
         message = _name_of(solver.Status)
         status = _STATUS.get(message, ClaimStatus.UNKNOWN)

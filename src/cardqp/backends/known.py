@@ -46,13 +46,13 @@ def _round(problem: SparseQP) -> SupportFit:
         return SupportFit.nothing(problem)
     fit = fit_support(problem, round_switches(problem, choice, relaxed.switches))
     if fit.x is None:
-        # As many as are allowed, whatever their price.
+        # As many as are allowed, whatever the penalty.
         fit = fit_support(problem, problem.rule.select(-relaxed.switches))
     return fit
 
 
 def size_of_objective(problem: SparseQP, fit: SupportFit) -> float:
-    """How large objectives of good points are; positive.
+    """The typical magnitude of objectives of good points; positive.
 
     Where the terms of the known point cancel it is a share of their size, and without
     a point a guess.

@@ -97,12 +97,12 @@ class Program:
 
     @property
     def n_switches(self) -> int:
-        """How many switches there are."""
+        """Number of switches."""
         return len(self.is_on)
 
     @property
     def has_cones(self) -> bool:
-        """Whether the ridge is in cones."""
+        """Whether the ridge is modelled by cones."""
         return self.formulation == "perspective"
 
     @property
@@ -111,8 +111,8 @@ class Program:
         return self.factor.T @ self.factor
 
     @property
-    def is_unconstrained(self) -> BoolArray:
-        """Which variables have a switch that is not decided."""
+    def is_undecided(self) -> BoolArray:
+        """Mask of the variables whose switch is not decided."""
         return ~(self.is_on | self.is_off)[self.switch]
 
     @property
@@ -127,13 +127,13 @@ class Program:
     def linked_below(self) -> IntArray:
         """Variables with ``lower * z <= y``; a lower bound of zero holds anyway."""
         is_linked = np.isfinite(self.lower) & (self.lower != 0)
-        return np.flatnonzero(self.is_unconstrained & is_linked)
+        return np.flatnonzero(self.is_undecided & is_linked)
 
     @property
     def linked_above(self) -> IntArray:
         """Variables with ``y <= upper * z``."""
         is_linked = np.isfinite(self.upper) & (self.upper != 0)
-        return np.flatnonzero(self.is_unconstrained & is_linked)
+        return np.flatnonzero(self.is_undecided & is_linked)
 
     @property
     def unlinked(self) -> IntArray:
@@ -142,7 +142,7 @@ class Program:
         is_loose = size > LOOSE
         if self.formulation == "big-m":
             is_loose[:] = False
-        return np.flatnonzero(self.is_unconstrained & is_loose)
+        return np.flatnonzero(self.is_undecided & is_loose)
 
     @property
     def start_switches(self) -> FloatArray:

@@ -166,12 +166,12 @@ class _Model:
         Some releases share one slack among all indicators of a switch.
         """
         program, k = self.program, self.program.switch[j]
-        reach = 0.0
+        slack = 0.0
         if program.start is not None:
-            reach = float(np.abs(program.start[program.switch == k]).max())
+            slack = float(np.abs(program.start[program.switch == k]).max())
         for side in (self.y[j], -self.y[j]):
             row = self.solver.addConsIndicator(side <= 0, self.z[k], activeone=False)
-            yield self.solver.getSlackVarIndicator(row), reach
+            yield self.solver.getSlackVarIndicator(row), slack
 
     def _add_squares(self) -> None:
         program, add = self.program, self.solver.addCons
@@ -213,7 +213,7 @@ class _Model:
         self.solver.addSol(found)
 
     def outcome(self) -> Outcome:
-        """How the solver ended."""
+        """The status, point and bound that the solver ended with."""
         solver, message = self.solver, str(self.solver.getStatus())
         status = _STATUS.get(message, ClaimStatus.UNKNOWN)
         numbers: dict[str, Any] = {

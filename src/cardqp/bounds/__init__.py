@@ -1,1 +1,1 @@
-"""Lower bounds: Theorem 1 (bounds), Theorem 2 (fixings), Farkas rays, gaps."""
+"""Lower bounds, fixings and Farkas rays (``docs/theory.md#bounds``), and gaps."""

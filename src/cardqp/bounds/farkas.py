@@ -3,7 +3,8 @@
 A combination of rows is hardly ever zero on a variable without bounds: rounding leaves
 a little of it, which a point that is far enough out can make up for.  There, the
 multipliers are changed by a rounding error so that the combination vanishes in rational
-arithmetic.  Nothing is then assumed about how far out points are.
+arithmetic.  Nothing is then assumed about how far out points are.  The proof is in
+``docs/theory.md#theorem-8``.
 """
 
 import numpy as np
@@ -24,7 +25,7 @@ SMALLEST = 1e-290
 products might lose digits."""
 
 UNDERFLOW = 1e-215
-"""What products that are rounded to nothing add up to at most, bounds included."""
+"""Upper bound on the sum of all products that underflow, bounds included."""
 
 
 def proves_empty(problem: SparseQP, beta: FloatArray, subproblem: Subproblem) -> bool:
@@ -55,10 +56,10 @@ def proves_empty(problem: SparseQP, beta: FloatArray, subproblem: Subproblem) ->
     least = np.where(may_be_on, least, 0.0)
     if not np.isfinite(least).all():
         return False
-    offset_magnitude = float(problem.rows.rhs @ beta)
+    row_offset = float(problem.rows.rhs @ beta)
     size = float(np.abs(problem.rows.rhs) @ np.abs(beta))
     slack = _slack(problem.rows) * size + UNDERFLOW
-    return bool(subproblem.total(least) - offset_magnitude > slack)
+    return bool(subproblem.total(least) - row_offset > slack)
 
 
 def row_that_proves_empty(
@@ -93,7 +94,7 @@ def _scaled(rows: Rows, beta: FloatArray) -> FloatArray:
 
 
 def _slack(rows: Rows) -> float:
-    """What rows may be off, and rounding, as a share of the terms of a combination."""
+    """The tolerance of rows plus rounding, relative to the terms of a combination."""
     return SOLVED_TOLERANCE + combination_unit(len(rows))
 
 

@@ -14,7 +14,7 @@ bounds, without rows, is measured by that: zero is often optimal, and no bound e
 
 
 def gap_unit(problem: SparseQP, x: FloatArray, objective: float) -> float:
-    """What a gap is relative to: the objective, unless its terms cancel to nothing."""
+    """The magnitude that gaps are relative to: ``|objective|``, unless terms cancel."""
     terms = CANCELLATION * problem.terms_at(x)
     return max(abs(objective), terms, NOTHING * problem.gain_within_bounds)
 
@@ -22,7 +22,7 @@ def gap_unit(problem: SparseQP, x: FloatArray, objective: float) -> float:
 def relative_gap(
     problem: SparseQP, x: FloatArray | None, objective: float, lower_bound: float
 ) -> float:
-    """The distance in units of ``gap_unit``, not below 0; infinite without either."""
+    """The gap relative to ``gap_unit``, at least 0; infinite without point or bound."""
     if x is None or not np.isfinite(lower_bound):
         return np.inf
     difference = objective - lower_bound
@@ -33,11 +33,11 @@ def relative_gap(
 
 
 def percent(gap: float) -> str:
-    """A gap for people."""
+    """Format a gap as a percentage."""
     share = 100 * gap
     return "less than 0.01 %" if 0 < share < 0.01 else f"{share:.3g} %"
 
 
 def finite(value: float) -> float | None:
-    """A number for JSON, which has no infinities."""
+    """The number, or None where it is not finite, for JSON."""
     return float(value) if np.isfinite(value) else None

@@ -13,7 +13,7 @@ without short sales only the negative entries of ``R`` count.
 
 The problem with ``P`` in place of ``Q`` and the ridge raised by ``d`` is a *sparse
 minorant*: no larger than the original at every point that the original allows.  All
-this is done in the units in which the ridge is 1.
+this is done in the units in which the ridge is 1.  See ``docs/theory.md#theorem-6``.
 """
 
 import numpy as np
@@ -27,12 +27,12 @@ from cardqp.problem.quadratic import Gram
 
 
 def sparse_minorant(problem: SparseQP, P: ArrayLike) -> SparseQP:
-    """The problem with ``P`` in place of ``Q``, and in the ridge what that leaves over.
+    """Return the problem with ``P`` in place of ``Q`` and the ridge raised by the rest.
 
     Its objective is at most the problem's at every point with no more nonzeros than
     the problem allows.  The ridge is rounded down by all the errors made here and by
     what the problem's own form may be off; what ``P`` itself lacks to be positive
-    semidefinite is paid for by the new form's defect.
+    semidefinite is the new form's ``psd_violation``.
 
     Parameters
     ----------
@@ -79,11 +79,11 @@ def ridge_left(problem: SparseQP, P: FloatArray) -> FloatArray:
         Q, formed = 0.5 * (Q + Q.T), form.formed
     R = unit[:, None] * (Q - P) * unit
     diagonal = R.diagonal()
-    reach, _ = top_row_sums(offdiagonal_loss(R, problem.signs), problem.rule.width)
-    size = np.abs(diagonal) + reach + 1.0 + form.diagonal * unit**2
+    row_sums, _ = top_row_sums(offdiagonal_loss(R, problem.signs), problem.rule.width)
+    size = np.abs(diagonal) + row_sums + 1.0 + form.diagonal * unit**2
     rounding = sparse_minorant_unit(problem.rule.width, formed) * size
     loss = form.psd_violation * unit**2 + rounding
-    return np.asarray(problem.ridge * (1.0 + (diagonal - reach - loss)))
+    return np.asarray(problem.ridge * (1.0 + (diagonal - row_sums - loss)))
 
 
 def ridge_unit(problem: SparseQP) -> FloatArray:
@@ -92,7 +92,7 @@ def ridge_unit(problem: SparseQP) -> FloatArray:
 
 
 def offdiagonal_loss(R: FloatArray, signs: IntArray) -> FloatArray:
-    """What each entry off the diagonal takes off ``x'Rx`` per ``|x_i x_j|`` at most."""
+    """The most that each off-diagonal entry takes off ``x'Rx``, per ``|x_i x_j|``."""
     if (signs == 0).all():
         result = np.abs(R)
     else:
@@ -107,7 +107,7 @@ def top_row_sums(entries: FloatArray, limit: int) -> tuple[FloatArray, FloatArra
 
     Returns
     -------
-    reach, cut : (n,) arrays
+    row_sums, thresholds : (n,) arrays
         The sum of the ``limit - 1`` largest entries, and the smallest of these
         (infinite if there are none).
     """

@@ -10,7 +10,8 @@ If :math:`x^\top Q x \ge g^\top x - o - \sum_j \delta_j x_j^2`, and
 
 with the ridge lowered by :math:`\delta`.  No convergence is needed, nor that the
 minorant comes from anywhere in particular.  What is computed here is a true lower
-bound in spite of rounding: each term is pushed down by the most its error can be.
+bound in spite of rounding: each term is lowered by the most its error can be.  The
+proofs are in ``docs/theory.md#theorem-1`` and ``docs/theory.md#theorem-2``.
 """
 
 from dataclasses import dataclass
@@ -38,10 +39,10 @@ class SeparableBound:
     Attributes
     ----------
     base : float
-        The part of the bound that no variable has a say in.
+        The part of the bound that does not depend on the support.
     costs : (n,) array
-        What each variable adds when it is switched on, penalty included; rounded
-        down.
+        The amount each variable adds when it is switched on, penalty included;
+        rounded down.
     """
 
     base: float
@@ -56,7 +57,7 @@ class SeparableBound:
         return bound - BOUND_UNIT * (abs(self.base) + abs(total))
 
     def fixing_bounds(self, subproblem: Subproblem) -> tuple[FloatArray, FloatArray]:
-        """Theorem 2: lower bounds once a free variable is switched on, or off.
+        """Theorem 2: lower bounds once an undecided variable is switched on, or off.
 
         Returns
         -------
@@ -133,7 +134,7 @@ def tangent_bound(
 def cost_down(
     ridge: FloatArray, slope: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> FloatArray:
-    """``h`` at a slope, rounded down.
+    """The minimum ``h`` of each variable's part at a slope, rounded down.
 
     It is concave in the slope, so that over an interval it is least at one of the ends.
     """

@@ -1,1 +1,1 @@
-"""The whole pipe: solve, and what is made of many calls of it."""
+"""The whole pipeline: ``solve``, and functions that call it many times."""

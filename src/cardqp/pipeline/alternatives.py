@@ -30,7 +30,7 @@ class Alternatives:
     A support is the set of switches of a point: its nonzeros, their blocks, and what
     the problem forces in.  Each one that is listed is that of the best point, up to the
     gap, among those left when it was found.  A support that includes a listed one is
-    never listed after it: with a price for each nonzero there would be many that only
+    never listed after it: with a penalty for each nonzero there would be many that only
     add what does not pay.  Where one is listed before it, it is the better of the two.
 
     Proved, and checked by :meth:`verify`: every feasible point whose support includes
@@ -82,7 +82,7 @@ class Alternatives:
 
     @property
     def excess(self) -> tuple[float, ...]:
-        """How much worse each is than the best, relative to the best objective."""
+        """Objective of each minus that of the best, relative to the best objective."""
         return tuple(self._excess(s.objective) for s in self.solutions)
 
     def _excess(self, objective: float) -> float:
@@ -91,7 +91,7 @@ class Alternatives:
         return more / _unit(self.problem, best) if more else 0.0
 
     def shares(self) -> dict[int, float]:
-        """In what share of the listed supports each variable of any of them is."""
+        """Share of the listed supports that each variable is in, if it is in any."""
         members, counts = np.unique(np.concatenate(self.supports), return_counts=True)
         pairs = zip(members.tolist(), counts.tolist(), strict=True)
         return {member: count / len(self) for member, count in pairs}
@@ -135,7 +135,7 @@ class Alternatives:
 
     @property
     def claim(self) -> str:
-        """What is proved, in a sentence; percentages are rounded down."""
+        """A sentence that states what is proved; percentages are rounded down."""
         if self.is_complete:
             return f"All supports within {self.percent:g} % are listed{self._but}."
         if self.lower_bound == -np.inf:
@@ -152,11 +152,11 @@ class Alternatives:
 
     @property
     def _but(self) -> str:
-        """With prices or thresholds, to add a nonzero may cost a little."""
+        """The exception for supersets, needed where one more nonzero may cost a bit."""
         problem = self.problem
         has_thresholds = bool(((problem.lower > 0) | (problem.upper < 0)).any())
-        is_unconstrained = not problem.penalty and not has_thresholds
-        return "" if is_unconstrained else ", but for those that include a listed one"
+        is_costless = not problem.penalty and not has_thresholds
+        return "" if is_costless else ", but for those that include a listed one"
 
     def __repr__(self) -> str:
         return (
@@ -205,7 +205,7 @@ class Alternatives:
         )
 
     def _complaints(self) -> Iterator[str]:
-        """What is wrong with the list, even if each part of it is right."""
+        """Errors of the list as a whole, found even if each part of it is right."""
         objectives = [s.objective for s in self.solutions]
         if sorted(objectives) != objectives:
             yield "the solutions are not in order"
@@ -328,14 +328,14 @@ def _result(
 
 
 def _is_whole(problem: SparseQP, solution: Solution) -> bool:
-    """Whether nothing more is forced in a solution's problem."""
+    """Whether a solution's problem forces no more variables than ``problem``."""
     own = solution.problem
     is_same = len(own.forced_in) == len(problem.forced_in)
     return is_same and len(own.forced_out) == len(problem.forced_out)
 
 
 def _unit(problem: SparseQP, best: Solution) -> float:
-    """What percentages refer to."""
+    """The magnitude of the best objective, which percentages refer to."""
     x = np.zeros(problem.n) if best.x is None else best.x
     return gap_unit(problem, x, best.objective)
 

@@ -25,7 +25,7 @@ QUICK_PRODUCTS = 2e11
 
 
 class Searched(Protocol):
-    """What a search leaves behind."""
+    """The result of a search: its bound, and the certificate for it."""
 
     n_nodes: int
 
@@ -73,7 +73,7 @@ def build_solution(context: SolveContext, tree: Searched, stop: Stop) -> Solutio
     except KeyboardInterrupt:  # the second one, with the answer at hand
         return replace(solution, stop=Stop.INTERRUPTED)
     if solution.stop is Stop.GAP and not solution.has_gap:
-        # It was closed for a better point than the method's own, or by rounding.
+        # The gap holds for a better point than the method's own, or up to rounding.
         return replace(solution, stop=Stop.COMPLETED)
     return solution
 
@@ -97,7 +97,7 @@ def _promote(solution: Solution, threads: int) -> Solution:
 
 
 def _own_claim(context: SolveContext, tree: Searched, stop: Stop) -> Claim:
-    """What the search says about a problem whose proof was not kept."""
+    """The claim of a search whose proof was not kept."""
     x = context.x
     objective = np.inf if x is None else context.problem.objective(x)
     gap = relative_gap(context.problem, x, objective, min(tree.lower_bound, objective))
@@ -139,7 +139,7 @@ def _judged(solution: Solution) -> Solution:
 def _is_quick(
     certificate: Certificate | StreamedCertificate, problem: SparseQP
 ) -> bool:
-    """Whether a replay hardly takes time."""
+    """Whether replaying a certificate takes little time."""
     form = problem.quadratic
     if isinstance(certificate, StreamedCertificate) and isinstance(form, StreamedForm):
         n_points = len(certificate.root) + len(certificate.leaves)
@@ -148,7 +148,7 @@ def _is_quick(
 
 
 def _is_too_good(solution: Solution, proved: float) -> bool:
-    """Whether a point owes to the tolerance of rows that it is below what is proved."""
+    """Whether a point is below the proved bound by the tolerance of rows only."""
     problem, x = solution.problem, solution.x
     return x is not None and is_out_of_reach(problem, x, solution.objective, proved)
 

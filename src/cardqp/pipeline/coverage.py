@@ -1,4 +1,4 @@
-"""Whether branches leave no support out, and whether what they claim is proved."""
+"""Checks that branches cover all supports, and that their bounds are proved."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -61,12 +61,12 @@ def covers(
         decided, rows = todo.pop()
         rows = rows[(status[rows] * decided >= 0).all(axis=1)]
         fixed_in = set(np.flatnonzero(decided == 1).tolist())
-        is_unconstrained = decided == 0
+        is_undecided = decided == 0
         if any(support <= fixed_in for support in listed):
             continue
-        if (status[rows][:, is_unconstrained] == 0).all(axis=1).any():
+        if (status[rows][:, is_undecided] == 0).all(axis=1).any():
             continue
-        shared = np.flatnonzero(is_unconstrained & (status[rows] != 0).all(axis=0))
+        shared = np.flatnonzero(is_undecided & (status[rows] != 0).all(axis=0))
         if len(rows) == 0 or len(shared) == 0:
             return False
         for sign in (1, -1):

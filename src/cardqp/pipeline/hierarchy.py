@@ -31,7 +31,7 @@ class LevelMethod(Protocol):
 
 
 DEFAULT_COUNT = 12
-"""How many levels are tried by default."""
+"""Number of levels that are tried by default."""
 
 
 @dataclass(frozen=True, slots=True)

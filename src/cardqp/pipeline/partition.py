@@ -1,4 +1,4 @@
-"""Best supports one after another: what is left is split around each that was found.
+"""Best supports one after another: the rest is split around each that was found.
 
 After Murty (1968) and Lawler (1972): once a branch's best support ``S = {m1, m2, ...}``
 is listed, the rest of the branch consists of the supports without ``m1``, those with
@@ -39,11 +39,11 @@ class Branch:
     number : int
         How many branches were made before.
     is_searched : bool
-        Whether more than its root was looked at.
+        Whether more than its root was processed.
     is_stalled : bool
         Whether a full search has left open what is in it.
     children : list of Branch or None
-        What is left of it after its support was listed.
+        The branches that the rest was split into after its support was listed.
     """
 
     solution: Solution
@@ -82,10 +82,10 @@ class Partition:
         return next((known for known in self.supports if known <= members), None)
 
     def leaves(self) -> list[Solution]:
-        """What is left, in few branches.
+        """Solutions of branches that cover all supports not listed, as few as needed.
 
         A branch stands for its parts if it has the better bound, which is so for parts
-        that were hardly looked at.
+        that were hardly searched.
         """
         kept: dict[int, list[Solution]] = {}
         for branch in reversed(self.branches):
@@ -122,13 +122,13 @@ class Enumeration:
     watch: Watch
 
     def init(self, root: Solution) -> Partition:
-        """Nothing is listed, and all is left."""
+        """Return the state in which nothing is listed and the root is open."""
         state = Partition()
         self._add(state, root)
         return state
 
     def done(self, state: Partition) -> Stop | None:
-        """Nothing is left, or enough is listed and the next one is known."""
+        """Stop when nothing is left, or enough is listed and the next one is known."""
         if not state.heap:
             return Stop.CUTOFF
         branch = state.heap[0][-1]
@@ -168,11 +168,11 @@ class Enumeration:
         )
 
     def _is_solved(self, solution: Solution) -> bool:
-        """Whether the best point of a branch is known, and of interest."""
+        """Whether the best point of a branch is known and within the limit."""
         return solution.has_gap and solution.objective <= self._cutoff
 
-    def _is_closed(self, solution: Solution) -> bool:
-        """Whether nothing in a branch is of interest."""
+    def _is_pruned(self, solution: Solution) -> bool:
+        """Whether a branch is proved to hold no support within the limit."""
         return not self._is_solved(solution) and solution.lower_bound >= self.limit
 
     @property
@@ -186,18 +186,18 @@ class Enumeration:
         return branch
 
     def _push(self, state: Partition, branch: Branch) -> None:
-        """Put a branch among the open ones, unless nothing in it is of interest."""
+        """Put a branch among the open ones, unless it is pruned."""
         solution = branch.solution
-        if self._is_closed(solution):
+        if self._is_pruned(solution):
             return
         is_solved = self._is_solved(solution)
         key = solution.objective if is_solved else solution.lower_bound
         heapq.heappush(state.heap, (key, branch.number, branch))
 
     def _search(self, branch: Branch) -> None:
-        """Look into a branch until its best point is known or of no interest.
+        """Search a branch until its best point is known or the branch is pruned.
 
-        A better root is looked for only if a few branches are not enough.
+        A better root is computed only if a few branches are not enough.
         """
         before, proof = branch.solution, branch.solution.certificate
         is_first = not branch.is_searched
@@ -207,14 +207,14 @@ class Enumeration:
             found = bounded(
                 before.problem, before.x, self.gap, self.watch, self._cutoff
             )
-        is_done = self._is_solved(found) or self._is_closed(found)
+        is_done = self._is_solved(found) or self._is_pruned(found)
         branch.is_searched = True
         branch.is_stalled = not (is_done or is_first or self.watch.is_over)
         if is_done or found.lower_bound > before.lower_bound:
             branch.solution = found
 
     def _split(self, state: Partition, branch: Branch, support: frozenset[int]) -> None:
-        """The parts of a branch whose supports do not include a certain one.
+        """Split a branch into parts without the supersets of a listed support.
 
         What costs most to leave out is forced in first: few supports do without it,
         and those that do with it have few places left.

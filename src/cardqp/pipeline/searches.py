@@ -28,7 +28,7 @@ from cardqp.subproblems.support_qp import fit_support
 
 
 def stays_streamed(problem: SparseQP, method: Method) -> bool:
-    """Whether the data are streamed, and not copied into memory."""
+    """Whether the method reads the data in blocks, without a copy in memory."""
     settings = streamed_settings(method)
     if method.uses_level:
         return has_streamed_levels(problem, settings)
@@ -94,7 +94,7 @@ def search_or_bound(
 def search_by_backend(
     context: SolveContext, backend: Backend, method: Method
 ) -> tuple[Searched, Stop]:
-    """Leave the search to another solver; the bound is ours, and taken first.
+    """Let another solver search, after computing a proved bound of our own.
 
     A point that is met on the way to the bound is used only if the solver has none: the
     answer is the solver's.

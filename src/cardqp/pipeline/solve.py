@@ -69,7 +69,7 @@ def solve(
         Relative gap at which the answer counts as optimal.
     time_limit : float or None
         Seconds, not counting compilation in the first call; the best answer so far is
-        returned with its bound.  The clock is looked at between any two expensive
+        returned with its bound.  The clock is read between any two expensive
         operations, and a step that time runs out in is given up: what was proved before
         it stands.  An operation that has begun is not cut short: a decomposition or
         factorisation of ``Q`` or of a block of it (a few, of at most 600 variables, for
@@ -82,8 +82,8 @@ def solve(
         The most branches that a search may process: that of the reduced problem, if
         there is one, and the last one, each.  A search that is resumed counts on.
     threads : int
-        How many branches are looked into at the same time.  The answer and the proof
-        do not depend on it.
+        Number of branches that are processed at the same time.  The answer and the
+        proof do not depend on it.
     callback : callable, optional
         Called with a :class:`cardqp.Progress` between iterations; True stops.
     start : (n,) array, optional
@@ -99,7 +99,7 @@ def solve(
         ``lower_bound`` is then what the root proves, and what the search says beyond
         that is the solution's ``claim``.  0 keeps no branches.
     optimise_split : bool
-        Whether the search may look for a better split of ``Q`` if its root is loose.
+        Whether the search may optimise the split of ``Q`` if its root is loose.
         That takes longer than a small tree.  It can be done without where a good
         diagonal is in the ridge already: see :meth:`SparseQP.move_to_ridge`.
     backend : str or backend with its settings, optional

@@ -32,9 +32,9 @@ def write(path: str | PathLike[str], problem: ProblemData) -> None:
 
 
 def read(path: str | PathLike[str], data: Any) -> dict[str, Any]:
-    """The arguments of a problem, which are yet to be checked.
+    """Read the arguments of a problem, which are yet to be checked.
 
-    ``data`` is what a problem refers to, or None.
+    ``data`` is the matrix or file that the archive refers to, or None.
     """
     arrays = storage.read_arrays(path)
     if unknown := sorted(set(arrays) - {"Q", "F", *kept_data.KEYS, *_STORED}):

@@ -1,4 +1,4 @@
-"""What is different in a problem that is made of another one: its new fields."""
+"""Fields that change when a problem is made from another one."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ Fields = dict[str, Any]
 def restriction(
     problem: ProblemData, indices: IntArray, form: QuadraticForm | None
 ) -> Fields:
-    """Some of the variables only, all others being zero."""
+    """The fields of the problem on some variables, all others being zero."""
     forced_in = _places(problem.forced_in, indices)
     if len(forced_in) < len(problem.forced_in):
         raise ProblemError("indices", "must hold all that is forced in")
@@ -40,19 +40,19 @@ def restriction(
 
 
 def lift(part: FloatArray, indices: IntArray, n: int) -> FloatArray:
-    """Undo a restriction: zeros off the indices."""
+    """Return the vector of length ``n`` that is ``part`` on ``indices``, else zero."""
     x = np.zeros(n)
     x[indices] = part
     return x
 
 
 def _places(some: IntArray, indices: IntArray) -> IntArray:
-    """Where some variables are among indices."""
+    """Positions in ``indices`` of the variables that are in ``some``."""
     return np.flatnonzero(np.isin(indices, some)) if len(some) else some
 
 
 def moved_diagonal(problem: ProblemData, diagonal: ArrayLike) -> Fields:
-    """A diagonal in the ridge that was in ``Q``."""
+    """The form and ``eta`` once a diagonal is moved from ``Q`` to the ridge."""
     diagonal = check.vector("diagonal", diagonal, problem.n)
     ridge = problem.ridge + diagonal
     if not (ridge > 0).all():
@@ -60,7 +60,7 @@ def moved_diagonal(problem: ProblemData, diagonal: ArrayLike) -> Fields:
     form = problem.quadratic
     Q = form.dense() - np.diag(diagonal)
     size = np.abs(form.diagonal) + np.abs(diagonal) + ridge
-    # A matrix at hand may itself stand for one that is off by its defect.
+    # A matrix may itself stand for one that is off by its psd_violation.
     formed = 0 if isinstance(form, Gram) else form.formed
     rounding = moved_diagonal_unit(problem.n, formed) * size
     psd_violation = check.convexity_defect(Q) + rounding + form.psd_violation
@@ -68,7 +68,7 @@ def moved_diagonal(problem: ProblemData, diagonal: ArrayLike) -> Fields:
 
 
 def limits(problem: ProblemData, sparsity: int | None, penalty: float | None) -> Fields:
-    """Another sparsity, penalty or both."""
+    """The fields ``sparsity`` and ``penalty``, checked, where they are given."""
     fields: Fields = {}
     if sparsity is not None:
         fields["sparsity"] = check.sparsity(sparsity, problem.n)
@@ -81,7 +81,7 @@ def limits(problem: ProblemData, sparsity: int | None, penalty: float | None) ->
 def forced(
     problem: ProblemData, forced_in: ArrayLike | None, forced_out: ArrayLike | None
 ) -> Fields:
-    """More variables forced in or out."""
+    """The fields ``forced_in`` and ``forced_out`` with more variables."""
     n, shared = problem.n, problem.blocks
     more = check.indices("forced_in", forced_in, n)
     fewer = check.indices("forced_out", forced_out, n)
@@ -100,7 +100,7 @@ def linear(
     b_eq: ArrayLike | None,
     constant: float | None,
 ) -> Fields:
-    """Another linear cost, right-hand side or constant."""
+    """The fields ``c``, ``rows`` and ``constant``, checked, where they are given."""
     is_data = isinstance(problem.quadratic, StreamedForm)
     if is_data and not (c is None and constant is None):
         raise ProblemError(
@@ -121,7 +121,7 @@ def linear(
 def _right_hand_sides(
     problem: ProblemData, b: ArrayLike | None, b_eq: ArrayLike | None
 ) -> FloatArray:
-    """Those of all rows, old ones where there is no new one."""
+    """Right-hand sides of all rows: the new ones, or the old where none is given."""
     above, equal = problem.b, problem.b_eq
     if b is not None:
         above = check.right_hand_side("b", b, len(above))

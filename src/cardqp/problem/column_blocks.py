@@ -19,7 +19,7 @@ digits than one long sum, and bounds pay for every digit that may be lost."""
 
 @dataclass(frozen=True, slots=True)
 class BlockSizes:
-    """How much of the data is read at a time.
+    """Sizes of the blocks in which data are read.
 
     Attributes
     ----------

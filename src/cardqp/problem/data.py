@@ -1,4 +1,4 @@
-"""The data of a problem, checked once and never changed, and what they tell."""
+"""The data of a problem, checked once and never changed, and derived quantities."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ from cardqp.problem.sparsity import Blocks, Groups, Subproblem, SupportRule
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProblemData:
-    """Data that went through the rules, and all that can be asked about them.
+    """Checked data of a problem, with the quantities derived from them.
 
     :class:`~cardqp.SparseQP` says what the fields mean, and how to make a problem.
     """
@@ -76,7 +76,7 @@ class ProblemData:
 
     @cached_property
     def rule(self) -> SupportRule:
-        """The support rule: how many nonzeros, at what price."""
+        """The support rule: how many nonzeros, at what penalty."""
         limit = self.n if self.sparsity is None else self.sparsity
         groups = None
         if self.groups is not None and self.group_sparsity is not None:
@@ -94,7 +94,7 @@ class ProblemData:
 
     @property
     def root(self) -> Subproblem:
-        """The branch with all supports: what is forced is switched on, or off."""
+        """The branch of all supports, in which only forced variables are decided."""
         nothing = Subproblem.of_status(np.zeros(self.n, dtype=np.int8), self.rule)
         return nothing.decide(self.forced_in, self.forced_out)
 
@@ -116,7 +116,7 @@ class ProblemData:
 
     @cached_property
     def is_semicontinuous(self) -> BoolArray:
-        """Which variables are zero or beyond a threshold."""
+        """Mask of the variables that are zero or beyond a threshold."""
         return (self.lower > 0) | (self.upper < 0)
 
     @cached_property
@@ -136,28 +136,29 @@ class ProblemData:
         point = check.vector("x", x, self.n)
         support = np.flatnonzero(point)
         part = point[support]
-        price, paid = np.array([self.rule.penalty]), np.array([self._n_paid(point)])
-        weights = np.concatenate([self.c[support], self.ridge[support], price])
-        first = np.concatenate([part, part, paid])
+        penalty = np.array([self.rule.penalty])
+        count = np.array([self._n_penalised(point)])
+        weights = np.concatenate([self.c[support], self.ridge[support], penalty])
+        first = np.concatenate([part, part, count])
         second = np.concatenate([np.ones(len(part)), part, [1.0]])
         terms = products(weights, first, second), self.quadratic.terms(point)
         total = accurate_sum(np.concatenate([*terms, [self.constant]]))
         return self.value(point) if np.isnan(total) else total
 
     def value(self, x: FloatArray) -> float:
-        """About the same, quickly, for a point that need not be checked."""
+        """The objective at a point that is not checked, in plain floating point."""
         smooth = self.c @ x + self.quadratic.value(x) + self.ridge @ (x * x)
-        price = self.rule.penalty * self._n_paid(x)
-        return float(self.constant + smooth + price)
+        penalty = self.rule.penalty * self._n_penalised(x)
+        return float(self.constant + smooth + penalty)
 
-    def _n_paid(self, x: FloatArray) -> float:
-        """How many switches cost something."""
+    def _n_penalised(self, x: FloatArray) -> float:
+        """Number of nonzeros, or blocks, that the penalty is paid for."""
         return float(self.rule.count(self.support_of(x))) if self.penalty else 0.0
 
     def terms_at(self, x: FloatArray) -> float:
         """Size of the terms that make up the objective at ``x``."""
         curved = self.quadratic.value(x) + self.ridge @ (x * x)
-        fixed = abs(self.constant) + self.rule.penalty * self._n_paid(x)
+        fixed = abs(self.constant) + self.rule.penalty * self._n_penalised(x)
         return float(fixed + np.abs(self.c) @ np.abs(x) + abs(curved))
 
     def magnitude(self, x: FloatArray) -> float:
@@ -172,17 +173,17 @@ class ProblemData:
 
     @cached_property
     def gain_within_bounds(self) -> float:
-        """The same within the bounds of the variable."""
+        """The most that one variable within its bounds can take off the objective."""
         curvature = self.quadratic.diagonal + self.ridge
         x = np.clip(self.c / (-2.0 * curvature), self.lower, self.upper)
         return float((-x * (self.c + curvature * x)).max(initial=0.0))
 
     def feasibility(self, x: ArrayLike) -> Feasibility:
-        """How far ``x`` is from meeting each kind of constraint."""
+        """The largest violation of each kind of constraint at ``x``."""
         return self.violations(check.vector("x", x, self.n))
 
     def violations(self, x: FloatArray) -> Feasibility:
-        """The same for a point that need not be checked."""
+        """The largest violations at a point whose shape and type are not checked."""
         yardstick = self.rows.magnitude(x)
         relative = self.rows.violation(x) / np.where(yardstick > 0, yardstick, 1.0)
         is_equality = self.rows.is_equality
@@ -191,11 +192,11 @@ class ProblemData:
         is_off[self.forced_in] = False
         excess[is_off] = 0.0
         excess[self.forced_out] = np.abs(x[self.forced_out])
-        fixed_out = excess / np.where(x != 0, np.abs(x), 1.0)
-        fixed_out[(x == 0) & (excess > 0)] = np.inf  # forced in, below its threshold
+        beyond = excess / np.where(x != 0, np.abs(x), 1.0)
+        beyond[(x == 0) & (excess > 0)] = np.inf  # forced in, below its threshold
         return Feasibility(
             rows=float(relative[~is_equality].max(initial=0.0)),
             equalities=float(relative[is_equality].max(initial=0.0)),
-            bounds=float(fixed_out.max(initial=0.0)),
+            bounds=float(beyond.max(initial=0.0)),
             cardinality=self.rule.excess(self.support_of(x)),
         )

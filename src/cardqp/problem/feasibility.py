@@ -1,4 +1,4 @@
-"""How far a point is from being feasible."""
+"""Violations of the constraints at a point."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,13 @@ FEASIBILITY_TOLERANCE = 1e-6
 """Largest violation, relative to the terms of its row, of a point called feasible."""
 
 SOLVED_TOLERANCE = 1e-9
-"""What is asked of points that are computed here, if it can be reached; and how far
-beyond it rows must contradict each other for a problem to be called infeasible."""
+"""Largest violation aimed at for points that are computed here; and how far beyond it
+rows must contradict each other for a problem to be called infeasible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
-    """How far a point is from meeting each kind of constraint; 0 means it does.
+    """The largest violation of each kind of constraint at a point; 0 where it holds.
 
     Attributes
     ----------

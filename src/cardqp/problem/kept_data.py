@@ -36,7 +36,7 @@ KEYS = ("X", "y", *(f"X.{part}" for part in (*_SPARSE, *_REFERENCE)))
 
 
 def to_arrays(form: StreamedForm, folder: Path) -> dict[str, Any]:
-    """What a file in a folder is to hold of the data."""
+    """Arrays to store in an archive in ``folder``: the data, or a reference to it."""
     X = form.X
     file = _mapped_file(X)
     arrays: dict[str, Any] = {"y": form.target}
@@ -127,7 +127,7 @@ def _block_digest(block: Any) -> bytes:
 
 
 def _kind(X: Any) -> str:
-    """Shape and type, for people too."""
+    """Shape and type of a matrix, as a readable text."""
     prefix = "sparse " if scipy.sparse.issparse(X) else ""
     return f"{prefix}matrix {X.shape[0]} x {X.shape[1]} of type {X.dtype.str}"
 

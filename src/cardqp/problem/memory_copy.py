@@ -16,7 +16,7 @@ def copy_size(form: StreamedForm) -> float:
 
 
 def in_memory(problem: SparseQP) -> SparseQP:
-    """The same problem with its matrix, or a factor of it, in memory.
+    """Return the problem with its matrix, or a factor of it, in memory.
 
     What is proved about it holds for the data: its form knows how far it is off.
 

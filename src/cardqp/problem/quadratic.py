@@ -45,7 +45,7 @@ class Minorant:
 
 
 class QuadraticForm(Protocol):
-    """What the rest of the library asks of ``Q``."""
+    """The interface of a quadratic form ``x'Qx``, however ``Q`` is stored."""
 
     @property
     def n(self) -> int:
@@ -53,11 +53,11 @@ class QuadraticForm(Protocol):
 
     @property
     def psd_violation(self) -> FloatArray:
-        """A vector with ``Q + diag(defect)`` positive semidefinite."""
+        """A vector with ``Q + diag(psd_violation)`` positive semidefinite."""
 
     @property
     def formed(self) -> int:
-        """By how many roundings entries of the matrix are off once it is at hand."""
+        """Number of roundings that entries of the formed matrix may be off."""
 
     @property
     def array(self) -> FloatArray:
@@ -103,7 +103,7 @@ class Gram:
     ----------
     array : (n, n) array
         The symmetric matrix ``Q``.
-    defect : (n,) array
+    psd_violation : (n,) array
         How much ``Q`` may fall short of being positive semidefinite, or of the matrix
         that it stands for.
     formed : int
@@ -159,15 +159,15 @@ class Gram:
         return float(np.vdot(self.array, self.array))
 
     def tangent(self, x: FloatArray) -> Minorant:
-        # (x - a)'Q(x - a) >= -defect'(x - a)^2 >= -2 defect'(x^2 + a^2).
+        # (x - a)'Q(x - a) >= -v'(x - a)^2 >= -2 v'(x^2 + a^2), v being psd_violation.
         # |Q_ij| <= r_i r_j with r the roots of the diagonal, so the rounding error of
         # each inner product needs no second pass over Q.
         slope = 2 * (self.apply(x) if x.ndim == 1 else x @ self.array)
         roots = np.sqrt(self.diagonal + self.psd_violation)
         count = np.asarray(np.count_nonzero(x, axis=-1))
         unit, size = inner_product_unit(count), np.abs(x)
-        reach = 2 * unit * (size @ roots)
-        slope_error = np.multiply.outer(reach, roots)
+        rounding = 2 * unit * (size @ roots)
+        slope_error = np.multiply.outer(rounding, roots)
         noise = slope_error + unit[..., None] * np.abs(slope)
         offset = 0.5 * (slope * x).sum(axis=-1)
         offset_error = 0.5 * (noise * size).sum(axis=-1)
@@ -195,7 +195,7 @@ class Factor:
 
     @property
     def formed(self) -> int:
-        """By how many roundings entries of ``F'F`` are off; see :class:`Gram`."""
+        """Number of roundings that entries of ``F'F`` may be off; see :class:`Gram`."""
         return len(self.array) + 6
 
     @property
@@ -272,8 +272,8 @@ def plane(
     """
     count = alpha.shape[-1]
     size = (alpha * alpha).sum(axis=-1)
-    reach = factor_product_unit(count) * np.sqrt(size + SMALLEST_NORMAL)
-    slope_error = np.multiply.outer(reach, np.sqrt(squared_columns))
+    rounding = factor_product_unit(count) * np.sqrt(size + SMALLEST_NORMAL)
+    slope_error = np.multiply.outer(rounding, np.sqrt(squared_columns))
     return Minorant(
         slope=alpha @ factor,
         slope_error=slope_error * raised(count),

@@ -34,13 +34,13 @@ class Rows:
         return len(self.rhs)
 
     def restrict(self, indices: IntArray) -> "Rows":
-        """The same rows on a subset of the variables, all others being zero."""
+        """Rows on some of the variables, all others being zero."""
         return Rows(
             np.ascontiguousarray(self.matrix[:, indices]), self.rhs, self.is_equality
         )
 
     def with_rhs(self, rhs: FloatArray) -> "Rows":
-        """The same rows with another right-hand side."""
+        """Rows with this matrix and another right-hand side."""
         rhs.setflags(write=False)
         return Rows(self.matrix, rhs, self.is_equality)
 
@@ -57,7 +57,7 @@ class Rows:
         ), scale
 
     def violation(self, x: FloatArray) -> FloatArray:
-        """How far each row is from holding at ``x``, in the row's own units."""
+        """The absolute violation of each row at ``x``; 0 where the row holds."""
         excess = self.matrix @ x - self.rhs
         return np.where(self.is_equality, np.abs(excess), np.maximum(excess, 0.0))
 

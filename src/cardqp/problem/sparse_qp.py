@@ -37,7 +37,7 @@ class SparseQP(ProblemData):
     sparsity : int, optional
         The largest number of nonzeros, ``s``.
     penalty : float, optional
-        The price ``theta`` of each nonzero.  Give ``sparsity``, ``penalty`` or both.
+        The cost ``theta`` of each nonzero.  Give ``sparsity``, ``penalty`` or both.
     A, b, b_lower, A_eq, b_eq : arrays, optional
         Linear rows.  Rows with a finite ``b_lower`` are kept as two inequalities.
     lower, upper : float or (n,) arrays, optional
@@ -45,7 +45,7 @@ class SparseQP(ProblemData):
         them, the variable is semi-continuous: 0, or at least as large as that.
     forced_in : sequence of int, optional
         Variables that are in the support in any case: each takes one of the ``s``
-        places, pays its price and is within its bounds, whatever its value.
+        places, pays the penalty and is within its bounds, whatever its value.
     forced_out : sequence of int, optional
         Variables that are zero.
     groups, group_sparsity : (n,) array of int and int or sequence of int, optional
@@ -241,8 +241,8 @@ class SparseQP(ProblemData):
 
         The problem is that of :meth:`from_regression`.  The data are kept as they are
         and read block by block; one pass over all columns is made here.  Bounds,
-        prices and forced variables are allowed; problems with rows, groups, blocks or
-        thresholds are solved only if they fit into memory as a dense factor.
+        penalties and forced variables are allowed; problems with rows, groups, blocks
+        or thresholds are solved only if they fit into memory as a dense factor.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class SparseQP(ProblemData):
     def restrict(
         self, indices: IntArray, form: QuadraticForm | None = None
     ) -> "SparseQP":
-        """The problem on some variables, all others being zero.
+        """Return the problem on some variables, all others being zero.
 
         Those that are forced in must be among them.  The quadratic form on them can be
         given if it is at hand.
@@ -272,15 +272,15 @@ class SparseQP(ProblemData):
     def with_quadratic(
         self, form: QuadraticForm, ridge: FloatArray | None = None
     ) -> "SparseQP":
-        """The same problem with another quadratic form, and another ridge if given."""
+        """Return the problem with another quadratic form, and ridge if given."""
         eta = self.eta if ridge is None else 1.0 / ridge
         return self._with(quadratic=form, eta=eta)
 
     def move_to_ridge(self, diagonal: ArrayLike) -> "SparseQP":
-        """The same problem with a diagonal taken out of ``Q`` and put into the ridge.
+        """Return the equal problem with a diagonal moved from ``Q`` to the ridge.
 
         A larger ridge makes all bounds tighter.  ``Q`` is formed if only a factor was
-        known.  Rounding in all this is paid for by the form's defect.
+        known.  The form's ``psd_violation`` covers the rounding.
 
         Raises
         ------
@@ -293,7 +293,7 @@ class SparseQP(ProblemData):
     def with_limits(
         self, sparsity: int | None = None, penalty: float | None = None
     ) -> "SparseQP":
-        """The same problem with another sparsity, penalty or both.
+        """Return the problem with another sparsity, penalty or both.
 
         Nothing that was computed from the quadratic form is computed again.
         """
@@ -302,7 +302,7 @@ class SparseQP(ProblemData):
     def with_forced(
         self, *, forced_in: ArrayLike | None = None, forced_out: ArrayLike | None = None
     ) -> "SparseQP":
-        """The same problem with more variables forced in or out.
+        """Return the problem with more variables forced in or out.
 
         Nothing that was computed from the quadratic form is computed again.
 
@@ -328,7 +328,7 @@ class SparseQP(ProblemData):
         b_eq: ArrayLike | None = None,
         constant: float | None = None,
     ) -> "SparseQP":
-        """The same problem with another linear cost, right-hand side or constant.
+        """Return the problem with another linear cost, right-hand side or constant.
 
         Only what is given is checked.  Nothing that was computed from the quadratic
         form is computed again.

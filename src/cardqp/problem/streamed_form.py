@@ -351,8 +351,8 @@ class StreamedForm:
         return float(np.vdot(self.outer, self.outer)) / self.n_samples**2
 
     def tangent(self, x: FloatArray) -> Minorant:
-        # Theorem 1 holds at any alpha, so that only the rounding of its product with
-        # the columns counts, not that of alpha itself.
+        # Theorem 1 (docs/theory.md#theorem-1) holds at any alpha: only the rounding of
+        # its product with the columns counts, not that of alpha itself.
         fitted = np.stack([self.fitted(point) for point in np.atleast_2d(x)])
         alpha = 2.0 * fitted.reshape(*x.shape[:-1], -1) / np.sqrt(self.n_samples)
         slope = self.correlate(2.0 * fitted.T).T.reshape(x.shape) / self.n_samples

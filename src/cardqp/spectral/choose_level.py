@@ -1,4 +1,4 @@
-"""From a user's wish for a level to the level itself."""
+"""The level of the hierarchy that a method works at."""
 
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check

@@ -22,14 +22,14 @@ class DualPoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Margin:
-    """What levels give up so that they lie below ``Q`` in spite of rounding.
+    """Margins for rounding with which levels lie below ``Q``.
 
     Attributes
     ----------
     share : float
         The share of the eigenvalues that levels keep, at most 1.
-    defects : (r,) array
-        For each ``k``, how far ``Q_k`` may still stick out above ``Q``.
+    psd_violations : (r,) array
+        For each ``k``, a number ``v`` with ``Q + v I - Q_k`` positive semidefinite.
     """
 
     share: float
@@ -37,7 +37,7 @@ class Margin:
 
 
 def skewness(vectors: FloatArray) -> FloatArray:
-    """How far the first ``1, 2, ...`` columns are from being orthonormal.
+    """Distance of the first ``1, 2, ...`` columns from being orthonormal.
 
     This is ``|V'V - I|``, rounded up; what is measured is that of all columns.
     """
@@ -56,9 +56,9 @@ class Level:
         The original problem; all bounds refer to it.
     factor : (k, n) array
         ``F`` with ``F'F = Q_k``.
-    defect : (n,) array
-        ``Q + diag(defect) - F'F`` is positive semidefinite, although eigenvectors are
-        computed inexactly.  Bounds pay for it out of the ridge.
+    psd_violation : (n,) array
+        ``Q + diag(psd_violation) - F'F`` is positive semidefinite, although
+        eigenvectors are computed inexactly.  Bounds take it off the ridge.
     """
 
     problem: SparseQP
@@ -81,7 +81,7 @@ class Level:
         return self.problem.with_quadratic(self.form)
 
     def bound(self, dual: DualPoint) -> SeparableBound:
-        """Theorem 1 at this level: a proved bound on the original problem."""
+        """A proved bound on the original problem (``docs/theory.md#theorem-1``)."""
         minorant = plane(
             self.factor, dual.alpha, self.form.diagonal, self.psd_violation
         )

@@ -75,7 +75,7 @@ class Spectrum:
 
     @cached_property
     def margin(self) -> Margin:
-        """What levels give up so that they lie below ``Q``: measured, not assumed.
+        """Margins with which levels lie below ``Q``: measured, not assumed.
 
         With ``E = QV - VL`` and orthonormal ``V``, ``Q - VLV'`` is at least ``-2|E|``
         times the identity; the departure of ``V`` from orthonormality comes on top, and
@@ -101,7 +101,7 @@ class Spectrum:
         return Margin(1.0, 2 * np.sqrt(np.cumsum(column_norms)) + unit * size + common)
 
     def of(self, problem: SparseQP) -> "Spectrum":
-        """The same decomposition for a problem that shares ``Q``.
+        """Return this decomposition for another problem with the same ``Q``.
 
         Raises
         ------

@@ -83,8 +83,11 @@ class StreamedTree:
     fit : SupportFit
         The point whose support is improved, on the working set.
     x : (n,) array
-        The incumbent; ``objective`` is its value, and gaps are relative to
-        ``gap_unit``.
+        The incumbent.
+    objective, gap_unit : float
+        Its value, and the magnitude that gaps are relative to.
+    phase : Phase
+        The stage that the search is in.
     root_bound : float
         The lower bound of the root.
     n_root_passes, n_passes, n_nodes : int

@@ -43,6 +43,8 @@ class TextFile:
         How its lines are cut.
     header_bytes : int
         Where its rows begin.
+    n_rows, piece_rows : None
+        Unknown until the file is read.
     """
 
     path: Path

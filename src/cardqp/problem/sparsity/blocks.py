@@ -35,14 +35,14 @@ class Blocks:
 
     @property
     def leads(self) -> BoolArray:
-        """Which variables lead their blocks."""
+        """Mask of the variables that lead their blocks."""
         mask = np.zeros(len(self.labels), dtype=bool)
         mask[self.leaders] = True
         return mask
 
     @property
     def sizes(self) -> IntArray:
-        """How many variables each block has."""
+        """Number of variables in each block."""
         return np.bincount(self.labels)
 
     def restrict(self, kept: IntArray) -> "Blocks":
@@ -50,7 +50,7 @@ class Blocks:
         return Blocks.of(self.labels[kept])
 
     def closed(self, mask: BoolArray) -> BoolArray:
-        """All variables that share a switch with one of these."""
+        """Mask of all variables that share a block with one in ``mask``."""
         is_met = np.bincount(self.labels, mask) > 0
         return np.asarray(is_met[self.labels])
 

@@ -28,7 +28,7 @@ class Groups:
 
     @property
     def most(self) -> int:
-        """How many variables can be switched on in all."""
+        """The largest number of variables that the limits allow in a support."""
         sizes = np.bincount(self.labels + 1, minlength=len(self.limits) + 1)
         return int(sizes[0] + np.minimum(sizes[1:], self.limits).sum())
 
@@ -37,7 +37,7 @@ class Groups:
         return Groups(self.labels[kept], self.limits)
 
     def room(self, fixed_in: BoolArray) -> IntArray:
-        """How many more variables fit into each group."""
+        """Number of variables that each group has room for beyond those fixed in."""
         used = np.bincount(self.labels[fixed_in] + 1, minlength=len(self.limits) + 1)
         return np.asarray(self.limits - used[1:])
 

@@ -1,4 +1,4 @@
-"""The support rule: which variables a dual point would switch on."""
+"""The support rule: which variables a dual point switches on."""
 
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +12,7 @@ from cardqp.problem.sparsity.groups import Groups
 
 @dataclass(frozen=True, slots=True)
 class SupportRule:
-    """At most ``limit`` nonzeros, each at the price ``penalty``; some are forced.
+    """At most ``limit`` nonzeros, each at the cost ``penalty``; some are forced.
 
     The cardinality form has ``penalty = 0``, the penalised form ``limit = n``; both
     may bind at once.  Everything below works on *costs*: ``cost_j`` is what variable
@@ -28,13 +28,13 @@ class SupportRule:
     blocks: Blocks | None = None
 
     def count(self, support: IntArray) -> int:
-        """How many switches a support needs."""
+        """Number of variables, or blocks if there are any, in a support."""
         if self.blocks is None:
             return len(support)
         return len(np.unique(self.blocks.labels[support]))
 
     def prices(self, n: int) -> FloatArray:
-        """What each variable pays of the price of its switch, rounded down."""
+        """The share of the penalty that falls to each variable, rounded down."""
         if self.blocks is None or self.penalty == 0:
             return np.full(n, self.penalty)
         share = PRICE_SHARE * self.penalty / self.blocks.sizes
@@ -52,9 +52,9 @@ class SupportRule:
         over = max(self.count(support) - self.limit, 0)
         if self.groups is None:
             return over
-        fixed_in = np.zeros(len(self.groups.labels), dtype=bool)
-        fixed_in[support] = True
-        return max(over, int(np.maximum(-self.groups.room(fixed_in), 0).sum()))
+        chosen = np.zeros(len(self.groups.labels), dtype=bool)
+        chosen[support] = True
+        return max(over, int(np.maximum(-self.groups.room(chosen), 0).sum()))
 
     def select(self, costs: FloatArray) -> IntArray:
         """Indices, in increasing order, of the cheapest support.
@@ -85,7 +85,7 @@ class SupportRule:
         return np.flatnonzero(chosen)
 
     def _select_blocks(self, costs: FloatArray, blocks: Blocks) -> IntArray:
-        """The same for whole blocks: choose among their leaders."""
+        """Indices of the cheapest support made of whole blocks, by their leaders."""
         fixed_in = self.fixed_in[blocks.leads[self.fixed_in]]
         of_leaders = replace(self, blocks=None, fixed_in=fixed_in)
         chosen = np.zeros(len(costs), dtype=bool)

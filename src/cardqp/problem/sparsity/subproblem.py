@@ -1,4 +1,7 @@
-"""A branch of the search: what is decided, and what each further decision costs."""
+"""A branch of the search: decided variables, and the cost of deciding one more.
+
+That cost is Theorem 2: see ``docs/theory.md#theorem-2``.
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -14,12 +17,12 @@ from cardqp.problem.sparsity.rule import SupportRule
 
 @dataclass(frozen=True, slots=True)
 class Subproblem:
-    """A branch of the search: variables switched on, switched off, and free.
+    """A branch of the search: variables fixed in, fixed out, and undecided.
 
     Parameters
     ----------
     fixed_in, fixed_out : (n,) bool arrays
-        Disjoint.  Every other variable is free.
+        Variables switched on, and off.  All others are undecided.
     limit : int
         The largest number of variables, or blocks, that may be switched on in all.
     groups : Groups or None
@@ -41,27 +44,27 @@ class Subproblem:
 
     @classmethod
     def root(cls, n: int, limit: int) -> "Subproblem":
-        """Nothing decided yet."""
+        """The branch of ``n`` variables in which nothing is decided."""
         return cls(np.zeros(n, dtype=bool), np.zeros(n, dtype=bool), limit)
 
     @classmethod
     def of_status(cls, status: IntArray, rule: SupportRule) -> "Subproblem":
-        """The branch with 1 for switched on, -1 for switched off, 0 for free."""
+        """The branch with 1 for fixed in, -1 for fixed out, 0 for undecided."""
         return cls(status > 0, status < 0, rule.limit, rule.groups, rule.blocks)
 
     @property
     def status(self) -> IntArray:
-        """1 for variables switched on, -1 for those switched off, 0 for the free."""
+        """1 for variables fixed in, -1 for those fixed out, 0 for the undecided."""
         return self.fixed_in.astype(np.int8) - self.fixed_out.astype(np.int8)
 
     @property
     def undecided(self) -> BoolArray:
-        """Variables that are neither in nor out."""
+        """Mask of the variables that are fixed neither in nor out."""
         return ~(self.fixed_in | self.fixed_out)
 
     @property
     def remaining(self) -> int:
-        """How many free variables, or blocks, may still be switched on."""
+        """Number of undecided variables, or blocks, that may still be switched on."""
         fixed_in = (
             self.fixed_in if self.blocks is None else self.fixed_in & self.blocks.leads
         )
@@ -69,7 +72,7 @@ class Subproblem:
 
     @property
     def barred(self) -> BoolArray:
-        """Free variables for which there is no room: no support here has them."""
+        """Mask of undecided variables that no support of the branch has room for."""
         if self.remaining <= 0:
             return self.undecided
         if self.groups is None:
@@ -92,10 +95,10 @@ class Subproblem:
 
     def decide(self, fixed_in: IntArray, fixed_out: IntArray) -> "Subproblem":
         """This branch with more variables decided."""
-        now_inside, now_outside = self.fixed_in.copy(), self.fixed_out.copy()
-        now_inside[fixed_in] = True
-        now_outside[fixed_out] = True
-        return replace(self, fixed_in=now_inside, fixed_out=now_outside)
+        all_in, all_out = self.fixed_in.copy(), self.fixed_out.copy()
+        all_in[fixed_in] = True
+        all_out[fixed_out] = True
+        return replace(self, fixed_in=all_in, fixed_out=all_out)
 
     def restrict(self, kept: IntArray) -> "Subproblem":
         """This branch with only some variables, the others being switched off."""
@@ -107,7 +110,7 @@ class Subproblem:
 
     @property
     def is_empty(self) -> bool:
-        """Whether more is switched on than is allowed, or something on and off."""
+        """Whether more is fixed in than is allowed, or a variable both in and out."""
         if self.remaining < 0 or (self.fixed_in & self.fixed_out).any():
             return True
         groups = self.groups
@@ -133,14 +136,14 @@ class Subproblem:
         return math.fsum(terms) - EXACT_SUM_UNIT * float(np.abs(terms).sum())
 
     def penalties(self, costs: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What switching a free variable on, or off, adds to ``total`` at least.
+        """Lower bounds on the increase of ``total`` when a variable is decided.
 
         This is Theorem 2.  Entries of decided variables are zero.
 
         Returns
         -------
         on, off : (n,) arrays
-            Nonnegative; ``on`` is infinite when no slot is left.
+            For switching it on, and off; ``on`` is infinite if ``remaining`` is 0.
         """
         if self.blocks is not None:
             return self._block_penalties(costs, self.blocks)
@@ -170,13 +173,13 @@ class Subproblem:
     def _block_penalties(
         self, costs: FloatArray, blocks: Blocks
     ) -> tuple[FloatArray, FloatArray]:
-        """Theorem 2 with blocks: what holds for their leaders holds for all."""
+        """Theorem 2 with blocks: all variables of a block get its leader's bounds."""
         on, off = self._leaders(blocks).penalties(blocks.summed(costs))
         leader = blocks.leaders[blocks.labels]
         return on[leader], off[leader]
 
     def _best_of_groups(self, costs: FloatArray, groups: Groups) -> IntArray:
-        """The free variables of the cheapest support."""
+        """The undecided variables in the cheapest support of the branch."""
         gains = np.where(self.undecided, -costs, 0.0)
         return groups.greedy(gains, groups.room(self.fixed_in), self.remaining)
 
@@ -187,7 +190,7 @@ class Subproblem:
 
         Switched on, a variable takes the place of the last one in its group, if that is
         full, or else of the last one of all.  Switched off, it is replaced by the next
-        one in its group or, if all slots are taken, in a group that is not full.
+        one in its group or, if nothing remains, in a group that is not full.
         """
         n, free = len(costs), self.undecided
         gains = np.where(free, np.maximum(-costs, 0.0), 0.0)
@@ -195,10 +198,10 @@ class Subproblem:
         is_chosen[self._best_of_groups(costs, groups)] = True
         room = groups.room(self.fixed_in | is_chosen)
         is_full = (groups.labels >= 0) & (room[groups.labels] <= 0)
-        no_slot = int(is_chosen.sum()) >= self.remaining
+        is_used_up = int(is_chosen.sum()) >= self.remaining
         waiting = free & ~is_chosen
-        last = gains[is_chosen].min(initial=np.inf) if no_slot else 0.0
-        following = gains[waiting & ~is_full].max(initial=0.0) if no_slot else 0.0
+        last = gains[is_chosen].min(initial=np.inf) if is_used_up else 0.0
+        following = gains[waiting & ~is_full].max(initial=0.0) if is_used_up else 0.0
         on, off = np.zeros(n), np.zeros(n)
         for j in np.flatnonzero(free):
             own = groups.labels == groups.labels[j]

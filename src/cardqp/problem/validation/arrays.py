@@ -143,14 +143,14 @@ def number_or_entries(name: str, value: ArrayLike, n: int) -> FloatArray:
 
 
 def target(name: str, value: ArrayLike) -> FloatArray:
-    """What is to be predicted: a vector of any length whose squares are not lost."""
+    """The responses: a vector of any length whose squares do not underflow."""
     array = real_array(name, value, 1)
     squarable(name, float(np.abs(array).max(initial=0.0)))
     return array
 
 
 def squarable(name: str, size: float) -> None:
-    """Refuse a vector whose largest entry is so small that its square is nothing."""
+    """Refuse a vector whose largest entry is so small that its square underflows."""
     if 0.0 < size < LEAST_TARGET:
         raise ProblemError(
             name,

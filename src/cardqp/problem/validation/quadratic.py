@@ -41,7 +41,7 @@ def factor_matrix(value: ArrayLike, name: str = "F") -> Factor:
 
 
 def square_matrix(name: str, value: ArrayLike) -> FloatArray:
-    """A finite symmetric matrix of any size but none."""
+    """A finite symmetric matrix with at least one row."""
     M = real_array(name, value, 2)
     square(name, M)
     return _symmetrised(name, M)
@@ -108,7 +108,7 @@ def convexity_defect(Q: FloatArray, name: str = "Q") -> FloatArray:
 
 
 def _is_definite(scaled: FloatArray, missing: float) -> bool:
-    """Whether a matrix has a Cholesky factor with this, and the shift, on top."""
+    """Whether a matrix plus ``missing`` and the shift has a Cholesky factor."""
     n = len(scaled)
     try:
         scipy.linalg.cholesky(
@@ -120,7 +120,7 @@ def _is_definite(scaled: FloatArray, missing: float) -> bool:
 
 
 def refuse_indefinite(name: str, smallest: float) -> NoReturn:
-    """Complain of a matrix by its smallest eigenvalue."""
+    """Raise an error that names the smallest eigenvalue of a matrix."""
     raise ProblemError(
         name,
         "must be positive semidefinite",
@@ -143,7 +143,7 @@ def inverse_ridge(eta: ArrayLike, n: int) -> FloatArray:
 
 
 def specific_variance(value: ArrayLike, n: int, *, has_ridge: bool) -> FloatArray:
-    """What variables have for themselves in a factor model."""
+    """The vector ``psi`` of specific variances in a factor model."""
     psi = vector("psi", value, n)
     if has_ridge:
         refuse("psi", psi, psi < 0, "must not be negative", "correct it")

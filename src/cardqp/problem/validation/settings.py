@@ -42,7 +42,7 @@ def count(name: str, value: Any) -> None:
 
 
 def seed(value: Any) -> None:
-    """What decides all that is random."""
+    """Check the seed of random choices: a nonnegative integer."""
     if not is_integer(value) or value < 0:
         raise ParameterError(
             "seed", "must be an integer, at least 0", given=f"it is {value!r}"
@@ -79,7 +79,7 @@ def instance(name: str, value: Any, kind: type) -> None:
 
 
 def listing(name: str, value: Any, what: str, kind: Any = object) -> None:
-    """Refuse what is no list; a text is none."""
+    """Refuse what is not a list; a string is not."""
     is_list = isinstance(value, Collection) and not isinstance(value, str | bytes)
     if not is_list or not all(isinstance(entry, kind) for entry in value):
         raise ParameterError(

@@ -93,13 +93,13 @@ def forced_in(
 
 
 def forced_out(
-    value: ArrayLike | None, n: int, inside: IntArray, blocks: IntArray | None = None
+    value: ArrayLike | None, n: int, fixed_in: IntArray, blocks: IntArray | None = None
 ) -> IntArray:
     """Distinct indices of variables that are not forced in, in order."""
     unique = indices("forced_out", value, n)
     if blocks is not None:
         unique = whole_blocks(unique, blocks)
-    both = np.intersect1d(unique, inside)
+    both = np.intersect1d(unique, fixed_in)
     if len(both):
         raise ProblemError(
             "forced_out",
@@ -110,7 +110,7 @@ def forced_out(
 
 
 def whole_blocks(variables: IntArray, blocks: IntArray) -> IntArray:
-    """All variables that share a switch with some."""
+    """All variables that share a block with one of those given."""
     return np.flatnonzero(np.isin(blocks, blocks[variables]))
 
 
@@ -159,7 +159,7 @@ def blocks(
 
 
 def groups(
-    labels: ArrayLike | None, limits: ArrayLike | None, n: int, inside: IntArray
+    labels: ArrayLike | None, limits: ArrayLike | None, n: int, fixed_in: IntArray
 ) -> tuple[IntArray | None, IntArray | None]:
     """The group of each variable and the limit of each group, or neither."""
     if labels is None and limits is None:
@@ -176,7 +176,7 @@ def groups(
         )
     given = _group_labels(labels, n)
     each = _group_limits(limits, given)
-    used = np.bincount(given[inside] + 1, minlength=len(each) + 1)[1:]
+    used = np.bincount(given[fixed_in] + 1, minlength=len(each) + 1)[1:]
     if (over := np.flatnonzero(used > each)).size:
         raise ProblemError(
             "forced_in",
