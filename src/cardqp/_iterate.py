@@ -200,7 +200,7 @@ Problem = TypeVar("Problem", contravariant=True)
 State = TypeVar("State")
 
 
-class Method(Protocol[Problem, State]):
+class IterativeMethod(Protocol[Problem, State]):
     """An algorithm: settings only, its state is passed through."""
 
     def init(self, problem: Problem) -> State:
@@ -217,7 +217,7 @@ class Method(Protocol[Problem, State]):
 
 
 def iterate(
-    method: Method[Problem, State], problem: Problem, watch: Watch
+    method: IterativeMethod[Problem, State], problem: Problem, watch: Watch
 ) -> tuple[State, Stop]:
     """Run a method until it is done, a limit is reached or somebody stops it.
 

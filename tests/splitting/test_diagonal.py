@@ -10,7 +10,7 @@ from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.splitting.diagonal import eigenvalue_shift, optimal_diagonal_shift
 from cardqp.splitting.optimal_diagonal import (
-    Data,
+    DiagonalProgram,
     _newton,
     _solve_scaled,
     _start,
@@ -104,7 +104,7 @@ def test_newton_step_agrees_with_differences_of_the_barrier_function():
     """The decrement is the slope of the function along the step, and at a full Newton
     step of a nearly quadratic function half of it is gained."""
     problem = regression()
-    data = Data(problem.Q, problem.c, problem.ridge, 4, np.ones(20))
+    data = DiagonalProgram(problem.Q, problem.c, problem.ridge, 4, np.ones(20))
     x = np.linspace(-0.1, 0.1, 20)
     point = _start(data, -0.5 * problem.ridge, x, barrier=0.05)
     step, decrement = _newton(data, point, 0.05)
@@ -120,7 +120,7 @@ def test_newton_step_agrees_with_differences_of_the_barrier_function():
 
 @pytest.mark.parametrize("t", [1e-160, 1e160])
 def test_no_newton_step_where_squares_are_lost(t):
-    data = Data(np.eye(2), np.ones(2), np.ones(2), 1, np.ones(2))
+    data = DiagonalProgram(np.eye(2), np.ones(2), np.ones(2), 1, np.ones(2))
     start = replace(_start(data, -0.5 * data.ridge, np.zeros(2), 1.0), t=t)
     assert _newton(data, start, 1.0) is None
 

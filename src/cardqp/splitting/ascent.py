@@ -24,7 +24,7 @@ from cardqp.splitting.sparse_split import (
     highest_level,
     is_splittable,
 )
-from cardqp.splitting.split_bound import Bounded, Point, in_units
+from cardqp.splitting.split_bound import SplitBound, SplitPoint, in_units
 from cardqp.splitting.supergradient import Slope, supergradient
 
 
@@ -35,7 +35,9 @@ class Ascent:
     aimed at over the derivative along the step.  The target adapts to what steps gain.
     """
 
-    def __init__(self, function: Bounded, start: Point, upper_bound: float) -> None:
+    def __init__(
+        self, function: SplitBound, start: SplitPoint, upper_bound: float
+    ) -> None:
         self.function, self.upper_bound = function, upper_bound
         self.settings = function.settings
         self.point = self.best = start
@@ -64,7 +66,9 @@ class Ascent:
         self._draw_back()
         return not is_stuck
 
-    def _moved(self, slope: Slope, product: FloatArray, length: float) -> Point | None:
+    def _moved(
+        self, slope: Slope, product: FloatArray, length: float
+    ) -> SplitPoint | None:
         """The point after a step; ``product`` is that of the slope and ``P``."""
         # P + t (G P + P G) + t^2 G P G, in place: these are the largest matrices here.
         transposed = np.ascontiguousarray(product.T)
@@ -78,7 +82,7 @@ class Ascent:
             P = 0.5 * (P + P.T)
         return self.function.at(P, self.point.x, self.point.nu)
 
-    def _judge(self, found: Point | None, length: float, expected: float) -> None:
+    def _judge(self, found: SplitPoint | None, length: float, expected: float) -> None:
         """Keep a point or return to the best, and adapt the gain that steps aim at."""
         self.length = length
         # A step that loses more than it was to gain was too long.
@@ -154,7 +158,7 @@ def optimise_split(
         return None
     end = time.perf_counter() + (settings.max_seconds if seconds is None else seconds)
     unit = ridge_unit(problem)
-    function = Bounded(
+    function = SplitBound(
         in_units(problem, unit), subproblem, settings.step_accuracy * size, settings
     )
     nothing = np.zeros(problem.n), np.zeros(len(problem.rows))
@@ -164,7 +168,7 @@ def optimise_split(
     ascent = Ascent(function, first, upper_bound)
     effort = Effort(settings.final_accuracy * size, is_over=is_over)
 
-    def split_at(point: Point) -> Split | None:
+    def split_at(point: SplitPoint) -> Split | None:
         P, x = point.P / unit[:, None] / unit, point.x * unit
         return Split.relax(problem, subproblem, P, x, effort)
 

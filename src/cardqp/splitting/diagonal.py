@@ -19,7 +19,7 @@ from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
-from cardqp.splitting.optimal_diagonal import Data, optimal_diagonal
+from cardqp.splitting.optimal_diagonal import DiagonalProgram, optimal_diagonal
 from cardqp.splitting.settings import DEFAULT, DiagonalSettings
 
 
@@ -108,7 +108,7 @@ def optimal_diagonal_shift(
         effort = Effort(settings.start_accuracy * size, is_over=is_over)
         relaxed = relaxation.solve(subproblem, *relaxation.start(), effort)
         slope = _unconstrained_cost(moved, relaxed)
-        data = Data(Q, slope, problem.ridge, subproblem.remaining, free)
+        data = DiagonalProgram(Q, slope, problem.ridge, subproblem.remaining, free)
         best = optimal_diagonal(
             data, start, relaxed.tangent_point, size, is_over, settings.barrier
         )

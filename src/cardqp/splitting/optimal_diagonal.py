@@ -34,7 +34,7 @@ SQUARABLE = 1e150
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class DiagonalProgram:
     """The problem: form, linear cost, ridge, and the node.
 
     Attributes
@@ -55,7 +55,7 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class BarrierPoint:
     """A strictly feasible point of the program, or a direction."""
 
     slope: FloatArray
@@ -63,9 +63,9 @@ class Point:
     u: FloatArray
     t: float
 
-    def moved(self, step: "Point", length: float) -> "Point":
+    def moved(self, step: "BarrierPoint", length: float) -> "BarrierPoint":
         """The point after a step of some length."""
-        return Point(
+        return BarrierPoint(
             self.slope + length * step.slope,
             self.d + length * step.d,
             self.u + length * step.u,
@@ -74,7 +74,7 @@ class Point:
 
 
 def optimal_diagonal(
-    data: Data,
+    data: DiagonalProgram,
     d: FloatArray,
     x: FloatArray,
     size: float,
@@ -85,7 +85,7 @@ def optimal_diagonal(
 
     Parameters
     ----------
-    data : Data
+    data : DiagonalProgram
         The problem.
     d : (n,) array
         A diagonal with ``Q - diag(d)`` positive definite and ``ridge + d`` positive.
@@ -126,7 +126,9 @@ def optimal_diagonal(
     return point.d
 
 
-def _start(data: Data, d: FloatArray, x: FloatArray, barrier: float) -> Point:
+def _start(
+    data: DiagonalProgram, d: FloatArray, x: FloatArray, barrier: float
+) -> BarrierPoint:
     """A strictly feasible point from a relaxed minimiser.
 
     At the optimum ``t`` lies between the last gain that counts and the next one.
@@ -139,10 +141,10 @@ def _start(data: Data, d: FloatArray, x: FloatArray, barrier: float) -> Point:
     t = max(0.5 * (last + following), 1e-3 * ranked[0], 1e-3 * barrier)
     # Off the boundary by a few times the barrier, about where the central path is.
     u = np.maximum(gains - data.undecided * t, 0.0) + 8.0 * barrier
-    return Point(slope, d, u, float(t))
+    return BarrierPoint(slope, d, u, float(t))
 
 
-def _value(data: Data, point: Point, barrier: float) -> float:
+def _value(data: DiagonalProgram, point: BarrierPoint, barrier: float) -> float:
     """The barrier function; infinite outside its domain."""
     w = data.ridge + point.d
     room = (point.u + data.undecided * point.t) * w - point.slope**2
@@ -167,7 +169,9 @@ def _value(data: Data, point: Point, barrier: float) -> float:
     return float(0.25 * (half @ half + linear) - barrier * logs)
 
 
-def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | None:
+def _newton(
+    data: DiagonalProgram, point: BarrierPoint, barrier: float
+) -> tuple[BarrierPoint, float] | None:
     """The Newton step and its decrement; None when the system cannot be solved."""
     if not 1 / SQUARABLE < point.t < SQUARABLE:
         return None
@@ -222,7 +226,7 @@ def _newton(data: Data, point: Point, barrier: float) -> tuple[Point, float] | N
     decrement = -float(
         grad_g @ step_g + grad_d @ step_d + grad_u @ step_u + grad_t * step_t
     )
-    return Point(step_g, step_d, step_u, step_t), decrement
+    return BarrierPoint(step_g, step_d, step_u, step_t), decrement
 
 
 def _solve_scaled(H: FloatArray, rhs: FloatArray) -> FloatArray | None:
@@ -250,7 +254,11 @@ def _solve_scaled(H: FloatArray, rhs: FloatArray) -> FloatArray | None:
 
 
 def _line_search(
-    data: Data, point: Point, step: Point, barrier: float, decrement: float
+    data: DiagonalProgram,
+    point: BarrierPoint,
+    step: BarrierPoint,
+    barrier: float,
+    decrement: float,
 ) -> float:
     """A step length that decreases the barrier function enough; 0 if there is none.
 

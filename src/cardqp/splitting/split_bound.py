@@ -15,7 +15,7 @@ from cardqp.splitting.settings import DEFAULT, AscentSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Point:
+class SplitPoint:
     """A split and its relaxation, in the units where the ridge is 1.
 
     Attributes
@@ -49,7 +49,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bounded:
+class SplitBound:
     """The function to be maximised: the bound of a split on a node.
 
     Attributes
@@ -69,7 +69,7 @@ class Bounded:
     tolerance: float
     settings: AscentSettings = DEFAULT.ascent
 
-    def at(self, P: FloatArray, x: FloatArray, nu: FloatArray) -> Point | None:
+    def at(self, P: FloatArray, x: FloatArray, nu: FloatArray) -> SplitPoint | None:
         """The bound at ``P``, starting at ``x, nu``; None outside the domain."""
         Q = self.problem.quadratic.array
         # Long steps may overflow; this refuses what is not a number as well.
@@ -89,7 +89,7 @@ class Bounded:
         start = x / relaxation.unit
         relaxed = relaxation.solve(self.subproblem, start, nu, effort)
         bound = tangent_bound(minorant, relaxed.tangent_point, relaxed.beta)
-        return Point(
+        return SplitPoint(
             P,
             R,
             entries,

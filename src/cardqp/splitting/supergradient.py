@@ -26,7 +26,7 @@ import scipy.sparse
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.splitting.settings import DEFAULT, SupergradientSettings
-from cardqp.splitting.split_bound import Point
+from cardqp.splitting.split_bound import SplitPoint
 
 SETTINGS = DEFAULT.ascent.supergradient
 
@@ -79,13 +79,13 @@ class Slope:
 
 
 def supergradient(
-    point: Point, limit: int, settings: SupergradientSettings = SETTINGS
+    point: SplitPoint, limit: int, settings: SupergradientSettings = SETTINGS
 ) -> Slope:
     """A smoothed supergradient at a point.
 
     Parameters
     ----------
-    point : Point
+    point : SplitPoint
         The split and its relaxation.
     limit : int
         The largest number of nonzeros, ``K``.
@@ -105,7 +105,7 @@ def supergradient(
     return Slope((half + half.T).tocsr(), point.x[:, None], np.ones(1))
 
 
-def _ridge_weights(point: Point, low_ridge: float) -> FloatArray:
+def _ridge_weights(point: SplitPoint, low_ridge: float) -> FloatArray:
     """The derivative of the bound in each ridge, larger where a ridge is low."""
     omega = point.x**2 / np.maximum(point.z, 1e-12)
     usual = omega.sum() / max(np.count_nonzero(omega), 1)
@@ -114,7 +114,7 @@ def _ridge_weights(point: Point, low_ridge: float) -> FloatArray:
 
 
 def _row_weights(
-    point: Point, rows: IntArray, count: int, settings: SupergradientSettings
+    point: SplitPoint, rows: IntArray, count: int, settings: SupergradientSettings
 ) -> FloatArray:
     """The weight of each entry: 1 for the largest, less for those near the threshold.
 
