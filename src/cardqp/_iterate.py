@@ -57,7 +57,7 @@ class Progress:
     Attributes
     ----------
     stage : str
-        What is being done.
+        Name of the current stage.
     n_iter : int
         Iterations, or branches processed.
     seconds : float
@@ -69,8 +69,7 @@ class Progress:
     closed_share : float
         The share of the tree that is done, a branch at depth d counting ``2^-d``.
     estimate : float
-        How many branches there will be in all, about; not a number when it was not
-        estimated.
+        Estimated number of branches in all; NaN when it was not estimated.
     is_partial : bool
         Whether variables are left out that are not proved zero, so that the bound is
         not one of the problem as given.

@@ -57,7 +57,7 @@ class Backend(Protocol):
         start : (n,) array or None
             A point whose support is a good guess.
         threads : int
-            How many threads the solver may use, if it can.
+            Number of threads that the solver may use, if it can.
 
         Raises
         ------
@@ -77,17 +77,17 @@ class BackendInfo:
     Attributes
     ----------
     name : str
-        What :func:`find` knows it by.
+        The name to pass to :func:`find`.
     package : str
         The package that it comes in.
     version : str or None
         The package's version; None if it is not installed.
     licence : str
-        What it costs, or how large problems may be without a licence.
+        The kind of licence, and the size of problems allowed without one.
     formulations : tuple of str
         The ways of switching variables off that it has.
     supports : tuple of str
-        What it makes use of, and what it gives back.
+        Settings that it takes, and results that it returns.
     install : str
         The command that installs it.
     """

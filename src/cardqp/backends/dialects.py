@@ -12,7 +12,7 @@ class Dialect:
     Attributes
     ----------
     package : str
-        What to install.
+        The package to install.
     time, gap, threads : str or None
         Its names for limits.
     under : str or None

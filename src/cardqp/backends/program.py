@@ -48,7 +48,7 @@ class Program:
     Attributes
     ----------
     problem : SparseQP
-        What it stands for.
+        The problem that the program states.
     formulation : str
         How variables are switched off.
     scale : (n,) array
@@ -58,11 +58,11 @@ class Program:
     factor : (k, n) array
         The ``F`` of the form.
     weights : (n,) array
-        What the squares of the cones cost; zeros unless there are cones.
+        Costs of the squares in the cones; zeros unless there are cones.
     slope : (n,) array
         The linear cost of ``y``.
     price, constant : float
-        The cost of a switch, and of everything.
+        The cost of a switch, and the constant of the objective.
     rows : Rows
         Linear rows in ``y``, scaled to unit length.
     lower, upper : (n,) arrays

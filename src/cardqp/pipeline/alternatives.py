@@ -41,7 +41,7 @@ class Alternatives:
     problem : SparseQP
         The problem.
     percent : float
-        How much worse than the best, in percent, supports may be.
+        The most that a listed support may be worse than the best, in percent.
     solutions : tuple of Solution
         One for each support, the optimum first.  Each has the problem of the branch
         that it is the best point of, in which more is forced in and out, and the
@@ -53,8 +53,8 @@ class Alternatives:
         Whether that is no less than the objective that is ``percent`` worse than the
         best, so that nothing is missing.
     branches : tuple of Solution
-        What is left: branches that, with the supports that include a listed one, make
-        up the problem, each with the certificate for its bound.
+        The branches that, with the supports that include a listed one, make up the
+        problem, each with the certificate for its bound.
     stop : Stop
         Why the enumeration ended.
     """

@@ -44,7 +44,7 @@ def covers(
     problem : SparseQP
         The problem.
     leaves : sequence of SparseQP
-        The same problem with more forced in and out.
+        The problem with more variables forced in and out, one for each leaf.
     supports : sequence of int arrays
         The supports that need not be covered.
     """

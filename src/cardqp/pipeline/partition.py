@@ -37,7 +37,7 @@ class Branch:
     solution : Solution
         The best point and the bound so far; its problem says what is forced.
     number : int
-        How many branches were made before.
+        Number of branches that were made before.
     is_searched : bool
         Whether more than its root was processed.
     is_stalled : bool
@@ -66,7 +66,7 @@ class Partition:
         Branches that may hold a support to be listed, by objective if their best point
         is known, by bound otherwise.
     listed : list of Solution
-        What was found, in order.
+        The solutions found, in order.
     supports : list of sets
         Their supports.
     """
@@ -106,7 +106,7 @@ class Enumeration:
     limit : float
         The largest objective of interest.
     slack : float
-        What rounding may add to it: equal objectives differ by less.
+        Margin for rounding: equal objectives differ by less.
     max_count : int
         The most supports to be listed.
     gap : float
@@ -216,8 +216,8 @@ class Enumeration:
     def _split(self, state: Partition, branch: Branch, support: frozenset[int]) -> None:
         """Split a branch into parts without the supersets of a listed support.
 
-        What costs most to leave out is forced in first: few supports do without it,
-        and those that do with it have few places left.
+        The variable that costs most to leave out is forced in first: few supports do
+        without it, and those that have it have few places left.
         """
         problem = branch.solution.problem
         fixed_in, branch.children = problem.forced_in, []

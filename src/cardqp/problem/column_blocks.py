@@ -31,7 +31,7 @@ class BlockSizes:
         other: a narrower one would read a page of memory for a few numbers.  Such
         blocks are read in pieces of rows.
     min_sparse_entries : int
-        How many entries a sparse column counts as, at least: its products with dense
+        Least number of entries that a sparse column counts as: its products with dense
         right-hand sides are not sparse.
     max_threads : int
         Threads that work on blocks at the same time.

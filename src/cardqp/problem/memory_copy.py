@@ -18,7 +18,7 @@ def copy_size(form: StreamedForm) -> float:
 def in_memory(problem: SparseQP) -> SparseQP:
     """Return the problem with its matrix, or a factor of it, in memory.
 
-    What is proved about it holds for the data: its form knows how far it is off.
+    Bounds proved for it hold for the data: its form accounts for the rounding.
 
     Raises
     ------

@@ -104,8 +104,8 @@ class Gram:
     array : (n, n) array
         The symmetric matrix ``Q``.
     psd_violation : (n,) array
-        How much ``Q`` may fall short of being positive semidefinite, or of the matrix
-        that it stands for.
+        A diagonal that makes ``Q`` positive semidefinite when added, and covers its
+        distance from the matrix that it stands for.
     formed : int
         By how many roundings an entry may be off, relative to the roots of its
         diagonal entries, where ``Q`` stands for a product of other data; 0 if its

@@ -47,7 +47,7 @@ class StreamedForm:
     products : (n,) array
         ``X'y``.
     block_sizes : BlockSizes
-        How much of the data is read at a time.
+        Sizes of the blocks in which the data are read.
     """
 
     X: Any

@@ -39,8 +39,8 @@ def least_squares(
     """
     coef = np.zeros(len(lower))
     coef[support] = np.clip(0.0, lower[support], upper[support])
-    is_unconstrained = ~is_constant(rows) & (lower < upper)
-    free, held = support[is_unconstrained[support]], support[~is_unconstrained[support]]
+    is_movable = ~is_constant(rows) & (lower < upper)
+    free, held = support[is_movable[support]], support[~is_movable[support]]
     if len(free) == 0:
         return coef
     both = rows.block(np.concatenate([free, held]))

@@ -43,8 +43,8 @@ class Spectrum:
     eigenvectors : (n, r) array
         One column per eigenvalue.
     known_margin : Margin or None
-        What levels give up so that they lie below ``Q``, if that is known; otherwise
-        it is measured when the first level is asked for.
+        The margin with which levels lie below ``Q``, if it is known; otherwise it is
+        measured when the first level is asked for.
     """
 
     problem: SparseQP
@@ -166,7 +166,7 @@ def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
     problem : SparseQP
         The problem.
     max_level : int, optional
-        How many eigenvectors are wanted; all by default.  A few of many are computed
+        Number of eigenvectors; all by default.  A few of many are computed
         by Lanczos iterations, more by a full decomposition.  Data with very many
         columns are streamed: see :func:`cardqp.spectral.streamed.components`.
 

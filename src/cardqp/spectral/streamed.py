@@ -58,7 +58,7 @@ def components(form: StreamedForm, count: int) -> Components:
     form : StreamedForm
         The data.
     count : int
-        How many are wanted, at most as many as rows and columns.
+        Number of components, at most as many as rows and columns.
 
     Returns
     -------

@@ -87,7 +87,7 @@ class StreamedTree:
     objective, gap_unit : float
         Its value, and the magnitude that gaps are relative to.
     phase : Phase
-        The stage that the search is in.
+        The kind of step that comes next.
     root_bound : float
         The lower bound of the root.
     n_root_passes, n_passes, n_nodes : int

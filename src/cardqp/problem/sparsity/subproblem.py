@@ -149,19 +149,19 @@ class Subproblem:
             return self._block_penalties(costs, self.blocks)
         if self.groups is not None:
             return self._grouped_penalties(costs, self.groups)
-        free = np.flatnonzero(self.undecided)
+        undecided = np.flatnonzero(self.undecided)
         on, off = np.zeros(len(costs)), np.zeros(len(costs))
-        values = costs[free]
+        values = costs[undecided]
         gains = np.maximum(-values, 0.0)
         ranked = -smallest(-gains, self.remaining + 1)
         last = ranked[self.remaining - 1] if 0 < self.remaining <= len(ranked) else 0.0
         following = ranked[self.remaining] if self.remaining < len(ranked) else 0.0
         # Switched on, a variable outside the best K takes the place of the K-th; one
         # inside keeps its own.  Switched off, one inside is replaced by the next.
-        on[free] = np.maximum(values + last, 0.0) if self.remaining > 0 else np.inf
+        on[undecided] = np.maximum(values + last, 0.0) if self.remaining > 0 else np.inf
         # Where gains are infinite, so may be the following one.
         is_better = gains > following
-        off[free[is_better]] = gains[is_better] - following
+        off[undecided[is_better]] = gains[is_better] - following
         return on, off
 
     def _leaders(self, blocks: Blocks) -> "Subproblem":
@@ -192,18 +192,18 @@ class Subproblem:
         full, or else of the last one of all.  Switched off, it is replaced by the next
         one in its group or, if nothing remains, in a group that is not full.
         """
-        n, free = len(costs), self.undecided
-        gains = np.where(free, np.maximum(-costs, 0.0), 0.0)
+        n, undecided = len(costs), self.undecided
+        gains = np.where(undecided, np.maximum(-costs, 0.0), 0.0)
         is_chosen = np.zeros(n, dtype=bool)
         is_chosen[self._best_of_groups(costs, groups)] = True
         room = groups.room(self.fixed_in | is_chosen)
         is_full = (groups.labels >= 0) & (room[groups.labels] <= 0)
         is_used_up = int(is_chosen.sum()) >= self.remaining
-        waiting = free & ~is_chosen
+        waiting = undecided & ~is_chosen
         last = gains[is_chosen].min(initial=np.inf) if is_used_up else 0.0
         following = gains[waiting & ~is_full].max(initial=0.0) if is_used_up else 0.0
         on, off = np.zeros(n), np.zeros(n)
-        for j in np.flatnonzero(free):
+        for j in np.flatnonzero(undecided):
             own = groups.labels == groups.labels[j]
             first, then = last, following
             if is_full[j]:
