@@ -54,19 +54,13 @@ class RootSettings:
     easy_gap: float = 0.08
 
     def __post_init__(self) -> None:
-        for name in ("reduction_share", "max_ridge_loss", "max_gap_loss"):
-            check.share(name, getattr(self, name))
-        for name in (
-            "diagonal_gap",
-            "minorant_gap",
-            "tight_gap",
-            "max_formed_variables",
-            "wrap_up",
-            "easy_nodes",
-            "easy_gap",
-        ):
-            check.at_least(name, getattr(self, name), 0.0)
-        check.count("easy_dives", self.easy_dives)
+        check.ranges(
+            self,
+            counts="easy_dives",
+            shares="reduction_share max_ridge_loss max_gap_loss",
+            nonnegatives="diagonal_gap minorant_gap tight_gap max_formed_variables "
+            "wrap_up easy_nodes easy_gap",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,26 +140,14 @@ class SearchSettings:
     streamed: StreamedSettings = field(default_factory=StreamedSettings)
 
     def __post_init__(self) -> None:
-        for name in ("pruning_share", "relaxation_share"):
-            check.share(name, getattr(self, name))
-        for name in ("round_every", "batch_size", "estimate_dives"):
-            check.count(name, getattr(self, name))
-        for name in (
-            "root_slack",
-            "node_slack",
-            "round_first",
-            "few_remaining",
-            "max_open",
-            "max_failures",
-            "estimate_after",
-        ):
-            check.at_least(name, getattr(self, name), 0.0)
+        check.ranges(
+            self,
+            counts="round_every batch_size estimate_dives",
+            shares="pruning_share relaxation_share",
+            nonnegatives="root_slack node_slack round_first few_remaining max_open "
+            "max_failures estimate_after",
+        )
         check.listing("local_search_after", self.local_search_after, "integers", int)
-        check.instance("root", self.root, RootSettings)
-        check.instance("splitting", self.splitting, SplittingSettings)
-        check.instance("heuristics", self.heuristics, HeuristicSettings)
-        check.instance("relaxation", self.relaxation, RelaxationSettings)
-        check.instance("streamed", self.streamed, StreamedSettings)
 
 
 DEFAULT = SearchSettings()

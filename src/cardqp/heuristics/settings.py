@@ -40,17 +40,13 @@ class HeuristicSettings:
     max_completion_error: float = 0.1
 
     def __post_init__(self) -> None:
-        for name in (
-            "max_swaps",
-            "n_entering",
-            "n_perturbations",
-            "perturbation_size",
+        check.ranges(
+            self,
+            counts="max_swaps n_entering n_perturbations perturbation_size "
             "max_linear_programs",
-        ):
-            check.count(name, getattr(self, name))
-        for name in ("max_greedy_steps", "max_completion_variables"):
-            check.at_least(name, getattr(self, name), 0)
-        check.share("max_completion_error", self.max_completion_error)
+            shares="max_completion_error",
+            nonnegatives="max_greedy_steps max_completion_variables",
+        )
 
 
 DEFAULT = HeuristicSettings()

@@ -54,19 +54,14 @@ class RelaxationSettings:
     max_conic_variables: int = 1000
 
     def __post_init__(self) -> None:
-        for name in ("chunk", "max_chunks"):
-            check.count(name, getattr(self, name))
-        check.positive("eigenvalue_tolerance", self.eigenvalue_tolerance)
+        check.ranges(
+            self,
+            counts="chunk max_chunks",
+            positives="eigenvalue_tolerance",
+            nonnegatives="max_decomposed max_metric_terms base_iterations term_cost "
+            "max_kernel_rows max_conic_variables",
+        )
         check.at_least("dominance", self.dominance, 1.0)
-        for name in (
-            "max_decomposed",
-            "max_metric_terms",
-            "base_iterations",
-            "term_cost",
-            "max_kernel_rows",
-            "max_conic_variables",
-        ):
-            check.at_least(name, getattr(self, name), 0.0)
 
 
 DEFAULT = RelaxationSettings()

@@ -30,10 +30,8 @@ class BarrierSettings:
     centred: float = 0.05
 
     def __post_init__(self) -> None:
-        check.count("max_steps", self.max_steps)
-        for name in ("first", "last", "factor", "centred"):
-            check.positive(name, getattr(self, name))
-        check.share("factor", self.factor)
+        names = "first last factor centred"
+        check.ranges(self, counts="max_steps", shares="factor", positives=names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +62,12 @@ class DiagonalSettings:
     barrier: BarrierSettings = field(default_factory=BarrierSettings)
 
     def __post_init__(self) -> None:
-        check.at_least("worthwhile_share", self.worthwhile_share, 0.0)
-        check.at_least("max_variables", self.max_variables, 0)
-        check.count("multiplier_rounds", self.multiplier_rounds)
-        check.positive("start_accuracy", self.start_accuracy)
-        check.instance("barrier", self.barrier, BarrierSettings)
+        check.ranges(
+            self,
+            counts="multiplier_rounds",
+            positives="start_accuracy",
+            nonnegatives="worthwhile_share max_variables",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +96,8 @@ class SupergradientSettings:
     low_ridge: float = 0.5
 
     def __post_init__(self) -> None:
-        for name in ("memory", "faded", "negligible", "low_ridge"):
-            check.share(name, getattr(self, name))
-        check.positive("softness", self.softness)
+        names = "memory faded negligible low_ridge"
+        check.ranges(self, shares=names, positives="softness")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,20 +167,17 @@ class AscentSettings:
     supergradient: SupergradientSettings = field(default_factory=SupergradientSettings)
 
     def __post_init__(self) -> None:
-        for name in ("max_variables", "max_seconds", "least_gain"):
-            check.at_least(name, getattr(self, name), 0.0)
-        for name in ("max_steps", "patience"):
-            check.count(name, getattr(self, name))
-        for name in ("start_ridge_share", "rank_tolerance", "mixed_share", "decrease"):
-            check.share(name, getattr(self, name))
-        for name in ("least_level", "least_ridge_share", "first_gain", "max_gain"):
-            check.positive(name, getattr(self, name))
-        for name in ("step_accuracy", "final_accuracy"):
-            check.positive(name, getattr(self, name))
+        check.ranges(
+            self,
+            counts="max_steps patience",
+            shares="start_ridge_share rank_tolerance mixed_share decrease",
+            positives="least_level least_ridge_share first_gain max_gain "
+            "step_accuracy final_accuracy",
+            nonnegatives="max_variables max_seconds least_gain",
+        )
         for name in ("increase", "max_lengthening", "max_growth"):
             check.at_least(name, getattr(self, name), 1.0)
         check.listing("checkpoints", self.checkpoints, "integers", int)
-        check.instance("supergradient", self.supergradient, SupergradientSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +196,7 @@ class SplittingSettings:
     ascent: AscentSettings = field(default_factory=AscentSettings)
 
     def __post_init__(self) -> None:
-        check.instance("diagonal", self.diagonal, DiagonalSettings)
-        check.instance("ascent", self.ascent, AscentSettings)
+        check.ranges(self)
 
 
 DEFAULT = SplittingSettings()

@@ -1,6 +1,7 @@
 """Settings of methods: numbers and counts within their ranges, objects of a kind."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import fields
 from numbers import Real
 from typing import Any
 
@@ -39,6 +40,29 @@ def count(name: str, value: Any) -> None:
         raise ParameterError(
             name, "must be an integer, at least 1", given=f"it is {value!r}"
         )
+
+
+def ranges(
+    settings: Any,
+    *,
+    counts: str = "",
+    shares: str = "",
+    positives: str = "",
+    nonnegatives: str = "",
+) -> None:
+    """Check fields of an object, named in strings with spaces, and its parts.
+
+    Fields that are made by a class, by default, must be of that class.
+    """
+    rules = (count, counts), (share, shares), (positive, positives)
+    for rule, names in rules:
+        for name in names.split():
+            rule(name, getattr(settings, name))
+    for name in nonnegatives.split():
+        at_least(name, getattr(settings, name), 0.0)
+    for part in fields(settings):
+        if isinstance(part.default_factory, type):
+            instance(part.name, getattr(settings, part.name), part.default_factory)
 
 
 def seed(value: Any) -> None:
