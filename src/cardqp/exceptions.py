@@ -28,7 +28,7 @@ class Setting:
     value: Any = None
 
     def __str__(self) -> str:
-        """As it is written in Python."""
+        """The setting as written in Python: its name, or ``name=value``."""
         return self.name if self.value is None else f"{self.name}={self.value!r}"
 
 
@@ -66,7 +66,7 @@ class Phrase(str):
         return phrase
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        """What a copy in another process is made of."""
+        """Arguments from which pickle and copy rebuild the phrase."""
         return self.template, *self.parts
 
     def spelled(self, spell: Spell) -> str:
@@ -79,7 +79,7 @@ class CardQPError(Exception):
 
 
 class InputError(CardQPError):
-    """What was given breaks a rule.
+    """Raised when an argument, a setting or data breaks a rule.
 
     An error is made of what there is to tell apart, ``InputError("eta", "must be
     positive", given="it is -1")``, or else of a text alone.

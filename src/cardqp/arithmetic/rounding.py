@@ -36,7 +36,7 @@ and for all terms of second order."""
 
 
 def gamma(n_roundings: int) -> float:
-    r"""How far ``n`` roundings in a row lead at most: :math:`n u / (1 - n u)`.
+    r"""Bound on the relative error of ``n`` roundings: :math:`n u / (1 - n u)`.
 
     Lemma 3: any product of ``n`` factors ``1 + d`` or ``1 / (1 + d)`` is within it.
     """
@@ -200,7 +200,7 @@ quotient and two products; six spare."""
 
 
 def same_data_unit(n_samples: int) -> float:
-    """How far two computed products with ``N`` terms, of the same data, can differ.
+    """Largest difference of two computed products of the same data, over their norms.
 
     Twice ``N`` by Lemma 2, and twice that as ``c`` is ``-2 X'y / N``; divisions and
     computed norms take the rest.
@@ -243,7 +243,7 @@ def sparse_minorant_unit(width: int, formed: int) -> float:
 
 
 def cholesky_shift(n: int) -> float:
-    """What is added to a matrix of unit diagonal before it is factored.
+    """Shift added to the diagonal of a unit-diagonal matrix before it is factored.
 
     Such a factorisation then comes to its end if the matrix is semidefinite, or nearly
     so: its own error is at most ``(n + 1) n u`` (Lemma 8).
@@ -252,7 +252,7 @@ def cholesky_shift(n: int) -> float:
 
 
 def cholesky_defect(n: int) -> float:
-    """What a matrix of unit diagonal may lack to be semidefinite, if that succeeds.
+    """Largest violation of semidefiniteness if the shifted matrix can be factored.
 
     The shift, ``(n + 1) n u`` for the factorisation, ``2 n u`` for entries that were
     scaled and ``u`` for the sum: ``2 n^2 + 7 n + 1`` units.  Five per cent more than
@@ -334,7 +334,7 @@ of ``c``, two of the inverses that the ridge goes through; one spare of each or 
 
 
 def eigenvalue_margin(n: int) -> float:
-    """What a least eigenvalue gives up, relative to the largest, to be relied on.
+    """Margin to subtract from a computed least eigenvalue, relative to the largest.
 
     Only to choose a diagonal with: the proof is a factorisation (Lemma 8).
     """

@@ -172,7 +172,7 @@ class BranchAndBound:
         return None if self.is_over() else processor.process(node)
 
     def _n_together(self, tree: Tree) -> int:
-        """How many nodes are processed before any of them is committed."""
+        """Number of nodes in the next batch, all processed before any is committed."""
         most = min(tree.settings.batch_size, tree.n_open)
         if self.node_limit is None:
             return most

@@ -85,7 +85,7 @@ def add_escape_formulas(parser: Group) -> None:
 
 
 def add_text_options(parser: Group) -> None:
-    """How text is cut into cells."""
+    """Add the options for cutting text into cells to a parser."""
     parser.add_argument(
         "--delimiter",
         metavar="CHARACTER",

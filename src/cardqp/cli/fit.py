@@ -152,7 +152,7 @@ def table(found: FittedTable) -> str:
 
 
 def gap_in_words(found: FittedTable) -> str:
-    """How much better another choice can be."""
+    """Sentence that bounds by how much another choice can lower the objective."""
     gap = found.model.gap_
     if not math.isfinite(gap):
         return "nothing is proved about other choices; raise --time-limit"

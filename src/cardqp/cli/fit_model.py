@@ -55,7 +55,7 @@ class FittedTable:
 
     @property
     def n_allowed(self) -> int:
-        """How many columns, or groups of them, the model may use."""
+        """Largest number of columns, or groups of them, that the model may use."""
         chosen = getattr(self.model, "n_nonzero_coefs_", self.model.n_nonzero_coefs)
         return int(chosen)
 
@@ -71,7 +71,7 @@ class FittedTable:
         return tuple(self.encoder.columns[j].name for j in used)
 
     def coefficients(self) -> dict[str, float]:
-        """Those of the chosen features, by name."""
+        """Coefficients of the chosen features, by name."""
         names, coef = self.encoder.names, self.model.coef_
         return {names[j]: float(coef[j]) for j in self.model.support_}
 

@@ -123,7 +123,7 @@ def _curve(found: FittedTable) -> CVCurve | None:
 
 
 def _trace(found: FittedTable) -> Trace:
-    """How the answer was reached; other models than the last are solved once more."""
+    """Trace of the solve; a model chosen from a path is solved again to record it."""
     trace, solution = found.trace, found.model.solution_
     if hasattr(found.model, "path_"):
         trace = Trace()

@@ -15,7 +15,7 @@ from cardqp.problem import validation as check
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StabilitySelection:
-    """How often each feature was chosen.
+    """Selection frequencies of features over resamples, and a threshold on them.
 
     Attributes
     ----------

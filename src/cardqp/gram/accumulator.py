@@ -115,7 +115,7 @@ class GramAccumulator:
 
     @property
     def encoder(self) -> TableEncoder | None:
-        """How files became numbers, if their columns are not all numbers."""
+        """Encoder that turned files into numbers; None if all columns are numbers."""
         return self._encoder
 
     def update(

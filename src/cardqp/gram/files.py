@@ -27,7 +27,7 @@ Progress = Callable[[int, int | None], object]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cursor:
-    """How far files are read.
+    """Position up to which files have been read, and the sums up to there.
 
     Attributes
     ----------

@@ -95,7 +95,7 @@ class Source:
 
     @property
     def encoder(self) -> TableEncoder | None:
-        """How columns are encoded, if they are not all numbers."""
+        """Encoder of the columns; None if all columns are numbers."""
         return None if self.file_encoder is None else self.file_encoder.encoder
 
     @property

@@ -122,7 +122,7 @@ class ShiftedSums:
 
     @property
     def target_size(self) -> float:
-        """How large the target is, or was before its squares were lost."""
+        """Absolute mean plus spread of the target; its squares may have underflowed."""
         weight = self.weight or 1.0
         mean = abs(self.shift[-1] + self.first[-1] / weight)
         return float(mean + np.sqrt(self.second[-1, -1] / weight))
@@ -212,7 +212,7 @@ def shift_of(X: Any, y: FloatArray) -> FloatArray:
 
 
 def block_rows(width: int) -> int:
-    """How many rows of a width are multiplied at a time."""
+    """Number of rows that are multiplied at a time, given the number of columns."""
     return min(BLOCK_ROWS, max(_BLOCK_ENTRIES // width, 1))
 
 

@@ -46,7 +46,7 @@ def input_weight(value: ArrayLike, n: int) -> FloatArray:
 
 
 def actuations(name: str, value: Any, most: int) -> None:
-    """How many inputs may be nonzero, of so many."""
+    """Check a limit on nonzero inputs: an integer between 0 and ``most``."""
     if not check.is_integer(value) or not 0 <= value <= most:
         raise ProblemError(
             name,

@@ -349,7 +349,7 @@ def _riccati(A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray) -> Floa
 def _limits(
     total: int | None, per_stage: int | None, horizon: int, n_inputs: int
 ) -> dict[str, Any]:
-    """How many inputs may be nonzero, as arguments of a problem."""
+    """Limits on the number of nonzero inputs, as keyword arguments of a problem."""
     if total is None and per_stage is None:
         raise ProblemError(
             None,

@@ -71,7 +71,7 @@ def returns_table(name: str, value: ArrayLike) -> FloatArray:
 
 
 def max_assets(value: Any, n: int) -> int:
-    """How many assets may be held."""
+    """Largest number of assets that may be held, an integer between 1 and ``n``."""
     if not check.is_integer(value) or not 1 <= value <= n:
         raise ProblemError(
             "max_assets",
@@ -240,7 +240,7 @@ def holdings(value: Any, max_turnover: Any, names: Labels) -> FloatArray | None:
 
 
 def max_turnover(value: Any) -> float | None:
-    """How much may be traded in all, or None."""
+    """Limit on the sum of all purchases and sales, not negative; None for no limit."""
     if value is None:
         return None
     number = check.scalar("max_turnover", value)

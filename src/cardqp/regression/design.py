@@ -51,11 +51,11 @@ class Design:
 
     @property
     def n_units(self) -> int:
-        """How many features, or blocks of them, there are to choose from."""
+        """Number of features, or of blocks of them, to choose from."""
         return len(self.lower) if self.blocks is None else len(set(self.blocks))
 
     def n_chosen(self, support: IntArray) -> int:
-        """How many of them a support takes."""
+        """Number of features, or of blocks of them, in a support."""
         return len(support) if self.blocks is None else len(set(self.blocks[support]))
 
     def unit_of(self, feature: int) -> IntArray:

@@ -14,7 +14,7 @@ from cardqp.relaxation.scaled_data import GroupData
 
 @inner
 def group_room(groups: GroupData | None, status: IntArray) -> IntArray:
-    """How many more variables may be switched on in each group."""
+    """Number of further variables that may be nonzero in each group."""
     if groups is None:
         return np.zeros(0, dtype=np.intp)
     room = groups.limits.copy()

@@ -48,7 +48,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How much of the variation another model explains, to compare with."""
+    """R² of a model in sample and, if known, out of sample."""
 
     name: str
     in_sample: float

@@ -51,7 +51,7 @@ def worded(ax: Any, **words: str) -> Any:
 
 
 def plot_effects(features: Sequence[Feature]) -> Any:
-    """How much each feature moves the prediction, the largest on top."""
+    """Bar chart of the effects of features on the prediction, the largest on top."""
     shown = sorted(features, key=lambda feature: -abs(feature.effect))[:MOST_BARS]
     ax = new_axes(height=1.2 + 0.26 * len(shown))
     effects = np.array([feature.effect for feature in shown])

@@ -93,7 +93,7 @@ def _features(ranked: Sequence[Feature]) -> str:
 
 
 def quality(data: ReportData) -> str:
-    """How well the model explains the data, beside another one."""
+    """Section with the R² of the model, and of a baseline if there is one."""
     if data.solution.x is None:
         return ""
     scores = [Score("this model", data.r2_in_sample, data.r2_out_of_sample)]
@@ -127,7 +127,7 @@ def about_data(data: ReportData) -> str:
 
 
 def reproduce(data: ReportData) -> str:
-    """How to get the same."""
+    """Section with the command and the versions that reproduce the result."""
     made = paragraph(f"Made with {made_with(data.versions)}.", "small")
     return section(
         "reproduce",

@@ -56,7 +56,7 @@ def bound_of(solution: Solution) -> str:
 
 
 def gap_of(solution: Solution) -> str:
-    """How far a solution can be from the best."""
+    """Upper bound on the relative gap as text, or "not known"."""
     is_known = math.isfinite(solution.gap)
     return f"≤ {at_most(solution.gap)}" if is_known else "not known"
 
@@ -103,7 +103,7 @@ def headline(data: ReportData) -> str:
 
 
 def _outlook(solution: Solution) -> str:
-    """How much better another choice could be."""
+    """End of a sentence: by how much another choice could lower the error at most."""
     if not math.isfinite(solution.gap):
         return "; how good other choices could be is not known"
     less = at_most(solution.gap)

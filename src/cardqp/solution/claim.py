@@ -9,7 +9,7 @@ from cardqp.bounds.gap import finite
 
 
 class ClaimStatus(Enum):
-    """How a solver ended, in its own judgement."""
+    """Outcome that a solver reports; nothing about it is proved here."""
 
     OPTIMAL = "the solver says that its point is optimal to the gap asked for"
     FEASIBLE = "the solver has a point and says nothing about its optimality"

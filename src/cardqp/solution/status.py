@@ -5,7 +5,7 @@ from enum import Enum
 
 
 class Status(Enum):
-    """What is proved about a solution; the value is a sentence for people."""
+    """Status by what is proved of a solution; each value is a sentence that says it."""
 
     OPTIMAL = "the gap to a proved lower bound is within tolerance, and at most 1 %"
     FEASIBLE = "a feasible point is known; its optimality is not proved"

@@ -123,7 +123,7 @@ def highest_level(
     is_over: Callable[[], bool] = lambda: False,
     settings: AscentSettings = DEFAULT.ascent,
 ) -> float:
-    """About the highest level at which enough is left of every ridge.
+    """Approximate highest level that leaves a sufficient share of every ridge.
 
     It is searched for by factors of 2, up or down from 1, and then of the root of 2.
     Once time is up, it is any level.

@@ -84,7 +84,7 @@ def guess(text: str, decimal: str) -> str:
 
 
 def _first_widths(text: str, mark: str) -> list[int]:
-    """How many cells the first records have; none if there is but one cell."""
+    """Numbers of cells in the first records; empty if the first has only one cell."""
     try:
         found = records(io.StringIO(text, newline=""), mark)
         widths = [len(row) for _, row in islice(found, SEEN)]
@@ -102,7 +102,7 @@ def records(lines: io.StringIO, mark: str) -> Iterator[Record]:
 
 
 def header(text: str, mark: str, label: str, least: int) -> Record:
-    """How many lines the header takes, and the names in it."""
+    """Number of lines of the header, and the names of the columns in it."""
     found = records(io.StringIO(text, newline=""), mark)
     try:
         lines, first = next(found, (0, []))

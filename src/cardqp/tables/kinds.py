@@ -89,7 +89,7 @@ class Distinct:
         return np.append(values, np.nan)[self.codes]  # -1 is the last
 
     def counts(self) -> IntArray:
-        """How often each cell occurs."""
+        """Number of rows that have each cell, in the order of ``cells``."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.cells))
 
 
@@ -114,7 +114,7 @@ class Labels:
         return np.asarray(self.codes < 0)
 
     def counts(self) -> dict[str, int]:
-        """How often each label occurs, of those that do."""
+        """Number of rows that have each label; labels without rows are left out."""
         found = np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
         return {
             level: int(number)

@@ -16,7 +16,7 @@ MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", "#N/A")
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How text is cut into cells; see :func:`cardqp.tables.read_table`."""
+    """Options for cutting text into cells; see :func:`cardqp.tables.read_table`."""
 
     delimiter: str | None = None
     decimal: str = "."
@@ -26,7 +26,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class TextFormat:
-    """How the lines of one text are cut, as its header has shown.
+    """Format of one text, as found from its header and the options.
 
     Attributes
     ----------

@@ -125,7 +125,7 @@ def bound_nodes(
 
 
 def n_remaining(problem: SparseQP, node: NodeResidual) -> int:
-    """How many more columns may be switched on in a node."""
+    """Number of further columns that may be nonzero in a node."""
     return problem.rule.limit - len(node.fixed_in)
 
 

@@ -79,6 +79,6 @@ def fits_dense(form: StreamedForm, count: int, max_bytes: float) -> bool:
 
 
 def batch_size(form: StreamedForm, settings: StreamedSettings) -> int:
-    """How many residuals are bounded in one pass, at least one."""
+    """Number of residuals bounded in one pass, limited by memory; at least one."""
     held = int(settings.max_dense_bytes / (8.0 * form.n_samples))
     return max(min(settings.batch_size, held), 1)

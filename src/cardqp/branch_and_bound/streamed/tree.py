@@ -30,7 +30,7 @@ from cardqp.subproblems.support_qp import SupportFit
 
 
 class Phase(Enum):
-    """What the next step of the search does: improve the support, bound, branch."""
+    """Phase of the search: improve the support, bound the root, or branch."""
 
     SUPPORT = "support"
     ROOT = "root"
