@@ -38,15 +38,12 @@ class ReductionSearch:
         The tree, whose presolve is not over.
     gap : float
         The relative gap asked for.
-    cutoff : float
-        The bound at which nodes are pruned.
     effort : Effort
-        When to stop solving relaxations.
+        When to stop solving relaxations, and the bound at which nodes are pruned.
     """
 
     tree: Tree
     gap: float
-    cutoff: float
     effort: Effort
 
     @property
@@ -295,7 +292,7 @@ class ReductionSearch:
         trial = Tree.initial(tree.problem, presolved, tree.settings)
         trial.best, trial.x, trial.supports = tree.best, tree.x[kept], supports
         effort = replace(self.effort, slack=tree.settings.node_slack)
-        processor = NodeProcessor(trial, self.cutoff, effort)
+        processor = NodeProcessor(trial, effort.cutoff, effort)
         expected = estimate_nodes(processor, trial.root(), self.settings.easy_dives)
         return expected < self.settings.easy_nodes
 

@@ -37,15 +37,12 @@ class RootPhase:
         The tree, whose presolve is not over.
     gap : float
         The relative gap asked for.
-    cutoff : float
-        The bound at which the root is pruned.
     effort : Effort
-        When to stop solving relaxations.
+        When to stop solving relaxations, and the bound at which the root is pruned.
     """
 
     tree: Tree
     gap: float
-    cutoff: float
     effort: Effort
 
     @property
@@ -72,7 +69,7 @@ class RootPhase:
             )
             tree.x = tree.x[kept]
         tree.step_root(step, decided)
-        if decided.lower_bound >= self.cutoff:
+        if decided.lower_bound >= self.effort.cutoff:
             self._close()
 
     def _close(self) -> None:
@@ -104,7 +101,7 @@ class RootPhase:
         proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
         bound = proof.bound(presolved.problem)
         value = bound.value(presolved.subproblem)
-        if value >= self.cutoff:
+        if value >= self.effort.cutoff:
             # Fixings would only make the proof longer.
             step = RootStep(proof)
             tree.step_root(step, presolved.bounded(bound, _NONE, _NONE))
@@ -112,7 +109,7 @@ class RootPhase:
             return
         step = RootStep(proof, *self._fix(bound))
         decided = presolved.bounded(bound, step.fixed_in, step.fixed_out)
-        search = ReductionSearch(tree, self.gap, self.cutoff, self.effort)
+        search = ReductionSearch(tree, self.gap, self.effort)
         found = search.find(decided, value)
         if is_over():
             # The search for a reduction may have been cut short: not the end of it.
@@ -174,7 +171,7 @@ class RootPhase:
         """Variables to be fixed to one and to zero by reduced costs (Theorem 2)."""
         subproblem = self.tree.presolved.subproblem
         on, off = bound.fixing_bounds(subproblem)
-        is_out = subproblem.undecided & (on >= self.cutoff)
+        is_out = subproblem.undecided & (on >= self.effort.cutoff)
         # With both values ruled out nothing better is left: one fixing will do.
-        is_in = subproblem.undecided & (off >= self.cutoff) & ~is_out
+        is_in = subproblem.undecided & (off >= self.effort.cutoff) & ~is_out
         return np.flatnonzero(is_in), np.flatnonzero(is_out)

@@ -181,7 +181,7 @@ class BranchAndBound:
     def _root_phase(self, tree: Tree) -> RootPhase:
         slack, cutoff = tree.settings.root_slack, self.cutoff(tree)
         effort = replace(self._effort(tree, slack), cutoff=cutoff)
-        return RootPhase(tree, self.gap, effort.cutoff, effort)
+        return RootPhase(tree, self.gap, effort)
 
     def _effort(self, tree: Tree, slack: float) -> Effort:
         return Effort(

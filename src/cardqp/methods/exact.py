@@ -26,6 +26,6 @@ class Exact:
     def __post_init__(self) -> None:
         check.instance("settings", self.settings, SearchSettings)
 
-    def run_stages(self, context: SolveContext) -> bool:  # noqa: ARG002
+    def run_stages(self, context: SolveContext) -> bool:  # noqa: ARG002 - not used
         """Return False: there are no stages before the search."""
         return False
