@@ -184,6 +184,11 @@ class NodeProcessor:
     cutoff: float
     effort: Effort
 
+    def __post_init__(self) -> None:
+        # One chunk from a warm start: a node that is not done then is branched on.
+        effort = replace(self.effort, cutoff=self.cutoff, chunks=1)
+        object.__setattr__(self, "effort", effort)
+
     @property
     def problem(self) -> SparseQP:
         """The presolved problem."""
@@ -270,12 +275,17 @@ class NodeProcessor:
         So it is if no more switches may be on, or if all that are undecided may be:
         unless being on has a price or a threshold.
         """
-        subproblem = Subproblem.of_status(status, self.problem.rule)
-        if subproblem.remaining <= 0 or not subproblem.undecided.any():
+        rule = self.problem.rule
+        left = np.count_nonzero(status == 0)
+        if left == 0 or rule.limit <= rule.count(np.flatnonzero(status > 0)):
             return True
-        if self.problem.is_semicontinuous.any() or self.problem.rule.penalty != 0:
+        # Nearly always there are more undecided variables than may be chosen.
+        possible = np.flatnonzero(status >= 0)
+        if rule.count(possible) > rule.limit:
             return False
-        return self.problem.rule.excess(np.flatnonzero(status >= 0)) == 0
+        if self.problem.is_semicontinuous.any() or rule.penalty != 0:
+            return False
+        return rule.excess(possible) == 0
 
     def _solve(self, node: Node, remaining: int) -> ProcessedNode:
         """Solve the quadratic program of a leaf, and prove its optimum or emptiness."""
@@ -380,17 +390,19 @@ class NodeProcessor:
         x[node.entries] = node.values
         subproblem = Subproblem.of_status(node.status, self.problem.rule)
         gives_up = self.tree.kernel_fails and not relaxation.prefers_cones
-        # One chunk from a warm start: a node that is not done then is branched on.
-        effort = replace(self.effort, cutoff=self.cutoff, chunks=1)
-        rescue = relaxation.solve_by_cones(subproblem, effort) if gives_up else None
-        relaxed = rescue or relaxation.solve(subproblem, x * change, node.nu, effort)
+        rescue = (
+            relaxation.solve_by_cones(subproblem, self.effort) if gives_up else None
+        )
+        relaxed = rescue or relaxation.solve(
+            subproblem, x * change, node.nu, self.effort
+        )
         if not relaxed.has_worked:
             # Diverging multipliers are the sign of an empty node, and often its proof.
             last = relaxed.nu / relaxation.row_scale
             if (empty := self._empty(node, last)) is not None:
                 return empty
             if not (gives_up or relaxation.prefers_cones):
-                relaxed = relaxation.solve_by_cones(subproblem, effort) or relaxed
+                relaxed = relaxation.solve_by_cones(subproblem, self.effort) or relaxed
         result, on, off, costs = self._assess(
             node, remaining, kind, relaxed.tangent_point / relaxation.unit, relaxed.beta
         )

@@ -94,6 +94,8 @@ class Tree:
     n_nodes, n_created, n_by_cones : int
         Nodes processed, nodes created, and relaxations by interior points, mostly
         because the kernel failed.
+    nodes_per_second : float
+        Nodes processed per second after the presolve, in the last run.
     n_perturbations : int
         How many iterated local searches have started at the incumbent.
     tightened : float
@@ -126,6 +128,7 @@ class Tree:
     n_nodes: int = 0
     n_created: int = 0
     n_by_cones: int = 0
+    nodes_per_second: float = 0.0
     n_perturbations: int = 0
     tightened: float = np.inf
     split: float = np.inf
