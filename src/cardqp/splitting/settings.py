@@ -18,19 +18,21 @@ class BarrierSettings:
         objective over the number of variables.
     factor : float
         What the parameter is multiplied by at a point that is centred.
-    centred : float
-        A point counts as centred at this Newton decrement, in units of the number of
-        variables times the barrier parameter.
+    centred, near : float
+        A point counts as centred at the first Newton decrement, and after a nearly full
+        step at the second, in units of the number of variables times the barrier
+        parameter.
     """
 
     max_steps: int = 60
     first: float = 3.0
-    last: float = 3e-3
-    factor: float = 0.3
-    centred: float = 0.05
+    last: float = 1e-3
+    factor: float = 0.25
+    centred: float = 0.3
+    near: float = 1.0
 
     def __post_init__(self) -> None:
-        names = "first last factor centred"
+        names = "first last factor centred near"
         check.ranges(self, counts="max_steps", shares="factor", positives=names)
 
 
@@ -45,9 +47,6 @@ class DiagonalSettings:
     max_variables : int
         The most variables for which an optimal diagonal is computed: a Newton step
         factorises a matrix of twice that size.
-    multiplier_rounds : int
-        How often the multipliers of rows and bounds, which are kept while a diagonal is
-        optimised, are updated.
     start_accuracy : float
         Accuracy of the relaxation at which the barrier method starts, as a share of the
         objective.
@@ -57,14 +56,12 @@ class DiagonalSettings:
 
     worthwhile_share: float = 0.01
     max_variables: int = 600
-    multiplier_rounds: int = 2
     start_accuracy: float = 1e-4
     barrier: BarrierSettings = field(default_factory=BarrierSettings)
 
     def __post_init__(self) -> None:
         check.ranges(
             self,
-            counts="multiplier_rounds",
             positives="start_accuracy",
             nonnegatives="worthwhile_share max_variables",
         )
