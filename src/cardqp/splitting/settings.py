@@ -25,10 +25,10 @@ class BarrierSettings:
     """
 
     max_steps: int = 60
-    first: float = 3.0
+    first: float = 1.0
     last: float = 1e-3
-    factor: float = 0.25
-    centred: float = 0.3
+    factor: float = 0.5
+    centred: float = 0.5
     near: float = 1.0
 
     def __post_init__(self) -> None:
