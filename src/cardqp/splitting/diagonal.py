@@ -115,8 +115,9 @@ def optimal_diagonal_shift(
         subproblem.remaining,
         subproblem.undecided.astype(np.float64),
     )
+    barrier = settings.barrier if problem.is_unconstrained else settings.row_barrier
     point = relaxed.tangent_point, beta
-    best = optimal_diagonal(data, start, *point, size, is_over, settings.barrier)
+    best = optimal_diagonal(data, start, *point, size, is_over, barrier)
     return None if is_over() else best
 
 

@@ -63,14 +63,17 @@ def optimal_diagonal(
         if found is None:
             break
         step, decrement = found
-        length = _line_search(data, point, step, barrier, decrement)
+        # Cheap limits first: each value of the barrier function takes a factorisation.
+        longest = min(1.0, settings.to_boundary * _way_to_boundary(data, point, step))
+        length = _line_search(data, point, step, barrier, longest, decrement)
         if length == 0.0:
             break
         point = point.moved(step, length)
         # A nearly full step means that Newton's method converges: exact centring would
         # only cost steps.
-        excess = decrement / (n * barrier)
-        if excess < settings.centred or (length > 0.9 and excess < settings.near):
+        is_full = length > 0.9
+        enough = settings.nearly_centred if is_full else settings.centred
+        if decrement < enough * n * barrier:
             if barrier <= settings.last * size / n:
                 break
             barrier *= settings.factor
@@ -107,25 +110,31 @@ def starting_point(
     return BarrierPoint(slope, d, beta, u, p, float(t))
 
 
+def _way_to_boundary(
+    data: DiagonalProgram, point: BarrierPoint, step: BarrierPoint
+) -> float:
+    """How many steps it takes to where a linear constraint ends the domain."""
+    values = positive_terms(data, point)
+    change = positive_terms(data, point.moved(step, 1.0)) - values
+    falling = change < 0
+    limits = -values[falling] / change[falling]
+    return float(limits.min(initial=np.inf))
+
+
 def _line_search(
     data: DiagonalProgram,
     point: BarrierPoint,
     step: BarrierPoint,
     barrier: float,
+    length: float,
     decrement: float,
 ) -> float:
     """A step length that decreases the barrier function enough; 0 if there is none.
 
-    Backtracking with Armijo's condition, after a step to the boundary at most.
+    Backtracking with Armijo's condition, from the longest one.
     """
     if not decrement > 0:
         return 0.0
-    # Cheap limits first: each value of the barrier function takes a factorisation.
-    values = positive_terms(data, point)
-    change = positive_terms(data, point.moved(step, 1.0)) - values
-    falling = change < 0
-    limits = -values[falling] / change[falling]
-    length = min(1.0, 0.95 * float(limits.min(initial=np.inf)))
     before = barrier_value(data, point, barrier)
     while length > 1e-6:
         after = barrier_value(data, point.moved(step, length), barrier)
