@@ -70,6 +70,7 @@ class DiagonalSettings:
     )
 
     def __post_init__(self) -> None:
+        check.instance("row_barrier", self.row_barrier, BarrierSettings)
         check.ranges(
             self,
             positives="start_accuracy",
