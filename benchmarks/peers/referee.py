@@ -39,6 +39,8 @@ class Verdict:
         To our proved bound.
     bound : float
         Its own bound.
+    cpu_seconds : float
+        Our own time of the processor, which other programs do not slow down.
     """
 
     status: str
@@ -47,6 +49,7 @@ class Verdict:
     gap: float = math.nan
     certified_gap: float = math.nan
     bound: float = math.nan
+    cpu_seconds: float = math.nan
 
 
 def judge(

@@ -246,6 +246,6 @@ def test_names_of_peers():
 
 def test_a_line_has_dashes_for_what_is_missing():
     cells = constrained.line("port1", "xpress", Verdict("size limit")).split()
-    assert cells == ["port1", "xpress", "size", "limit", "-", "-", "-", "-"]
+    assert cells == ["port1", "xpress", "size", "limit", "-", "-", "-", "-", "-"]
     cells = constrained.line("port1", "scip", Verdict("open", 1.0, 2.0, 0.5, bound=1.0))
-    assert cells.split()[2:] == ["open", "2", "1", "5.0e-01", "1.000"]
+    assert cells.split()[2:] == ["open", "2", "1", "5.0e-01", "1.000", "-"]

@@ -9,13 +9,13 @@ from cardqp.datasets import make_regression
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.splitting.diagonal import eigenvalue_shift, optimal_diagonal_shift
-from cardqp.splitting.optimal_diagonal import (
+from cardqp.splitting.diagonal_program import (
     DiagonalProgram,
-    _newton,
-    _solve_scaled,
-    _start,
-    _value,
+    barrier_value,
+    newton_step,
+    solve_scaled,
 )
+from cardqp.splitting.optimal_diagonal import starting_point
 from tests.problems import enumerate_optimum, random_problem
 
 
@@ -100,29 +100,59 @@ def test_a_portfolio_gains_most_of_its_specific_risk():
     assert best - plain > 0.9 * (known - plain) > 0
 
 
-def test_newton_step_agrees_with_differences_of_the_barrier_function():
+def program(problem, remaining=4):
+    return DiagonalProgram(
+        problem.Q,
+        problem.c,
+        problem.ridge,
+        problem.rows,
+        problem.signs,
+        remaining,
+        np.ones(problem.n),
+    )
+
+
+def with_rows_and_signs():
+    """One inequality and one equality; signs of all three kinds."""
+    problem, rng = regression(), np.random.default_rng(1)
+    return SparseQP(
+        problem.Q,
+        problem.c,
+        eta=50.0,
+        sparsity=4,
+        A=rng.standard_normal((1, 20)),
+        b=0.1,
+        A_eq=np.ones((1, 20)),
+        b_eq=0.2,
+        lower=np.where(np.arange(20) % 3 == 0, 0.0, -np.inf),
+        upper=np.where(np.arange(20) % 3 == 1, 0.0, np.inf),
+    )
+
+
+@pytest.mark.parametrize("make", [regression, with_rows_and_signs])
+def test_newton_step_agrees_with_differences_of_the_barrier_function(make):
     """The decrement is the slope of the function along the step, and at a full Newton
     step of a nearly quadratic function half of it is gained."""
-    problem = regression()
-    data = DiagonalProgram(problem.Q, problem.c, problem.ridge, 4, np.ones(20))
-    x = np.linspace(-0.1, 0.1, 20)
-    point = _start(data, -0.5 * problem.ridge, x, barrier=0.05)
-    step, decrement = _newton(data, point, 0.05)
+    problem = make()
+    data = program(problem)
+    x, beta = np.linspace(-0.1, 0.1, 20), np.full(len(problem.rows), 0.3)
+    point = starting_point(data, -0.5 * problem.ridge, x, beta, barrier=0.05)
+    step, decrement = newton_step(data, point, 0.05)
     small = 1e-6
-    forward = _value(data, point.moved(step, small), 0.05)
-    backward = _value(data, point.moved(step, -small), 0.05)
+    forward = barrier_value(data, point.moved(step, small), 0.05)
+    backward = barrier_value(data, point.moved(step, -small), 0.05)
     slope = (forward - backward) / (2 * small)
     assert slope == pytest.approx(-decrement, rel=1e-5)
-    middle = _value(data, point, 0.05)
+    middle = barrier_value(data, point, 0.05)
     curvature = (forward - 2 * middle + backward) / small**2
     assert curvature == pytest.approx(decrement, rel=0.05)
 
 
 @pytest.mark.parametrize("t", [1e-160, 1e160])
 def test_no_newton_step_where_squares_are_lost(t):
-    data = DiagonalProgram(np.eye(2), np.ones(2), np.ones(2), 1, np.ones(2))
-    start = replace(_start(data, -0.5 * data.ridge, np.zeros(2), 1.0), t=t)
-    assert _newton(data, start, 1.0) is None
+    data = program(SparseQP(np.eye(2), np.ones(2), eta=1.0, sparsity=1), remaining=1)
+    start = starting_point(data, -0.5 * data.ridge, np.zeros(2), np.zeros(0), 1.0)
+    assert newton_step(data, replace(start, t=t), 1.0) is None
 
 
 @pytest.mark.parametrize(
@@ -130,5 +160,5 @@ def test_no_newton_step_where_squares_are_lost(t):
 )
 def test_no_solution_where_numbers_are_lost(diagonal, rhs):
     with np.errstate(over="ignore"):
-        found = _solve_scaled(np.diag([1.0, diagonal]), np.full((2, 1), rhs))
+        found = solve_scaled(np.diag([1.0, diagonal]), np.full(2, rhs))
     assert found is None

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.presolve import PresolveState, reduce_problem
 from cardqp.branch_and_bound.settings import RootSettings
 from cardqp.branch_and_bound.tree import Tree
-from cardqp.branch_and_bound.tree_size import estimate_nodes
+from cardqp.branch_and_bound.trial_dives import TrialDives
 from cardqp.certificate import DualProof, Reduction
 from cardqp.exceptions import ProblemError
 from cardqp.heuristics.completed_supports import Supports
@@ -198,9 +197,11 @@ class ReductionSearch:
         )
         if start is None:
             return None
-        return self._ascend(
+        found = self._ascend(
             presolved, Reduction(kept, diagonal_shift), start, None, reached
         )
+        trial = TrialDives(self.tree, self.effort)
+        return found if found and trial.is_smaller(presolved, found) else None
 
     def _signed_start(
         self, presolved: PresolveState, kept: IntArray, diagonal_shift: FloatArray
@@ -275,10 +276,11 @@ class ReductionSearch:
         gap = (self.tree.best.objective - split.bound) / self.tree.gap_unit
         if gap < self.settings.tight_gap or gap > self.settings.easy_gap:
             return gap < self.settings.tight_gap
-        reduction = Reduction(kept, minorant=split.P)
-        return self._is_easy(
-            presolved.reduced(reduction, split.minorant), supports, kept
-        )
+        reduced = presolved.reduced(Reduction(kept, minorant=split.P), split.minorant)
+        if supports is None:
+            trial = TrialDives(self.tree, self.effort)
+            return trial.is_surely_easy(reduced, kept)
+        return self._is_easy(reduced, supports, kept)
 
     def _is_easy(
         self, presolved: PresolveState, supports: Supports | None, kept: IntArray
@@ -287,14 +289,7 @@ class ReductionSearch:
 
         Optimising a split takes as long as hundreds of nodes.
         """
-        tree = self.tree
-        # A tree of its own, so that dives leave no trace in the real one.
-        trial = Tree.initial(tree.problem, presolved, tree.settings)
-        trial.best, trial.x, trial.supports = tree.best, tree.x[kept], supports
-        effort = replace(self.effort, slack=tree.settings.node_slack)
-        processor = NodeProcessor(trial, effort.cutoff, effort)
-        expected = estimate_nodes(processor, trial.root(), self.settings.easy_dives)
-        return expected < self.settings.easy_nodes
+        return TrialDives(self.tree, self.effort).is_easy(presolved, kept, supports)
 
     def _apply(
         self, presolved: PresolveState, reduction: Reduction
@@ -341,4 +336,4 @@ class ReductionSearch:
         if not is_splittable(presolved.problem, presolved.subproblem, ascent):
             return False
         is_new = count <= self.settings.reduction_share * tree.split
-        return is_new and self._leaves_gap(presolved, self.settings.tight_gap)
+        return is_new and self._leaves_gap(presolved, self.settings.split_gap)

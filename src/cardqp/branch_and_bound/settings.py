@@ -28,9 +28,11 @@ class RootSettings:
         A diagonal is optimised if the root leaves this many times the gap asked for.
     minorant_gap : float
         A sparse minorant is optimised if the root leaves this relative gap.
+    split_gap : float
+        Where signs are known, a sparse minorant is optimised if the root leaves this
+        relative gap.  What it loses at integral points is more than it gains below.
     tight_gap : float
-        Splits are not improved beyond this relative gap; nor are they begun where signs
-        are known.
+        Splits are not improved beyond this relative gap.
     max_formed_variables : int
         The most variables for which the matrix is formed where a factor was given.
     wrap_up : float
@@ -39,6 +41,10 @@ class RootSettings:
     easy_nodes, easy_dives, easy_gap
         A split is good enough if so many random dives expect fewer nodes than the
         first.  With a larger relative gap than the last, dives are not tried.
+    sure_dives : int
+        The number of dives that must agree that a split by signs is good enough.
+    least_shrinking : float
+        A split by signs is taken if the tree is expected to be smaller by this factor.
     """
 
     reduction_share: float = 0.85
@@ -46,20 +52,24 @@ class RootSettings:
     max_gap_loss: float = 0.05
     diagonal_gap: float = 5.0
     minorant_gap: float = 0.1
+    split_gap: float = 0.025
     tight_gap: float = 0.002
     max_formed_variables: int = 1500
     wrap_up: float = 10.0
     easy_nodes: int = 300
     easy_dives: int = 4
     easy_gap: float = 0.08
+    sure_dives: int = 12
+    least_shrinking: float = 2.0
 
     def __post_init__(self) -> None:
         check.ranges(
             self,
-            counts="easy_dives",
+            counts="easy_dives sure_dives",
+            positives="least_shrinking",
             shares="reduction_share max_ridge_loss max_gap_loss",
-            nonnegatives="diagonal_gap minorant_gap tight_gap max_formed_variables "
-            "wrap_up easy_nodes easy_gap",
+            nonnegatives="diagonal_gap minorant_gap split_gap tight_gap easy_gap "
+            "max_formed_variables wrap_up easy_nodes",
         )
 
 

@@ -18,8 +18,9 @@ from cardqp.bounds.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Subproblem
-from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
-from cardqp.splitting.optimal_diagonal import DiagonalProgram, optimal_diagonal
+from cardqp.relaxation.relaxation import Effort, Relaxation
+from cardqp.splitting.diagonal_program import DiagonalProgram
+from cardqp.splitting.optimal_diagonal import optimal_diagonal
 from cardqp.splitting.settings import DEFAULT, DiagonalSettings
 
 
@@ -73,9 +74,8 @@ def optimal_diagonal_shift(
 ) -> FloatArray | None:
     """The diagonal, of either sign, with about the best bound of Theorem 1 on a node.
 
-    The multipliers of rows and bounds are kept while a diagonal is optimised, and
-    updated after that; without rows and bounds it is optimal up to the last barrier
-    (docs/theory.md#optimal-diagonal).
+    It is optimal up to the last barrier (docs/theory.md#optimal-diagonal), but for
+    bounds other than zero, whose multipliers are kept as they are before.
 
     Parameters
     ----------
@@ -101,36 +101,36 @@ def optimal_diagonal_shift(
         return None
     # Half of the ridge moved to Q: an interior point even where Q is singular.
     start = -0.5 * problem.ridge
-    Q, free = problem.quadratic.dense(), subproblem.undecided.astype(np.float64)
-    for _ in range(1 if problem.is_unconstrained else settings.multiplier_rounds):
-        moved = problem.move_to_ridge(start)
-        relaxation = Relaxation.prepare(moved)
-        effort = Effort(settings.start_accuracy * size, is_over=is_over)
-        relaxed = relaxation.solve(subproblem, *relaxation.start(), effort)
-        slope = _unconstrained_cost(moved, relaxed)
-        data = DiagonalProgram(Q, slope, problem.ridge, subproblem.remaining, free)
-        best = optimal_diagonal(
-            data, start, relaxed.tangent_point, size, is_over, settings.barrier
-        )
-        if is_over():
-            return None
-        # The optimum is on the boundary; halfway, the next round starts inside.
-        start = 0.5 * (start + best)
-    return best
-
-
-def _unconstrained_cost(problem: SparseQP, relaxed: Relaxed) -> FloatArray:
-    """The linear cost at which the relaxation without rows and bounds is the same.
-
-    The multipliers of rows and bounds are added to the cost, so that variables stay
-    where their bounds hold them.
-    """
-    if problem.is_unconstrained:
-        return problem.c
-    quadratic = 2.0 * problem.quadratic.apply(relaxed.tangent_point)
-    slope = problem.c + problem.rows.project(relaxed.beta) @ problem.rows.matrix
-    place, cost = separable_minimum(
-        slope + quadratic, problem.ridge, problem.lower, problem.upper
+    moved = problem.move_to_ridge(start)
+    relaxation = Relaxation.prepare(moved)
+    effort = Effort(settings.start_accuracy * size, is_over=is_over)
+    relaxed = relaxation.solve(subproblem, *relaxation.start(), effort)
+    beta = problem.rows.project(relaxed.beta)
+    data = DiagonalProgram(
+        problem.quadratic.dense(),
+        problem.c + _bound_multipliers(moved, relaxed.tangent_point, beta),
+        problem.ridge,
+        problem.rows,
+        problem.signs,
+        subproblem.remaining,
+        subproblem.undecided.astype(np.float64),
     )
-    wanted = np.where(cost < 0, -2.0 * problem.ridge * place, 0.0)
-    return np.asarray(wanted - quadratic)
+    barrier = settings.barrier if problem.is_unconstrained else settings.row_barrier
+    point = relaxed.tangent_point, beta
+    best = optimal_diagonal(data, start, *point, size, is_over, barrier)
+    return None if is_over() else best
+
+
+def _bound_multipliers(
+    problem: SparseQP, tangent_point: FloatArray, beta: FloatArray
+) -> FloatArray:
+    """What bounds other than signs add to the linear cost, at a solved relaxation.
+
+    With these multipliers variables stay where their bounds hold them.
+    """
+    quadratic = 2.0 * problem.quadratic.apply(tangent_point)
+    slope = problem.c + beta @ problem.rows.matrix + quadratic
+    bounds = problem.lower, problem.upper
+    place, cost = separable_minimum(slope, problem.ridge, *bounds)
+    is_held = (cost < 0) & (place != 0) & ((place == bounds[0]) | (place == bounds[1]))
+    return np.where(is_held, -2.0 * problem.ridge * place - slope, 0.0)

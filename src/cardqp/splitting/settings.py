@@ -18,9 +18,12 @@ class BarrierSettings:
         objective over the number of variables.
     factor : float
         What the parameter is multiplied by at a point that is centred.
-    centred : float
-        A point counts as centred at this Newton decrement, in units of the number of
-        variables times the barrier parameter.
+    centred, nearly_centred : float
+        A point counts as centred at the first Newton decrement, and after a nearly full
+        step at the second, in units of the number of variables times the barrier
+        parameter.
+    to_boundary : float
+        The share of the way to the boundary that a step goes at most.
     """
 
     max_steps: int = 60
@@ -28,10 +31,13 @@ class BarrierSettings:
     last: float = 3e-3
     factor: float = 0.3
     centred: float = 0.05
+    nearly_centred: float = 100.0
+    to_boundary: float = 0.95
 
     def __post_init__(self) -> None:
-        names = "first last factor centred"
-        check.ranges(self, counts="max_steps", shares="factor", positives=names)
+        names = "first last factor centred nearly_centred to_boundary"
+        shares = "factor to_boundary"
+        check.ranges(self, counts="max_steps", shares=shares, positives=names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,26 +51,28 @@ class DiagonalSettings:
     max_variables : int
         The most variables for which an optimal diagonal is computed: a Newton step
         factorises a matrix of twice that size.
-    multiplier_rounds : int
-        How often the multipliers of rows and bounds, which are kept while a diagonal is
-        optimised, are updated.
     start_accuracy : float
         Accuracy of the relaxation at which the barrier method starts, as a share of the
         objective.
-    barrier : BarrierSettings
-        The barrier method.
+    barrier, row_barrier : BarrierSettings
+        The barrier method without rows and bounds, and with them: the multipliers of
+        rows call for smaller steps, nearer the central path.
     """
 
     worthwhile_share: float = 0.01
     max_variables: int = 600
-    multiplier_rounds: int = 2
     start_accuracy: float = 1e-4
     barrier: BarrierSettings = field(default_factory=BarrierSettings)
+    row_barrier: BarrierSettings = field(
+        default_factory=lambda: BarrierSettings(
+            last=1e-3, factor=0.5, centred=0.5, nearly_centred=1.0, to_boundary=0.5
+        )
+    )
 
     def __post_init__(self) -> None:
+        check.instance("row_barrier", self.row_barrier, BarrierSettings)
         check.ranges(
             self,
-            counts="multiplier_rounds",
             positives="start_accuracy",
             nonnegatives="worthwhile_share max_variables",
         )

@@ -1,0 +1,92 @@
+"""Dives into trees that are not begun, which tell reductions of the root apart.
+
+A better bound at the root does not make a smaller tree: a sparse minorant is not tight
+at integral points, so that it may lose deeper down what it gains at the root.
+"""
+
+from dataclasses import dataclass, replace
+
+from cardqp._typing import IntArray
+from cardqp.branch_and_bound.node import NodeProcessor
+from cardqp.branch_and_bound.presolve import PresolveState
+from cardqp.branch_and_bound.tree import Tree
+from cardqp.branch_and_bound.tree_size import estimate_nodes
+from cardqp.certificate import Reduction
+from cardqp.heuristics.completed_supports import Supports
+from cardqp.problem import SparseQP
+from cardqp.relaxation.relaxation import Effort
+
+
+@dataclass(frozen=True, slots=True)
+class TrialDives:
+    """Estimates of the trees that reductions of a root lead to.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree whose root is presolved; it does not change.
+    effort : Effort
+        When to stop solving relaxations, and the bound at which nodes are pruned.
+    """
+
+    tree: Tree
+    effort: Effort
+
+    def expected_nodes(
+        self,
+        presolved: PresolveState,
+        kept: IntArray,
+        dives: int,
+        supports: Supports | None = None,
+    ) -> float:
+        """The number of nodes to expect, from a few random dives.
+
+        Parameters
+        ----------
+        presolved : PresolveState
+            The root.
+        kept : int array
+            Which variables of the tree's own root it has.
+        dives : int
+            The number of dives.
+        supports : Supports, optional
+            How the last variables of a support are tried out.
+        """
+        tree = self.tree
+        # A tree of its own, so that dives leave no trace in the real one.
+        trial = Tree.initial(tree.problem, presolved, tree.settings)
+        trial.best, trial.x, trial.supports = tree.best, tree.x[kept], supports
+        effort = replace(self.effort, slack=tree.settings.node_slack)
+        processor = NodeProcessor(trial, effort.cutoff, effort)
+        return estimate_nodes(processor, trial.root(), dives)
+
+    def is_easy(
+        self, presolved: PresolveState, kept: IntArray, supports: Supports | None = None
+    ) -> bool:
+        """Whether the tree will probably be small."""
+        settings = self.tree.settings.root
+        dives, most = settings.easy_dives, settings.easy_nodes
+        return self.expected_nodes(presolved, kept, dives, supports) < most
+
+    def is_surely_easy(self, presolved: PresolveState, kept: IntArray) -> bool:
+        """Whether more dives agree that the tree will be small.
+
+        Where no supports are tried out, a few dives may miss most of what is left.
+        """
+        settings = self.tree.settings.root
+        dives, most = settings.sure_dives, settings.easy_nodes
+        return self.is_easy(presolved, kept) and (
+            self.expected_nodes(presolved, kept, dives) < most
+        )
+
+    def is_smaller(
+        self, presolved: PresolveState, found: tuple[Reduction, SparseQP]
+    ) -> bool:
+        """Whether a reduction leads to a smaller tree than going on as it is."""
+        reduction, problem = found
+        kept, settings = reduction.kept, self.tree.settings.root
+        plain = presolved.reduced(Reduction(kept))
+        before = self.expected_nodes(plain, kept, settings.easy_dives)
+        reduced = presolved.reduced(reduction, problem)
+        after = self.expected_nodes(reduced, kept, settings.easy_dives)
+        return settings.least_shrinking * after < before
