@@ -379,7 +379,11 @@ def test_children_inherit_what_their_own_side_costs(kind):
         )
 
 
-WITH_MINORANT = Exact(SearchSettings(root=RootSettings(easy_nodes=0)))
+WITH_MINORANT = Exact(
+    SearchSettings(
+        root=RootSettings(easy_nodes=0, split_gap=0.002, least_shrinking=1e-9)
+    )
+)
 """A search that never thinks a tree too easy for a sparse minorant."""
 
 
