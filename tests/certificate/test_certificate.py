@@ -382,7 +382,7 @@ def test_children_inherit_what_their_own_side_costs(kind):
 
 WITH_MINORANT = Exact(
     SearchSettings(
-        root=RootSettings(easy_nodes=0),
+        root=RootSettings(easy_nodes=0, split_gap=0.002, least_shrinking=1e-9),
         heuristics=HeuristicSettings(max_completion_variables=0),
     )
 )

@@ -140,7 +140,7 @@ class BranchAndBound:
             return tree
         cutoff = self.cutoff(tree)
         nodes = [tree.pop() for _ in range(self._n_together(tree))]
-        effort = self._effort(tree, tree.settings.node_slack)
+        effort = self._effort(tree, tree.node_slack)
         processor = NodeProcessor(tree, cutoff, effort)
         process = partial(self._process, processor)
         # A batch has a fixed size and is committed in order, so that the tree does not

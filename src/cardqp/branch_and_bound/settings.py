@@ -87,10 +87,11 @@ class SearchSettings:
         rounding.
     relaxation_share : float
         Accuracy of a relaxation as a share of the gap.
-    root_slack, node_slack : float
+    root_slack, node_slack, row_node_slack : float
         How nearly the relaxations of the root, and of nodes that must be branched on,
         are solved: see :class:`cardqp.relaxation.relaxation.Effort`.  The bound and the
-        fixings of the root serve the whole tree, those of a node only itself.
+        fixings of the root serve the whole tree, those of a node only itself.  The last
+        is for nodes with rows, unless variables are semi-continuous.
     round_every, round_first : int
         One relaxation in so many is rounded to a support, and where there are rows or
         bounds each of the first ones: without them swaps have usually found the best
@@ -135,6 +136,7 @@ class SearchSettings:
     relaxation_share: float = RELAXATION_SHARE
     root_slack: float = 0.01
     node_slack: float = 0.3
+    row_node_slack: float = 1.0
     round_every: int = 8
     round_first: int = 200
     few_remaining: int = 3
@@ -157,8 +159,8 @@ class SearchSettings:
             self,
             counts="round_every batch_size max_batch_size estimate_dives",
             shares="pruning_share relaxation_share batch_share",
-            nonnegatives="root_slack node_slack round_first few_remaining max_open "
-            "max_failures estimate_after",
+            nonnegatives="root_slack node_slack row_node_slack round_first max_open "
+            "few_remaining max_failures estimate_after",
         )
         check.listing("local_search_after", self.local_search_after, "integers", int)
 

@@ -178,6 +178,18 @@ class Tree:
         return is_often and 2 * self.n_by_cones > self.n_nodes
 
     @property
+    def node_slack(self) -> float:
+        """How nearly the relaxations of nodes are solved that must be branched on.
+
+        With rows, relaxations converge slowly near the end.  Where variables are
+        semi-continuous, fewer of them can be fixed at points that are not solved.
+        """
+        has_rows = len(self.problem.rows) > 0
+        if has_rows and not self.problem.is_semicontinuous.any():
+            return self.settings.row_node_slack
+        return self.settings.node_slack
+
+    @property
     def has_minorant(self) -> bool:
         """Whether the presolved problem is a sparse minorant."""
         return self.presolved.without_minorant is not self.presolved.problem

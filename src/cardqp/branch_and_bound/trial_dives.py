@@ -56,7 +56,7 @@ class TrialDives:
         # A tree of its own, so that dives leave no trace in the real one.
         trial = Tree.initial(tree.problem, presolved, tree.settings)
         trial.best, trial.x, trial.supports = tree.best, tree.x[kept], supports
-        effort = replace(self.effort, slack=tree.settings.node_slack)
+        effort = replace(self.effort, slack=tree.node_slack)
         processor = NodeProcessor(trial, effort.cutoff, effort)
         return estimate_nodes(processor, trial.root(), dives)
 

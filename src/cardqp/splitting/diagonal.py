@@ -17,6 +17,7 @@ from cardqp.arithmetic.rounding import eigenvalue_margin
 from cardqp.bounds.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
+from cardqp.problem.rows import Rows
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.splitting.diagonal_program import DiagonalProgram
@@ -105,18 +106,19 @@ def optimal_diagonal_shift(
     relaxation = Relaxation.prepare(moved)
     effort = Effort(settings.start_accuracy * size, is_over=is_over)
     relaxed = relaxation.solve(subproblem, *relaxation.start(), effort)
-    beta = problem.rows.project(relaxed.beta)
+    rows, beta = problem.rows, problem.rows.project(relaxed.beta)
+    is_row = rows.matrix.any(axis=1)
     data = DiagonalProgram(
         problem.quadratic.dense(),
         problem.c + _bound_multipliers(moved, relaxed.tangent_point, beta),
         problem.ridge,
-        problem.rows,
+        Rows(rows.matrix[is_row], rows.rhs[is_row], rows.is_equality[is_row]),
         problem.signs,
         subproblem.remaining,
         subproblem.undecided.astype(np.float64),
     )
     barrier = settings.barrier if problem.is_unconstrained else settings.row_barrier
-    point = relaxed.tangent_point, beta
+    point = relaxed.tangent_point, beta[is_row]
     best = optimal_diagonal(data, start, *point, size, is_over, barrier)
     return None if is_over() else best
 

@@ -178,7 +178,7 @@ def _common_terms(
     Only the upper triangle of the Hessian is filled in.
     """
     n, m, rows = len(data.c), len(data.rows), data.rows
-    weight = np.where(rows.is_equality, 0.0, 1.0 / point.beta)
+    weight = 1.0 / np.where(rows.is_equality, np.inf, point.beta)
     gradient = np.concatenate(
         [
             0.5 * y,
