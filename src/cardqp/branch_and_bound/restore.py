@@ -13,6 +13,7 @@ from cardqp.certificate.replay import OpenBranch
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
+from cardqp.relaxation.scaled_data import NO_CLUSTERS, ClusterData
 from cardqp.subproblems.support_qp import SupportFit
 
 
@@ -59,6 +60,8 @@ def restore(
     if len(certificate.tree):
         tree.is_rooted = True
         tree.supports = Supports.of(presolved.original, settings.heuristics)
+        if settings.clusters.rule == "always":
+            tree.use_clusters(settings.clusters.correlations[0])
         tree.log = ProofLog.resumed(certificate.tree)
         tree.n_created = len(certificate.tree)
         tree.closed_share = 1.0 - sum(2.0**-branch.depth for branch in branches)
@@ -95,4 +98,12 @@ def _node(tree: Tree, certificate: Certificate, branch: OpenBranch) -> Node:
         index,
         value,
         tree.nu,
+        clusters=_clusters(branch),
     )
+
+
+def _clusters(branch: OpenBranch) -> ClusterData:
+    """The required clusters of an open branch."""
+    if branch.required is None:
+        return NO_CLUSTERS
+    return ClusterData(branch.required, int(branch.required.max()) + 1)

@@ -64,6 +64,38 @@ class RootSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """When and how the search branches on clusters of correlated variables.
+
+    Only where there are neither rows, bounds, groups nor a penalty, and where the last
+    variables of a support are enumerated.
+
+    Parameters
+    ----------
+    rule : {"auto", "always", "never"}
+        Whether to branch on clusters: "auto" tries it out in trees that are long.
+    correlations : tuple of float
+        Columns are in the same cluster if they are correlated at least so much with the
+        column in its middle; each value is tried.
+    candidates : int
+        The number of variables around which clusters are considered in a node.
+    least_share : float
+        A cluster is branched on if its relaxed switches sum to more than this, and to
+        less than one by more than this.
+    """
+
+    rule: str = "auto"
+    correlations: tuple[float, ...] = (0.5, 0.3)
+    candidates: int = 15
+    least_share: float = 0.1
+
+    def __post_init__(self) -> None:
+        check.one_of("rule", self.rule, ("auto", "always", "never"))
+        check.ranges(self, counts="candidates", shares="least_share")
+        check.listing("correlations", self.correlations, "numbers", float)
+
+
+@dataclass(frozen=True, slots=True)
 class SearchSettings:
     """Tuning of branch and bound.
 
@@ -110,6 +142,8 @@ class SearchSettings:
         How hard better points are searched for.
     relaxation : RelaxationSettings
         How the relaxations of root and nodes are solved.
+    clusters : ClusterSettings
+        When and how to branch on clusters of correlated variables.
     streamed : StreamedSettings
         The search on data with very many columns, which stay where they are.
 
@@ -137,6 +171,7 @@ class SearchSettings:
     splitting: SplittingSettings = field(default_factory=SplittingSettings)
     heuristics: HeuristicSettings = field(default_factory=HeuristicSettings)
     relaxation: RelaxationSettings = field(default_factory=RelaxationSettings)
+    clusters: ClusterSettings = field(default_factory=ClusterSettings)
     streamed: StreamedSettings = field(default_factory=StreamedSettings)
 
     def __post_init__(self) -> None:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardqp._typing import FloatArray, IntArray
+from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
+from cardqp.branch_and_bound.clusters import near
 from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
@@ -16,6 +17,7 @@ from cardqp.heuristics.completed_supports import Supports
 from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
+from cardqp.relaxation.scaled_data import NO_CLUSTERS, ClusterData
 from cardqp.subproblems.support_qp import SupportFit
 
 
@@ -42,6 +44,8 @@ class Node(NamedTuple):
     kind : Kind
         Which relaxation to solve first, that with the sparse minorant or that without:
         the one with the better bound for the parent.
+    clusters : ClusterData
+        Clusters of which at least one variable must be switched on.
     """
 
     bound: float
@@ -52,6 +56,7 @@ class Node(NamedTuple):
     values: FloatArray
     nu: FloatArray
     kind: Kind = Kind.POINT
+    clusters: ClusterData = NO_CLUSTERS
 
 
 @dataclass(slots=True)
@@ -79,6 +84,8 @@ class Tree:
         Open nodes; those on the stack come first.
     supports : Supports or None
         Enumerates completions of supports, where there are neither rows nor bounds.
+    is_near : (n, n) bool array or None
+        Which variables form clusters to branch on; None to branch on single variables.
     is_rooted : bool
         Whether the presolve is over.
     pruned_bound : float
@@ -115,6 +122,7 @@ class Tree:
     heap: list[Node] = field(default_factory=list)
     stack: list[Node] = field(default_factory=list)
     supports: Supports | None = None
+    is_near: BoolArray | None = None
     is_rooted: bool = False
     pruned_bound: float = np.inf
     closed_share: float = 0.0
@@ -235,11 +243,23 @@ class Tree:
         """
         self.is_rooted = True
         self.supports = Supports.of(self.presolved.original, self.settings.heuristics)
+        if self.settings.clusters.rule == "always":
+            self.use_clusters(self.settings.clusters.correlations[0])
         self.n_created = 1
         if self.keep_proof:
             self.log = self._new_log(accuracy)
             self.log.open(1)
         self.push(self.root())
+
+    def use_clusters(self, correlation: float | None) -> None:
+        """Branch on clusters of columns with at least this correlation; None: on none.
+
+        Where completions are not enumerated, single variables are branched on.
+        """
+        self.is_near = None
+        if correlation is not None and self.supports is not None:
+            ridge = self.presolved.original.ridge
+            self.is_near = near(self.supports, ridge, correlation)
 
     def root(self) -> Node:
         """The root node."""
