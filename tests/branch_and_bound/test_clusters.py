@@ -46,5 +46,3 @@ def test_clusters_agree_with_enumeration(seed):
     assert found.verify().ok
     assert found.lower_bound <= optimum * (1 + 1e-9)
     assert found.objective == pytest.approx(optimum, rel=2e-7)
-
-

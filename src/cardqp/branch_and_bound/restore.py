@@ -60,8 +60,7 @@ def restore(
     if len(certificate.tree):
         tree.is_rooted = True
         tree.supports = Supports.of(presolved.original, settings.heuristics)
-        if settings.clusters.rule == "always":
-            tree.use_clusters(settings.clusters.correlations[0])
+        tree.start_clusters()
         tree.log = ProofLog.resumed(certificate.tree)
         tree.n_created = len(certificate.tree)
         tree.closed_share = 1.0 - sum(2.0**-branch.depth for branch in branches)
