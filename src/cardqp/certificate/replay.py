@@ -441,11 +441,12 @@ def _have_clusters(tree: ProofTree, problem: SparseQP) -> bool:
     """Return whether clusters are increasing sets, in a problem that may have any."""
     if len(tree.cluster_end) == 0:
         return True
-    rule, increases = problem.rule, np.diff(tree.cluster.astype(np.int64)) > 0
-    sizes = np.diff(tree.cluster_end, prepend=0)
+    rule, sizes = problem.rule, np.diff(tree.cluster_end, prepend=0)
+    if rule.groups is not None or rule.blocks is not None or not (sizes > 0).all():
+        return False
+    increases = np.diff(tree.cluster.astype(np.int64)) > 0
     increases[tree.cluster_end[:-1] - 1] = True
-    is_plain = rule.groups is None and rule.blocks is None
-    return bool(is_plain and (sizes > 0).all() and increases.all())
+    return bool(increases.all())
 
 
 def _is_cumulative(ends: IntArray, total: int) -> bool:
