@@ -42,8 +42,11 @@ def form(M, is_gram):
 
 def prox_step(rho, status, remaining, r_most=np.inf, size=1.0):
     free, cap = np.flatnonzero(status == 0), np.full(len(rho), np.inf)
-    no_groups = np.zeros(0, dtype=int)
-    return Step(size, rho, np.sqrt(rho), free, remaining, r_most, no_groups, cap)
+    none = np.zeros(0, dtype=int)
+    return Step(
+        *(size, rho, np.sqrt(rho), free, remaining, r_most, none, cap),
+        *(none, none, np.zeros(len(rho))),
+    )
 
 
 def prox_problem(seed, kind):

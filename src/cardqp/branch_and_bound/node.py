@@ -11,6 +11,12 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.farkas import proves_empty
+from cardqp.branch_and_bound.clusters import (
+    Required,
+    children,
+    choose_cluster,
+    follow,
+)
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.certificate import Kind, ProofLog
 from cardqp.heuristics.local_search import round_switches
@@ -25,6 +31,7 @@ from cardqp.relaxation.assessment import (
 from cardqp.relaxation.block_assessment import assess_blocks
 from cardqp.relaxation.completion import is_countable
 from cardqp.relaxation.relaxation import Effort
+from cardqp.relaxation.scaled_data import ClusterData
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 from cardqp.subproblems.violation import find_ray
 
@@ -53,6 +60,8 @@ class ProcessedNode:
         The variable to branch on; -1 to go on with one child.
     members : int array
         The variable and those that share its switch.
+    cluster : int array or None
+        The variables to branch on together: at least one on, or all off.
     children : tuple of float
         The bounds of the children, on before off.
     x, nu : arrays
@@ -65,6 +74,8 @@ class ProcessedNode:
         Whether it was relaxed by interior points, not by the kernel.
     leaves : list of ProcessedNode
         Children that are done: supports that enumeration without rows has left.
+    limit : int
+        How many variables may be on, for what required clusters imply.
     """
 
     node: Node
@@ -77,6 +88,7 @@ class ProcessedNode:
     bound: float = -np.inf
     branch: int = -1
     members: IntArray = field(default_factory=lambda: _NONE)
+    cluster: IntArray | None = None
     children: tuple[float, ...] = ()
     x: FloatArray = field(default_factory=lambda: np.zeros(0))
     nu: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -84,6 +96,7 @@ class ProcessedNode:
     fit: SupportFit | None = None
     by_cones: bool = False
     leaves: list["ProcessedNode"] = field(default_factory=list)
+    limit: int = 0
 
     def commit(self, tree: Tree, is_over: Callable[[], bool] = lambda: False) -> None:
         """Write the outcome into the tree; points are improved while time lasts."""
@@ -130,7 +143,7 @@ class ProcessedNode:
             fixed=fixed,
         )
         if self.children:
-            log.split(self.node.position, self.branch)
+            log.split(self.node.position, self.branch, self.cluster)
         elif self.leaves:
             first = log.add_children(self.node.position, len(self.leaves))
             for position, leaf in enumerate(self.leaves, first):
@@ -143,27 +156,38 @@ class ProcessedNode:
             return []
         index = np.flatnonzero(self.x).astype(np.int32)
         value = self.x[index]
-        height = self.node.height - (self.branch >= 0)
-        nodes = []
-        for child, bound in enumerate(self.children):
-            # Without a variable to branch on, the one child shares the array.
-            status = self.status
-            if self.branch >= 0:
-                status = status.copy()
-                status[self.members] = 1 - 2 * child
-            nodes.append(
-                Node(
-                    bound,
-                    height,
-                    first + child,
-                    status,
-                    index,
-                    value,
-                    self.nu,
-                    self.kind,
-                )
+        height = self.node.height - (len(self.children) > 1)
+        return [
+            Node(
+                np.inf if side.is_empty else bound,
+                height,
+                first + child,
+                side.status,
+                index,
+                value,
+                self.nu,
+                self.kind,
+                ClusterData(side.label, side.size),
             )
-        return nodes
+            for child, (bound, side) in enumerate(
+                zip(self.children, self._sides(), strict=True)
+            )
+        ]
+
+    def _sides(self) -> list[Required]:
+        """The decisions of each child."""
+        clusters, limit = self.node.clusters, self.limit
+        if self.cluster is not None:
+            return children(self.status, clusters, self.cluster, limit)
+        if self.branch < 0:
+            # Without a variable to branch on, the one child shares the array.
+            return [follow(self.status, clusters, limit)]
+        sides = []
+        for value in (1, -1):
+            status = self.status.copy()
+            status[self.members] = value
+            sides.append(follow(status, clusters, limit))
+        return sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +370,7 @@ class NodeProcessor:
         index, point = round_tangent_point(tangent_point, relaxation.unit, single)
         if self.problem.blocks is None:
             value, least, decided, on, off, costs = assess(
-                relaxation.data,
+                relaxation.data._replace(clusters=node.clusters),
                 relaxation.rows,
                 relaxation.margins,
                 node.status,
@@ -364,7 +388,7 @@ class NodeProcessor:
                 self.cutoff,
             )
         result = ProcessedNode(node, kind, index, point, beta, decided, least)
-        result.bound = max(value, node.bound)
+        result.bound, result.limit = max(value, node.bound), self.problem.rule.limit
         return result, on, off, costs
 
     def _relax_both_ways(self, node: Node, remaining: int) -> ProcessedNode:
@@ -394,7 +418,7 @@ class NodeProcessor:
             relaxation.solve_by_cones(subproblem, self.effort) if gives_up else None
         )
         relaxed = rescue or relaxation.solve(
-            subproblem, x * change, node.nu, self.effort
+            subproblem, x * change, node.nu, self.effort, node.clusters
         )
         if not relaxed.has_worked:
             # Diverging multipliers are the sign of an empty node, and often its proof.
@@ -413,9 +437,33 @@ class NodeProcessor:
         result.x, result.nu = relaxed.x / change, relaxed.nu
         if self._is_rounded(node):
             result.support = self._round(node, relaxed.switches)
+        if self.tree.is_near is not None:
+            share = np.sqrt(relaxation.data.w) * np.abs(relaxed.x)
+            result.cluster = self._cluster(result, relaxed.switches, share)
         branch = largest_share(relaxation.data.w, result.status, relaxed.x, costs)
         self._split(result, branch, on[branch], off[branch])
         return result
+
+    def _cluster(
+        self, result: ProcessedNode, switches: FloatArray, share: FloatArray
+    ) -> IntArray | None:
+        """The cluster to branch on; None if there is none worth it, or no slot."""
+        clusters, is_near = result.node.clusters, self.tree.is_near
+        slots = self.problem.rule.limit - np.count_nonzero(result.status > 0)
+        if is_near is None or slots <= clusters.size:
+            return None
+        settings, is_open = self.tree.settings.clusters, result.status == 0
+        if clusters.size > 0:
+            is_open &= clusters.label < 0
+        members = choose_cluster(
+            is_near,
+            is_open,
+            switches,
+            share,
+            settings.candidates,
+            settings.least_share,
+        )
+        return members if len(members) > 1 else None
 
     def _split(self, result: ProcessedNode, branch: int, on: float, off: float) -> None:
         """Branch on a variable, unless fixings have made the node a leaf.
@@ -423,7 +471,10 @@ class NodeProcessor:
         Children inherit the bounds of Theorem 2 with the variable on and off.
         """
         if self._is_leaf(result.status):
-            result.children = (result.bound,)
+            result.children, result.cluster = (result.bound,), None
+            return
+        if result.cluster is not None:
+            result.children = (result.bound, result.bound)
             return
         result.branch, result.members = branch, np.array([branch])
         if self.problem.blocks is not None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cardqp.bounds.penalised_rows import PenalisedRows
+from cardqp.branch_and_bound.clusters import choose_cluster, follow, near, require
 from cardqp.certificate.completions import completion_bound, penalised_bound
 from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
 from cardqp.problem import SparseQP
@@ -22,6 +23,7 @@ from cardqp.relaxation.assessment import (
 )
 from cardqp.relaxation.completion import is_countable
 from cardqp.relaxation.relaxation import Effort, Relaxation
+from cardqp.relaxation.scaled_data import NO_CLUSTERS
 
 
 def load_for(problem: SparseQP) -> None:
@@ -63,6 +65,9 @@ def load_tree_kernels(
     elif supports is not None:
         supports.best(fixed_in, free, 1)
         completion_bound(problem, fixed_in, free, 1, 0.0)
+        is_open = status == 0
+        choose_cluster(near(supports, problem.ridge, 0.5), is_open, x, x, 1, 0.1)
+        follow(status, require(NO_CLUSTERS, free, 2), 1)
 
 
 def _kind(problem: SparseQP) -> dict[str, bool]:

@@ -12,6 +12,7 @@ from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.replay import OpenBranch
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
+from cardqp.relaxation.scaled_data import NO_CLUSTERS, ClusterData
 from cardqp.subproblems.support_qp import SupportFit
 
 
@@ -58,6 +59,7 @@ def restore(
     if len(certificate.tree):
         tree.is_rooted = True
         tree.prepare_supports()
+        tree.start_clusters()
         tree.log = ProofLog.resumed(certificate.tree)
         tree.n_created = len(certificate.tree)
         tree.closed_share = 1.0 - sum(2.0**-branch.depth for branch in branches)
@@ -94,4 +96,12 @@ def _node(tree: Tree, certificate: Certificate, branch: OpenBranch) -> Node:
         index,
         value,
         tree.nu,
+        clusters=_clusters(branch),
     )
+
+
+def _clusters(branch: OpenBranch) -> ClusterData:
+    """The required clusters of an open branch."""
+    if branch.required is None:
+        return NO_CLUSTERS
+    return ClusterData(branch.required, int(branch.required.max()) + 1)

@@ -14,6 +14,7 @@ import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
+from cardqp.branch_and_bound.branching_rule import choose_rule
 from cardqp.branch_and_bound.node import NodeProcessor, ProcessedNode
 from cardqp.branch_and_bound.root import RootPhase
 from cardqp.branch_and_bound.settings import SearchSettings
@@ -167,6 +168,7 @@ class BranchAndBound:
         if tree.log is not None and tree.log.nbytes > self.proof_memory:
             # With nodes missing, only the steps at the root prove anything.
             tree.keep_proof, tree.log = False, None
+        choose_rule(processor)
         is_long = tree.n_nodes >= tree.settings.estimate_after and tree.n_open > 0
         if self.with_estimate and is_long and np.isnan(tree.estimate):
             dives = tree.settings.estimate_dives

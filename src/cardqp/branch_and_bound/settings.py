@@ -74,6 +74,58 @@ class RootSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """When and how the search branches on clusters of correlated variables.
+
+    Only where there are neither rows, bounds, groups nor a penalty, and where the last
+    variables of a support are enumerated.
+
+    Parameters
+    ----------
+    rule : {"auto", "always", "never"}
+        Whether to branch on clusters: "auto" tries it out in trees that are long.
+    correlations : tuple of float
+        Columns are in the same cluster if they are correlated at least so much with the
+        column in its middle; the first value that pays is taken.
+    candidates : int
+        The number of variables around which clusters are considered in a node.
+    least_share : float
+        A cluster is branched on if its relaxed switches sum to more than this, and to
+        less than one by more than this.
+    try_after : int
+        The number of nodes after which clusters are tried.
+    dives : int
+        The number of random dives with each rule.
+    least_advantage : float
+        Clusters are branched on if dives estimate a tree that is smaller by this power
+        of two.
+    least_size, most_share : float
+        Clusters are tried if most of them have at least so many variables, and at most
+        this share of all.
+    """
+
+    rule: str = "auto"
+    correlations: tuple[float, ...] = (0.5, 0.3)
+    candidates: int = 15
+    least_share: float = 0.1
+    try_after: int = 100
+    dives: int = 6
+    least_advantage: float = 2.0
+    least_size: float = 4.0
+    most_share: float = 0.2
+
+    def __post_init__(self) -> None:
+        check.one_of("rule", self.rule, ("auto", "always", "never"))
+        check.ranges(
+            self,
+            counts="candidates dives",
+            shares="least_share most_share",
+            nonnegatives="try_after least_advantage least_size",
+        )
+        check.listing("correlations", self.correlations, "numbers", float)
+
+
+@dataclass(frozen=True, slots=True)
 class SearchSettings:
     """Tuning of branch and bound.
 
@@ -122,6 +174,8 @@ class SearchSettings:
         How hard better points are searched for.
     relaxation : RelaxationSettings
         How the relaxations of root and nodes are solved.
+    clusters : ClusterSettings
+        When and how to branch on clusters of correlated variables.
     streamed : StreamedSettings
         The search on data with very many columns, which stay where they are.
 
@@ -152,6 +206,7 @@ class SearchSettings:
     splitting: SplittingSettings = field(default_factory=SplittingSettings)
     heuristics: HeuristicSettings = field(default_factory=HeuristicSettings)
     relaxation: RelaxationSettings = field(default_factory=RelaxationSettings)
+    clusters: ClusterSettings = field(default_factory=ClusterSettings)
     streamed: StreamedSettings = field(default_factory=StreamedSettings)
 
     def __post_init__(self) -> None:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardqp._typing import FloatArray, IntArray
+from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
+from cardqp.branch_and_bound.clusters import near
 from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
@@ -16,6 +17,7 @@ from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
 from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
+from cardqp.relaxation.scaled_data import NO_CLUSTERS, ClusterData
 from cardqp.subproblems.support_qp import SupportFit
 
 
@@ -42,6 +44,8 @@ class Node(NamedTuple):
     kind : Kind
         Which relaxation to solve first, that with the sparse minorant or that without:
         the one with the better bound for the parent.
+    clusters : ClusterData
+        Clusters of which at least one variable must be switched on.
     """
 
     bound: float
@@ -52,6 +56,7 @@ class Node(NamedTuple):
     values: FloatArray
     nu: FloatArray
     kind: Kind = Kind.POINT
+    clusters: ClusterData = NO_CLUSTERS
 
 
 @dataclass(slots=True)
@@ -81,6 +86,10 @@ class Tree:
         Enumerates completions of supports, where there are neither rows nor bounds.
     penalised : PenalisedSupports or None
         Enumerates them without their rows and bounds, where there are some.
+    is_near : (n, n) bool array or None
+        Which variables form clusters to branch on; None to branch on single variables.
+    has_rule : bool
+        Whether it has been decided what to branch on.
     is_rooted : bool
         Whether the presolve is over.
     pruned_bound : float
@@ -120,6 +129,8 @@ class Tree:
     stack: list[Node] = field(default_factory=list)
     supports: Supports | None = None
     penalised: PenalisedSupports | None = None
+    is_near: BoolArray | None = None
+    has_rule: bool = False
     is_rooted: bool = False
     pruned_bound: float = np.inf
     closed_share: float = 0.0
@@ -253,9 +264,23 @@ class Tree:
         """
         self.is_rooted = True
         self.prepare_supports()
-        self.n_created = 1
+        self.start_clusters()
         if self.keep_proof:
-            self.log = self._new_log(accuracy)
+            self.log = self._new_log(self._is_single(accuracy))
+        self._open_root()
+
+    def restart(self) -> None:
+        """Begin again at the root, with another branching rule; nodes are lost."""
+        self.heap, self.stack, self.pruned_bound = [], [], np.inf
+        self.closed_share = 0.0
+        if self.log is not None:
+            self.log = self._new_log(self.log.is_single)
+        self._open_root()
+
+    def _open_root(self) -> None:
+        """Open the root node, in the log as well."""
+        self.n_created = 1
+        if self.log is not None:
             self.log.open(1)
         self.push(self.root())
 
@@ -264,6 +289,23 @@ class Tree:
         problem, settings = self.presolved.original, self.settings.heuristics
         self.supports = Supports.of(problem, settings)
         self.penalised = PenalisedSupports.of(problem, settings)
+
+    def start_clusters(self) -> None:
+        """Branch on clusters from the start, or not at all, if the settings say so."""
+        settings = self.settings.clusters
+        self.has_rule = settings.rule != "auto" or self.supports is None
+        if settings.rule == "always" and settings.correlations:
+            self.use_clusters(settings.correlations[0])
+
+    def use_clusters(self, correlation: float | None) -> None:
+        """Branch on clusters of columns with at least this correlation; None: on none.
+
+        Where completions are not enumerated, single variables are branched on.
+        """
+        self.is_near = None
+        if correlation is not None and self.supports is not None:
+            ridge = self.presolved.original.ridge
+            self.is_near = near(self.supports, ridge, correlation)
 
     def root(self) -> Node:
         """The root node."""
@@ -275,21 +317,25 @@ class Tree:
         )
         return Node(lower_bound, 0, 0, status, entries, values, self.nu)
 
-    def _new_log(self, accuracy: float) -> ProofLog:
-        """An empty proof, in single precision where that loses next to nothing.
+    def _new_log(self, single: bool) -> ProofLog:
+        """An empty proof."""
+        problem = self.presolved.problem
+        return ProofLog(len(problem.rows), problem.n, single=single)
+
+    def _is_single(self, accuracy: float) -> bool:
+        """Whether single precision loses next to nothing in a proof.
 
         Theorem 1 holds at the rounded tangent point as well; the bound there is lower
         by a relative error of about 2^-24.  Only where there are neither rows nor
         bounds, and numbers are within the range of single precision.
         """
         x, problem = self.best.x, self.presolved.problem
-        single = False
-        if x is not None and problem.is_unconstrained:
-            size, loss = np.abs(x).max(initial=0.0), self.problem.magnitude(x)
-            reach = (np.abs(problem.c) / problem.ridge).max()
-            fits = size > 1e-25 and reach < 1e25
-            single = fits and 2.0**-24 * loss <= accuracy
-        return ProofLog(len(problem.rows), problem.n, single=bool(single))
+        if x is None or not problem.is_unconstrained:
+            return False
+        size, loss = np.abs(x).max(initial=0.0), self.problem.magnitude(x)
+        reach = (np.abs(problem.c) / problem.ridge).max()
+        fits = size > 1e-25 and reach < 1e25
+        return bool(fits and 2.0**-24 * loss <= accuracy)
 
     def push(self, node: Node) -> None:
         """Add an open node: to the heap, or to the stack while that is full."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from cardqp._typing import FloatArray
 from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.tree import Node
 
@@ -27,9 +28,14 @@ def estimate_nodes(processor: NodeProcessor, root: Node, dives: int) -> float:
     float
         The estimate; infinite if time is up.
     """
+    return float(np.mean(dive_sizes(processor, root, dives)))
+
+
+def dive_sizes(processor: NodeProcessor, root: Node, dives: int) -> FloatArray:
+    """The estimates of single dives: see :func:`estimate_nodes`."""
     # A fixed seed, as estimates decide about splits: runs can be repeated.
     rng = np.random.default_rng(0)
-    return float(np.mean([_dive(processor, root, rng) for _ in range(dives)]))
+    return np.array([_dive(processor, root, rng) for _ in range(dives)])
 
 
 def _dive(processor: NodeProcessor, node: Node, rng: np.random.Generator) -> float:

@@ -75,8 +75,11 @@ def _read(make: Callable[[Mapping[str, Any]], Made], arrays: Mapping[str, Any]) 
 def _steps(arrays: Mapping[str, Any]) -> Certificate:
     count = int(arrays["root.count"])
     steps = tuple(_step(arrays, f"root.{number}.") for number in range(count))
-    parts = {part.name: arrays[f"tree.{part.name}"] for part in fields(ProofTree)}
-    return Certificate(steps, ProofTree(**parts))
+    names = [f.name for f in fields(ProofTree)]
+    if "tree.cluster" not in arrays:
+        # A file from before there were clusters.
+        names = [name for name in names if not name.startswith("cluster")]
+    return Certificate(steps, ProofTree(**{n: arrays[f"tree.{n}"] for n in names}))
 
 
 def _step(arrays: Mapping[str, Any], prefix: str) -> RootStep:

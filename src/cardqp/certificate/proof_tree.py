@@ -1,6 +1,6 @@
 """The branches of a proof as flat arrays, for trees of millions of nodes."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from typing import Any
 
@@ -45,7 +45,9 @@ class ProofTree:
         How each node is proved.
     branch : (N,) int32 array
         The branching variable, which the first child fixes in and the second fixes
-        out; -1 if there is one child, which has the variables fixed here, or none.
+        out; -1 if there is one child, which has the variables fixed here, or none;
+        ``-2 - k`` for branching on cluster k, of which the first child requires at
+        least one variable and the second fixes out all.
     child : (N,) int32 array
         Position of the first child; the others follow.  0 without children.
     record : (N,) int32 array
@@ -61,6 +63,10 @@ class ProofTree:
         ``j + 1`` if j is fixed in, ``-j - 1`` if it is fixed out.  For
         :attr:`Kind.PENALISED` the variables of its children, ``j + 1``: as many for
         each child as may be nonzero, undecided there, while all others are fixed out.
+    cluster_end : (C,) int64 array
+        Where each cluster ends; no array in files written before there were clusters.
+    cluster : int array
+        The variables of the clusters, one cluster after the other, each increasing.
     """
 
     kind: IntArray
@@ -73,6 +79,8 @@ class ProofTree:
     index: IntArray
     value: FloatArray
     fixed: IntArray
+    cluster_end: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    cluster: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
     @classmethod
     def empty(cls) -> "ProofTree":
@@ -97,6 +105,11 @@ class ProofTree:
         part = slice(start, self.point_end[record])
         return self.index[part], self.value[part]
 
+    def cluster_of(self, number: int) -> IntArray:
+        """Return the variables of a cluster."""
+        start = self.cluster_end[number - 1] if number > 0 else 0
+        return self.cluster[start : self.cluster_end[number]]
+
 
 _TYPES: dict[str, Any] = {
     "kind": np.int8,
@@ -109,6 +122,8 @@ _TYPES: dict[str, Any] = {
     "index": np.int32,
     "value": np.float64,
     "fixed": np.int32,
+    "cluster_end": np.int64,
+    "cluster": np.int32,
 }
 
 # Indices of variables take two bytes where these suffice, which matters for trees of
@@ -154,7 +169,7 @@ class ProofLog:
     ) -> None:
         types = dict(_TYPES)
         if n is not None and n < _SHORT:
-            types |= {"index": np.int16, "fixed": np.int16}
+            types |= dict.fromkeys(("index", "fixed", "cluster"), np.int16)
         if single:
             types["value"] = np.float32
         self._parts = {
@@ -220,14 +235,19 @@ class ProofLog:
         self._parts["point_end"].extend(self._parts["index"].size, 1)
         self._parts["fixed_end"].extend(self._parts["fixed"].size, 1)
 
-    def split(self, position: int, branch: int) -> int:
+    def split(self, position: int, branch: int, cluster: IntArray | None = None) -> int:
         """Add the children of a node and return the position of the first.
 
-        There is one child if ``branch`` is -1; otherwise one with the variable fixed in
-        and one with it fixed out.
+        With a ``cluster`` there are two: one that requires a variable of it, and one
+        with all of it fixed out.  Otherwise there is one child if ``branch`` is -1, or
+        else one with that variable fixed in and one with it fixed out.
         """
+        if cluster is not None:
+            branch = -2 - self._parts["cluster_end"].size
+            self._parts["cluster"].extend(cluster, len(cluster))
+            self._parts["cluster_end"].extend(self._parts["cluster"].size, 1)
         self._parts["branch"].data[position] = branch
-        return self.add_children(position, 1 if branch < 0 else 2)
+        return self.add_children(position, 1 if branch == -1 else 2)
 
     def add_children(self, position: int, count: int) -> int:
         """Add open children to a node and return the position of the first."""

@@ -22,6 +22,13 @@ from cardqp.certificate.completions import (
 )
 from cardqp.certificate.dual_proof import is_array
 from cardqp.certificate.proof_tree import WITH_RECORD, Kind, ProofTree
+from cardqp.certificate.required import (
+    add_cluster,
+    competing_gains,
+    labels_of,
+    propagate,
+    ranked_gains,
+)
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem, SupportRule
@@ -51,6 +58,8 @@ class OpenBranch:
         -1 if there is none.
     depth : int
         How many splits lead to it.
+    required : (n,) int16 array, optional
+        The number of the required cluster of each variable, -1 for none.
     """
 
     position: int
@@ -58,6 +67,7 @@ class OpenBranch:
     lower_bound: float
     record: int = -1
     depth: int = 0
+    required: IntArray | None = None
 
 
 @dataclass(slots=True)
@@ -242,7 +252,8 @@ class Replay:
         with np.errstate(over="ignore", invalid="ignore"):
             minorant = problem.quadratic.tangent(tangent_points)
             base, costs = evaluate(problem, minorant, self.tree.beta[records])
-            bounds = _Bounds.of(base, costs, status, problem.rule)
+            labels = labels_of([branch.required for branch in batch], problem.n)
+            bounds = _Bounds.of(base, costs, status, problem.rule, labels)
         lower_bound = np.maximum(lower_bound, bounds.value)
         has_child = self.tree.child[position] > 0
         self._prune(lower_bound[~has_child].min(initial=np.inf))
@@ -272,29 +283,74 @@ class Replay:
         self, parents: list[OpenBranch], status: IntArray, bounds: "_Bounds"
     ) -> list[OpenBranch]:
         """Return the children of nodes, with the bounds they inherit."""
-        position = np.array([branch.position for branch in parents], dtype=np.intp)
-        variable, row = self.tree.branch[position], np.arange(len(parents))
-        is_split = variable >= 0
-        if status[row[is_split], variable[is_split]].any():
+        children = []
+        for i, parent in enumerate(parents):
+            variable = int(self.tree.branch[parent.position])
+            floor = float(bounds.value[i])
+            if variable < -1:
+                pair = self._split_on_cluster(parent, status[i], floor, -2 - variable)
+            elif variable == -1:
+                pair = [self._child(parent, 0, status[i], parent.required, floor)]
+            else:
+                sides = bounds.on[i, variable], bounds.off[i, variable]
+                floors = [max(float(side), floor) for side in sides]
+                pair = self._split_on_variable(parent, status[i], floors, variable)
+            children += pair
+        return children
+
+    def _split_on_variable(
+        self, parent: OpenBranch, status: IntArray, floors: list[float], variable: int
+    ) -> list[OpenBranch]:
+        """Return the children of a node with a variable fixed in, and fixed out."""
+        if status[variable] != 0:
             raise ProblemError("A branch decides a variable twice.")
         children = []
-        for child, sides in enumerate((bounds.on, bounds.off)):
-            after, lower_bound = status.copy(), bounds.value.copy()
-            after[row[is_split], variable[is_split]] = 1 - 2 * child
-            own = sides[row[is_split], variable[is_split]]
-            lower_bound[is_split] = np.maximum(lower_bound[is_split], own)
-            for i in row if child == 0 else row[is_split]:
-                at = int(position[i])
-                children.append(
-                    OpenBranch(
-                        int(self.tree.child[at]) + child,
-                        after[i],
-                        float(lower_bound[i]),
-                        int(self.tree.record[at]),
-                        parents[i].depth + int(is_split[i]),
-                    )
-                )
+        for number, value in enumerate((1, -1)):
+            after = status.copy()
+            after[variable] = value
+            children.append(
+                self._child(parent, number, after, parent.required, floors[number])
+            )
         return children
+
+    def _split_on_cluster(
+        self, parent: OpenBranch, status: IntArray, floor: float, cluster: int
+    ) -> list[OpenBranch]:
+        """Return the children of a node with a cluster required, and all of it out."""
+        members, required = self.tree.cluster_of(cluster), parent.required
+        is_taken = required is not None and (required[members] >= 0).any()
+        if status[members].any() or is_taken:
+            raise ProblemError("A cluster has a variable that is not free.")
+        with_one, without = add_cluster(required, members, len(status)), status.copy()
+        without[members] = -1
+        return [
+            self._child(parent, 0, status, with_one, floor),
+            self._child(parent, 1, without, required, floor),
+        ]
+
+    def _child(
+        self,
+        parent: OpenBranch,
+        number: int,
+        status: IntArray,
+        required: IntArray | None,
+        floor: float,
+    ) -> OpenBranch:
+        """Return a child of a node, after what its required clusters imply."""
+        if required is not None:
+            status, required, is_empty = propagate(
+                status, required, self.problem.rule.limit
+            )
+            floor = np.inf if is_empty else floor
+        at = parent.position
+        return OpenBranch(
+            int(self.tree.child[at]) + number,
+            status,
+            floor,
+            int(self.tree.record[at]),
+            parent.depth + int(self.tree.branch[at] != -1),
+            required,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,28 +372,34 @@ class _Bounds:
 
     @classmethod
     def of(
-        cls, base: Float, costs: FloatArray, status: IntArray, rule: SupportRule
+        cls,
+        base: Float,
+        costs: FloatArray,
+        status: IntArray,
+        rule: SupportRule,
+        labels: IntArray | None = None,
     ) -> "_Bounds":
-        """Evaluate the bounds from base, costs and the status of the variables."""
+        """Evaluate the bounds from base, costs and the status of the variables.
+
+        ``labels`` are the required clusters of each node, if any has some.
+        """
         if rule.groups is not None or rule.blocks is not None:
             return cls._one_by_one(base, costs, status, rule)
         n, limit = status.shape[1], rule.limit
         fixed_in = np.where(status > 0, costs, 0.0)
         gains = np.where(status == 0, np.maximum(-costs, 0.0), 0.0)
         remaining = limit - np.count_nonzero(status > 0, axis=1)
-        ranked = np.sort(gains, axis=1)[:, ::-1]
-        padded = np.zeros((len(status), n + 2))
-        padded[:, 1:-1] = ranked
-        row, count = np.arange(len(status)), np.clip(remaining, 0, n)
-        gained = np.where(np.arange(n) < count[:, None], ranked, 0.0).sum(axis=1)
+        if labels is None:
+            gained, last, following = ranked_gains(gains, np.clip(remaining, 0, n))
+        else:
+            gained, last, following = competing_gains(gains, labels, remaining)
         total = fixed_in.sum(axis=1) - gained
         size = np.abs(base) + np.abs(fixed_in).sum(axis=1) + gained
         value = base + total - total_unit(n) * size
         value = np.where(np.isnan(value), -np.inf, value)
-        last, following = padded[row, count], padded[row, count + 1]
         start = (value - FIXING_UNIT * np.abs(value))[:, None]
-        on = start + FIXING_SHARE * np.maximum(costs + last[:, None], 0.0)
-        off = start + FIXING_SHARE * np.maximum(-costs - following[:, None], 0.0)
+        on = start + FIXING_SHARE * np.maximum(costs + last, 0.0)
+        off = start + FIXING_SHARE * np.maximum(-costs - following, 0.0)
         # What is not a number proves nothing; what is beyond the limit is empty.
         on, off = (np.where(np.isnan(side), -np.inf, side) for side in (on, off))
         on[remaining <= 0] = np.inf
@@ -399,16 +461,17 @@ def _have_lengths(tree: ProofTree, problem: SparseQP) -> bool:
         and len(tree.index) == len(tree.value)
         and _is_cumulative(tree.point_end, len(tree.index))
         and _is_cumulative(tree.fixed_end, len(tree.fixed))
+        and _is_cumulative(tree.cluster_end, len(tree.cluster))
     )
 
 
 def _have_ranges(tree: ProofTree, problem: SparseQP) -> bool:
     # In 64 bits: child + 1 and -fixed may overflow in the stored types.
     first, fixed = tree.child.astype(np.int64), tree.fixed.astype(np.int64)
-    second = first + (tree.branch >= 0)
+    second = first + (tree.branch != -1)
     has_record = np.isin(tree.kind, WITH_RECORD)
     rules = (
-        tree.branch < problem.n,
+        (tree.branch < problem.n) & (tree.branch >= -1 - len(tree.cluster_end)),
         (first == 0) | (first > np.arange(len(tree))),
         second < len(tree),
         (tree.record >= 0) | ~has_record,
@@ -417,8 +480,21 @@ def _have_ranges(tree: ProofTree, problem: SparseQP) -> bool:
         (fixed != 0) & (fixed >= -problem.n) & (fixed <= problem.n),
         np.isfinite(tree.value),
         np.isfinite(tree.beta),
+        (tree.cluster >= 0) & (tree.cluster < problem.n),
     )
-    return all(bool(rule.all()) for rule in rules)
+    return all(bool(rule.all()) for rule in rules) and _have_clusters(tree, problem)
+
+
+def _have_clusters(tree: ProofTree, problem: SparseQP) -> bool:
+    """Return whether clusters are increasing sets, in a problem that may have any."""
+    if len(tree.cluster_end) == 0:
+        return True
+    rule, sizes = problem.rule, np.diff(tree.cluster_end, prepend=0)
+    if rule.groups is not None or rule.blocks is not None or not (sizes > 0).all():
+        return False
+    increases = np.diff(tree.cluster.astype(np.int64)) > 0
+    increases[tree.cluster_end[:-1] - 1] = True
+    return bool(increases.all())
 
 
 def _is_cumulative(ends: IntArray, total: int) -> bool:

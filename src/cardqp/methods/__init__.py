@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 from cardqp.methods.registry import METHODS, Method
 
 if TYPE_CHECKING:
-    from cardqp.branch_and_bound.settings import RootSettings, SearchSettings
+    from cardqp.branch_and_bound.settings import (
+        ClusterSettings,
+        RootSettings,
+        SearchSettings,
+    )
     from cardqp.branch_and_bound.streamed.settings import (
         CoarseningSettings,
         StreamedSettings,
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AscentSettings": "cardqp.splitting.settings",
     "BarrierSettings": "cardqp.splitting.settings",
+    "ClusterSettings": "cardqp.branch_and_bound.settings",
     "CoarseningSettings": "cardqp.branch_and_bound.streamed.settings",
     "DiagonalSettings": "cardqp.splitting.settings",
     "HeuristicSettings": "cardqp.heuristics.settings",
@@ -44,6 +49,7 @@ __all__ = [
     "METHODS",
     "AscentSettings",
     "BarrierSettings",
+    "ClusterSettings",
     "CoarseningSettings",
     "DiagonalSettings",
     "HeuristicSettings",

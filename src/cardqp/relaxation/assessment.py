@@ -21,7 +21,7 @@ from cardqp.arithmetic.rounding import (
 )
 from cardqp.relaxation.array_loops import filled, multiply_rows
 from cardqp.relaxation.group_selection import exchanges
-from cardqp.relaxation.scaled_data import Data, GroupData, RowData
+from cardqp.relaxation.scaled_data import Data, RowData
 
 combination_unit = inner(rounding.combination_unit)
 factor_product_unit = inner(rounding.factor_product_unit)
@@ -158,7 +158,7 @@ def price(
 
 @spliced
 def total_cost(
-    groups: GroupData | None, costs: FloatArray, status: IntArray, remaining: int
+    data: Data, costs: FloatArray, status: IntArray, remaining: int
 ) -> tuple[float, float, FloatArray, FloatArray]:
     """The least total of costs over the supports of a node, and the size of its terms.
 
@@ -171,7 +171,9 @@ def total_cost(
             size += abs(costs[j])
         elif status[j] == 0:
             gains[j] = max(-costs[j], 0.0)
-    gained, last, following = exchanges(groups, status, gains, remaining)
+    gained, last, following = exchanges(
+        data.groups, data.clusters, status, gains, remaining
+    )
     return total - gained, size + gained, last, following
 
 
@@ -204,7 +206,7 @@ def assess(
     n, decided, least = len(tangent_point), status.copy(), np.inf
     on, off = filled(n, -np.inf), filled(n, -np.inf)
     base, costs = price(data, rows, margins, status, tangent_point, beta)
-    total, size, last, following = total_cost(data.groups, costs, status, remaining)
+    total, size, last, following = total_cost(data, costs, status, remaining)
     value = base + total - total_unit(n) * (abs(base) + size)
     if not value > -np.inf:
         return -np.inf, least, decided, on, off, costs

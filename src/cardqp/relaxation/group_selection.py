@@ -9,7 +9,8 @@ import numpy as np
 from cardqp._compiled import inner
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.relaxation.array_loops import filled, largest_sum
-from cardqp.relaxation.scaled_data import GroupData
+from cardqp.relaxation.cluster_selection import displaced, take_best
+from cardqp.relaxation.scaled_data import ClusterData, GroupData
 
 
 @inner
@@ -58,14 +59,19 @@ def choose(
 
 @inner
 def total_gain(
-    groups: GroupData | None, status: IntArray, gains: FloatArray, remaining: int
+    groups: GroupData | None,
+    clusters: ClusterData,
+    status: IntArray,
+    gains: FloatArray,
+    remaining: int,
 ) -> float:
     """The largest total gain of undecided variables.
 
-    Without groups, ``gains`` are reordered.
+    Without groups, ``gains`` are reordered; those of the best of clusters are lost.
     """
     if groups is None:
-        return largest_sum(gains, remaining)
+        required = take_best(clusters, gains)
+        return required + largest_sum(gains, max(remaining - clusters.size, 0))
     chosen, _ = choose(groups, gains, group_room(groups, status), remaining)
     total = 0.0
     for j in range(len(gains)):
@@ -75,31 +81,12 @@ def total_gain(
 
 
 @inner
-def plain_exchanges(
-    status: IntArray, gains: FloatArray, remaining: int
-) -> tuple[float, FloatArray, FloatArray]:
-    """The result of ``exchanges`` without groups: all compete with the same gains."""
-    n, count, ranked = len(gains), 0, np.empty(len(gains))
-    for j in range(n):
-        if status[j] == 0:
-            ranked[count] = gains[j]
-            count += 1
-    # Selection leaves the largest gains in front, in no particular order.
-    kept = min(max(remaining, 0), count)
-    total = largest_sum(ranked[:count], kept)
-    least, best = np.inf, 0.0
-    for i in range(kept):
-        least = min(least, ranked[i])
-    for i in range(kept, count):
-        best = max(best, ranked[i])
-    if not 0 < remaining <= count:
-        least = 0.0
-    return total, filled(n, least), filled(n, best)
-
-
-@inner
 def exchanges(
-    groups: GroupData | None, status: IntArray, gains: FloatArray, remaining: int
+    groups: GroupData | None,
+    clusters: ClusterData,
+    status: IntArray,
+    gains: FloatArray,
+    remaining: int,
 ) -> tuple[float, FloatArray, FloatArray]:
     """The largest total gain, and the gains that each variable competes with.
 
@@ -108,9 +95,11 @@ def exchanges(
     is the gain that takes its place when it is switched off: the best one that is not
     chosen in its group or, if the limit is reached, in a group that is not full.  An
     infinite ``last`` means that the variable cannot be switched on.
+
+    Clusters are for problems without groups.
     """
     if groups is None:
-        return plain_exchanges(status, gains, remaining)
+        return displaced(clusters, status, gains, remaining)
     n, room = len(gains), group_room(groups, status)
     chosen, count = choose(groups, gains, room, remaining)
     # The last entries are for variables that are in no group.

@@ -31,6 +31,7 @@ from cardqp.relaxation.array_loops import (
     scaled,
     spread,
 )
+from cardqp.relaxation.cluster_selection import best_members, pick_clusters
 from cardqp.relaxation.group_selection import total_gain
 from cardqp.relaxation.prox import guess_r, make_step, prox_rank_one
 from cardqp.relaxation.row_prox import centre, couple, prox_rows
@@ -194,24 +195,29 @@ def survey(
     """The bound at x and beta over all variables, and the next working set.
 
     In it are variables that are switched on, nonzero, or gain not much less than the
-    last one that is chosen; all that are not switched off, if these are hardly more, or
-    if there are groups.
+    last one that is chosen, or than the best of their cluster; all that are not
+    switched off, if these are hardly more, or if there are groups.
     """
     Qx, row_slope, row_offset = multiply(data, x), np.zeros(len(x)), 0.0
     if rows is not None:
         row_slope, row_offset = combine_rows(rows.A, beta), dot(rows.b, beta)
     total, gains = price_all(data, status, Qx, x, row_slope)
-    ranked = gains.copy()
-    bound = total - total_gain(data.groups, status, ranked, remaining) - row_offset
+    ranked, clusters = gains.copy(), data.clusters
+    gained = total_gain(data.groups, clusters, status, ranked, remaining)
+    bound = total - gained - row_offset
     if data.groups is not None:
         return bound, live
     least = np.inf
-    for i in range(min(remaining, len(ranked))):
+    for i in range(min(remaining - clusters.size, len(ranked))):
         least = min(least, ranked[i])
-    # Gains are net of the price of a nonzero; shares are taken of gross ones.
-    enough = NEAR_SHARE * (least + data.theta) - data.theta
+    first, _ = best_members(clusters, gains)
     kept, count = np.empty(len(live), dtype=np.intp), 0
     for j in live:
+        rival = least
+        if clusters.size > 0 and clusters.label[j] >= 0:
+            rival = min(rival, gains[first[clusters.label[j]]])
+        # Gains are net of the price of a nonzero; shares are taken of gross ones.
+        enough = NEAR_SHARE * (rival + data.theta) - data.theta
         if status[j] > 0 or x[j] != 0 or (status[j] == 0 and gains[j] >= enough):
             kept[count] = j
             count += 1
@@ -250,6 +256,7 @@ def gather(data: Data, kept: IntArray) -> Data:
         data.theta,
         data.lipschitz,
         pick_groups(data.groups, kept),
+        pick_clusters(data.clusters, kept),
     )
 
 
@@ -418,8 +425,8 @@ def relax(
                     row_slope = combine_rows(coupling.A, here)
                     row_offset = dot(rows.b, here)
                 total, gains = price_all(part, part_status, Qx, x, row_slope)
-                total -= (
-                    total_gain(part.groups, part_status, gains, remaining) + row_offset
+                total -= row_offset + total_gain(
+                    part.groups, part.clusters, part_status, gains, remaining
                 )
                 # Bounds of iterates are not monotone: keep the best.
                 if total > bound:

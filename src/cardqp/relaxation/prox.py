@@ -19,6 +19,7 @@ import numpy as np
 from cardqp._compiled import inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
 from cardqp.relaxation.array_loops import filled
+from cardqp.relaxation.cluster_selection import members_of
 from cardqp.relaxation.group_selection import group_room
 from cardqp.relaxation.scaled_data import Data, GroupData, RankOneMetric, Step
 
@@ -47,7 +48,20 @@ def make_step(data: Data, status: IntArray, remaining: int) -> Step:
         root[j] = np.sqrt(rho[j])
     most = np.inf if data.theta == 0 else np.sqrt(0.5 / (size * data.theta))
     room, cap = group_room(data.groups, status), filled(n, np.inf)
-    return Step(size, rho, root, free[:count], float(remaining), most, room, cap)
+    required, required_end = members_of(data.clusters)
+    return Step(
+        size,
+        rho,
+        root,
+        free[:count],
+        float(remaining),
+        most,
+        room,
+        cap,
+        required,
+        required_end,
+        np.zeros(n),
+    )
 
 
 @inner
@@ -100,6 +114,19 @@ def total_open(gauge: FloatArray, rho: FloatArray, r: float) -> tuple[float, flo
     return total, slope
 
 
+@inner_fast
+def total_floored(
+    gauge: FloatArray, rho: FloatArray, floor: FloatArray, r: float
+) -> tuple[float, float]:
+    """The same where clusters set the least r of their variables."""
+    total, slope = 0.0, 0.0
+    for i in range(len(gauge)):
+        z = min(max(gauge[i] * max(r, floor[i]) - rho[i], 0.0), 1.0)
+        total += z
+        slope += gauge[i] if 0.0 < z < 1.0 and r >= floor[i] else 0.0
+    return total, slope
+
+
 @inner
 def total_bounded(
     data: Data, step: Step, free: IntArray, v: FloatArray, r: float
@@ -125,6 +152,7 @@ def find_r(
     remaining: float,
     v: FloatArray,
     guess: float,
+    has_floors: bool,
 ) -> float:
     """The largest r, up to ``r_most``, whose switches sum to ``remaining`` at most.
 
@@ -133,12 +161,15 @@ def find_r(
     """
     count = len(free)
     gauge, rho = np.empty(count), np.empty(count)
+    floor = np.empty(count if has_floors else 0)
     n_nonzero = 0
     for i in range(count):
         j = free[i]
         gauge[i] = abs(v[j]) * step.root[j]
         rho[i] = step.rho[j]
         n_nonzero += gauge[i] > 0
+    for i in range(len(floor)):
+        floor[i] = step.floor[free[i]]
     # Variables with v = 0 stay zero at any r: the limit cannot bind.
     if n_nonzero <= remaining:
         return step.r_most
@@ -149,7 +180,9 @@ def find_r(
     may_be_most = not np.isinf(step.r_most) or not data.is_open
     r = step.r_most if may_be_most else start
     for _ in range(ROOT_STEPS):
-        if data.is_open:
+        if has_floors:
+            total, slope = total_floored(gauge, rho, floor, r)
+        elif data.is_open:
             total, slope = total_open(gauge, rho, r)
         else:
             total, slope = total_bounded(data, step, free, v, r)
@@ -200,9 +233,34 @@ def cap_groups(groups: GroupData | None, data: Data, step: Step, v: FloatArray) 
             continue
         r = 0.0
         if remaining > 0:
-            r = find_r(data, step, members[:count], remaining, v, guess)
+            r = find_r(data, step, members[:count], remaining, v, guess, False)
         for i in range(count):
             step.cap[members[i]] = r
+
+
+@inner
+def floor_clusters(data: Data, step: Step, v: FloatArray) -> int:
+    """Set the least r in each required cluster: that at which its switches sum to one.
+
+    Where r is larger, the cluster is met anyway.  Returns how many clusters have no
+    nonzero in v: they take up a slot, with switches that do not matter.
+    """
+    n_zero, start = 0, 0
+    for end in step.required_end:
+        members, n_nonzero, r, guess = step.required[start:end], 0, 0.0, 0.0
+        start = end
+        for j in members:
+            n_nonzero += v[j] != 0
+            if v[j] != 0:
+                # What a single nonzero needs to be switched on.
+                r = (1.0 + step.rho[j]) / (abs(v[j]) * step.root[j])
+            guess = step.floor[j]
+        if n_nonzero > 1:
+            r = find_r(data, step, members, 1.0, v, guess, False)
+        n_zero += n_nonzero == 0
+        for j in members:
+            step.floor[j] = r
+    return n_zero
 
 
 @inner
@@ -231,6 +289,15 @@ def fill_open(
         x[j] = v[j] * z[j] / (z[j] + step.rho[j])
 
 
+@inner_fast
+def raise_to_floors(step: Step, v: FloatArray, x: FloatArray, z: FloatArray) -> None:
+    """Fill in switches and point where clusters set a larger r: see ``fill_open``."""
+    for j in step.required:
+        own = min(max(abs(v[j]) * step.root[j] * step.floor[j] - step.rho[j], 0.0), 1.0)
+        z[j] = max(z[j], own)
+        x[j] = v[j] * z[j] / (z[j] + step.rho[j])
+
+
 @inner
 def prox(
     data: Data,
@@ -244,10 +311,14 @@ def prox(
     """Take a proximal step without rows; fills x and z and returns r."""
     # Each group alone first: its cap on r does not depend on the others.
     cap_groups(data.groups, data, step, v)
-    r = find_r(data, step, step.undecided, step.remaining, v, guess)
+    slots, has_floors = step.remaining, len(step.required_end) > 0
+    if has_floors:
+        slots -= floor_clusters(data, step, v)
+    r = find_r(data, step, step.undecided, slots, v, guess, has_floors)
     # The case that nearly all time is spent in has a loop without branches.
     if data.is_open and not np.isinf(r):
         fill_open(step, status, v, r, x, z)
+        raise_to_floors(step, v, x, z)
         return r
     for j in range(len(v)):
         if status[j] != 0:
@@ -293,6 +364,39 @@ def generalised_derivative(
         tau += size * sensitivity * r * r if is_curved else sensitivity * sensitivity
     if r < step.r_most and tau > 0:
         total -= across * across / tau
+    return max(total, 0.0)
+
+
+@inner_fast
+def clustered_derivative(
+    direction: FloatArray, step: Step, v: FloatArray, r: float, z: FloatArray
+) -> float:
+    """The same without bounds, where some clusters have an r of their own."""
+    total, across, tau = 0.0, 0.0, 0.0
+    for j in range(len(v)):
+        if z[j] <= 0.0:
+            continue
+        is_split = z[j] < 1.0
+        share = 1.0 if is_split else 1.0 / (1.0 + step.rho[j])
+        total += direction[j] * direction[j] * share
+        if is_split and step.floor[j] <= r:
+            sensitivity = step.root[j] * r
+            across += direction[j] * (sensitivity if v[j] > 0 else -sensitivity)
+            tau += abs(v[j]) * sensitivity * r * r
+    if r < step.r_most and tau > 0:
+        total -= across * across / tau
+    start = 0
+    for end in step.required_end:
+        across, tau = 0.0, 0.0
+        for j in step.required[start:end]:
+            own = step.floor[j]
+            if own > r and 0.0 < z[j] < 1.0:
+                sensitivity = step.root[j] * own
+                across += direction[j] * (sensitivity if v[j] > 0 else -sensitivity)
+                tau += abs(v[j]) * sensitivity * own * own
+        start = end
+        if tau > 0:
+            total -= across * across / tau
     return max(total, 0.0)
 
 
@@ -344,9 +448,11 @@ def prox_rank_one(
             low, high = multiplier, min(high, multiplier + value * sigma)
         else:
             low, high = max(low, multiplier + value * sigma), multiplier
-        steepness = 1.0 / sigma + step.size * generalised_derivative(
-            data, direction, step, v, r, z
-        )
+        if len(step.required_end) > 0:
+            slack = clustered_derivative(direction, step, v, r, z)
+        else:
+            slack = generalised_derivative(data, direction, step, v, r, z)
+        steepness = 1.0 / sigma + step.size * slack
         following = multiplier + value / steepness
         if not low < following < high:
             following = 0.5 * (low + high)

@@ -22,7 +22,14 @@ from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation import kernels
 from cardqp.relaxation.assessment import Margins
 from cardqp.relaxation.conic import relax_by_cones
-from cardqp.relaxation.scaled_data import Data, GroupData, RankOneMetric, RowData
+from cardqp.relaxation.scaled_data import (
+    NO_CLUSTERS,
+    ClusterData,
+    Data,
+    GroupData,
+    RankOneMetric,
+    RowData,
+)
 from cardqp.relaxation.settings import DEFAULT, RelaxationSettings
 
 log = logging.getLogger(__name__)
@@ -183,7 +190,12 @@ class Relaxation:
         return self.problem.blocks is not None or is_tall
 
     def solve(
-        self, subproblem: Subproblem, x: FloatArray, nu: FloatArray, effort: Effort
+        self,
+        subproblem: Subproblem,
+        x: FloatArray,
+        nu: FloatArray,
+        effort: Effort,
+        clusters: ClusterData = NO_CLUSTERS,
     ) -> Relaxed:
         """Solve the relaxation of a node from a warm start.
 
@@ -195,6 +207,8 @@ class Relaxation:
             Where to start, in scaled units; they are not changed.
         effort : Effort
             When to stop.
+        clusters : ClusterData
+            Clusters of which at least one variable must be switched on.
 
         Returns
         -------
@@ -210,12 +224,12 @@ class Relaxation:
         if self.problem.blocks is not None:
             nothing = np.zeros(self.problem.n), np.zeros(len(nu))
             return Relaxed(*nothing, subproblem.fixed_in.astype(float), x, nu, False)
-        best = -np.inf
+        best, data = -np.inf, self.data._replace(clusters=clusters)
         # Compiled code cannot see the clock: it works in chunks, each a warm start of
         # the next.
         for _ in range(effort.chunks or self.settings.max_chunks):
             bound, tangent_point, beta, z, worst, is_done = kernels.relax(
-                self.data,
+                data,
                 self.rows,
                 self.metric,
                 subproblem.status,

@@ -6,6 +6,8 @@ that are None and compile without the code for them, which saves half a second e
 
 from typing import NamedTuple
 
+import numpy as np
+
 from cardqp._typing import BoolArray, FloatArray, IntArray
 
 
@@ -14,6 +16,20 @@ class GroupData(NamedTuple):
 
     label: IntArray
     limits: IntArray
+
+
+class ClusterData(NamedTuple):
+    """The required cluster of each undecided variable, -1 for none, and their number.
+
+    If the number is zero, the array may be empty.
+    """
+
+    label: IntArray
+    size: int
+
+
+NO_CLUSTERS = ClusterData(np.zeros(0, dtype=np.int16), 0)
+"""Nothing is required."""
 
 
 class Data(NamedTuple):
@@ -36,6 +52,8 @@ class Data(NamedTuple):
         are a metric above ``2 Q``.
     groups : GroupData, optional
         Limits of groups.
+    clusters : ClusterData
+        Clusters of which a node requires at least one variable.
     """
 
     M: FloatArray
@@ -48,6 +66,7 @@ class Data(NamedTuple):
     theta: float
     lipschitz: float
     groups: GroupData | None
+    clusters: ClusterData = NO_CLUSTERS
 
 
 class RankOneMetric(NamedTuple):
@@ -111,6 +130,11 @@ class Step(NamedTuple):
         How many undecided variables may be switched on in each group.
     cap : (n,) array
         The largest ``r`` of each variable, set by its group; changed by the prox.
+    required, required_end : int arrays
+        The variables of required clusters, one cluster after the other, and where each
+        cluster ends.
+    floor : (n,) array
+        The least ``r`` of each variable, set by its cluster; changed by the prox.
     """
 
     size: float
@@ -121,3 +145,6 @@ class Step(NamedTuple):
     r_most: float
     group_slots: IntArray
     cap: FloatArray
+    required: IntArray
+    required_end: IntArray
+    floor: FloatArray

@@ -1,0 +1,66 @@
+"""The choice between branching on single variables and on clusters, by random dives.
+
+Clusters make a tree many times smaller where correlation is local, and larger where it
+is not.  Estimates of the size of a tree from a few dives differ by orders of magnitude
+from one dive to the next; the mean of their logarithms does not, and is what is
+compared.
+"""
+
+import numpy as np
+
+from cardqp.branch_and_bound.node import NodeProcessor
+from cardqp.branch_and_bound.tree_size import dive_sizes
+
+
+def choose_rule(processor: NodeProcessor) -> None:
+    """Try out clusters in a tree that has become long, once, and use them if better.
+
+    A tree that was begun with single variables begins again then: each of its open
+    nodes would have to be branched on the same clusters.
+
+    Parameters
+    ----------
+    processor : NodeProcessor
+        Processes nodes of the tree.
+    """
+    tree = processor.tree
+    after = tree.settings.clusters.try_after
+    if tree.has_rule or tree.n_nodes < after or tree.n_open == 0:
+        return
+    tree.has_rule = True
+    correlation = _best_correlation(processor)
+    tree.use_clusters(correlation)
+    # A tree that was resumed may have many nodes, which are worth more.
+    if correlation is not None and tree.n_created <= 4 * after:
+        tree.restart()
+
+
+def _best_correlation(processor: NodeProcessor) -> float | None:
+    """The first correlation whose clusters make the tree much smaller, if any."""
+    settings, single = processor.tree.settings.clusters, np.inf
+    for correlation in settings.correlations:
+        if not _is_local(processor, correlation):
+            continue
+        if np.isinf(single):
+            single = _depth(processor, None)
+        if _depth(processor, correlation) <= single - settings.least_advantage:
+            return correlation
+    return None
+
+
+def _is_local(processor: NodeProcessor, correlation: float) -> bool:
+    """Whether clusters are more than single variables, and less than everything."""
+    tree, settings = processor.tree, processor.tree.settings.clusters
+    tree.use_clusters(correlation)
+    if tree.is_near is None:
+        return False
+    size = float(np.median(np.count_nonzero(tree.is_near, axis=1)))
+    return settings.least_size <= size <= settings.most_share * len(tree.is_near)
+
+
+def _depth(processor: NodeProcessor, correlation: float | None) -> float:
+    """The mean logarithm, to base two, of the sizes that dives estimate."""
+    tree = processor.tree
+    tree.use_clusters(correlation)
+    sizes = dive_sizes(processor, tree.root(), tree.settings.clusters.dives)
+    return float(np.mean(np.log2(sizes)))
