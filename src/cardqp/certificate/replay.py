@@ -203,10 +203,10 @@ class Replay:
         has_room = count == 0 or branch.position < first <= len(self.tree) - count
         if not (is_free and is_once and has_room):
             raise ProblemError("A branch lists supports that it does not have.")
+        bound, beta = -np.inf, self.tree.beta[record]
         if self.penalised is not None:
-            beta = self.tree.beta[record]
             bound = penalised_bound(self.penalised, beta, fixed_in, free, listed)
-            self._prune(max(branch.lower_bound, bound))
+        self._prune(max(branch.lower_bound, bound))
         children = []
         for child, support in enumerate(listed):
             status = np.where(branch.status > 0, branch.status, -1).astype(np.int8)
