@@ -24,6 +24,7 @@ import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.arithmetic.rounding import sparse_minorant_unit
+from cardqp.bounds.top_sums import weighted_sums
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -97,14 +98,13 @@ def ridge_left(
     if not isinstance(form, Gram):
         # Each entry of F'F is off by formed u |F_i| |F_j| at most.
         Q, formed = 0.5 * (Q + Q.T), form.formed
-    R = unit[:, None] * (Q - P) * unit
-    diagonal = R.diagonal()
-    entries = offdiagonal_loss(R, problem.signs)
-    if weights is not None:
-        entries *= weights
-    row_sums, _ = top_row_sums(entries, problem.rule.width)
-    if weights is not None:
-        row_sums /= weights
+    diagonal = (Q.diagonal() - P.diagonal()) * unit**2
+    weights = np.ones(problem.n) if weights is None else weights
+    count = min(problem.rule.width, problem.n) - 1
+    row_sums = np.zeros(problem.n)
+    if count > 0:
+        row_sums = weighted_sums(Q, P, unit * weights, problem.signs, count)
+        row_sums *= unit / weights
     size = np.abs(diagonal) + row_sums + 1.0 + form.diagonal * unit**2
     rounding = sparse_minorant_unit(problem.rule.width, formed) * size
     loss = form.psd_violation * unit**2 + rounding

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.branch_and_bound.function_split import FunctionSplitSearch
 from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.presolve import PresolveState, reduce_problem
 from cardqp.branch_and_bound.settings import RootSettings
@@ -75,9 +76,7 @@ class ReductionSearch:
         )
         if is_leaf or self.effort.is_over():
             return None
-        diagonal_shift = eigenvalue_shift(
-            problem, kept, self.tree.settings.splitting.diagonal
-        )
+        diagonal_shift = self._eigenvalue_shift(problem, kept)
         # The eigenvalue shift goes on as long as variables are fixed; all that takes
         # longer waits until it does not help any more.
         found = None
@@ -99,6 +98,15 @@ class ReductionSearch:
         if found is None and isinstance(problem.quadratic, Factor):
             found = self._form(presolved, kept)
         return found
+
+    def _eigenvalue_shift(
+        self, problem: SparseQP, kept: IntArray
+    ) -> FloatArray | None:
+        """A diagonal to be moved, unless a split has left nothing to gain."""
+        splitting = self.tree.settings.splitting
+        if self.tree.has_minorant and len(kept) >= splitting.function.min_variables:
+            return None
+        return eigenvalue_shift(problem, kept, splitting.diagonal)
 
     def _form(
         self, presolved: PresolveState, kept: IntArray
@@ -158,6 +166,36 @@ class ReductionSearch:
             supports,
             presolved.lower_bound,
         )
+
+    def split_by_function(
+        self, presolved: PresolveState
+    ) -> tuple[Reduction, SparseQP, Relaxation, FloatArray] | None:
+        """A sparse minorant by a matrix function, before anything is relaxed.
+
+        With it come its relaxation and a relaxed point.  None if the plain relaxation
+        will do, or is better.
+        """
+        tree, effort = self.tree, self.effort
+        search = FunctionSplitSearch(tree, effort)
+        problem, subproblem = presolved.original, presolved.subproblem
+        if tree.tightened < problem.n or tree.has_minorant:
+            return None
+        if not search.is_worth_trying(problem, subproblem) or not search.is_loose():
+            return None
+        kept = np.flatnonzero(~subproblem.fixed_out)
+        support = np.flatnonzero(tree.best.x[presolved.indices[kept]])
+        split = search.find(problem.restrict(kept), subproblem.restrict(kept), support)
+        if split is None or effort.is_over():
+            return None
+        reduction = Reduction(
+            kept, minorant=split.P.astype(np.float32), weights=split.weights
+        )
+        found = self._apply(presolved, reduction)
+        judged = None if found is None else search.judge(found[1], presolved, reduction)
+        if found is None or judged is None:
+            return None
+        tree.tightened = len(kept)
+        return *found, *judged
 
     def _is_better(
         self,

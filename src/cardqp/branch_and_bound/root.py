@@ -86,6 +86,9 @@ class RootPhase:
         tree, presolved, is_over = self.tree, self.tree.presolved, self.effort.is_over
         if tree.n_nodes == 0 and tree.best.x is None and self._is_empty():
             return
+        if tree.n_nodes == 0 and not is_over():
+            self._split_by_function()
+            presolved = tree.presolved
         tree.n_nodes += 1
         relaxed = self._relax()
         if not (relaxed.has_worked or is_over()):
@@ -125,6 +128,19 @@ class RootPhase:
         )
         # Multipliers are scaled by the metric, which has changed with the problem.
         tree.x, tree.nu = tree.x[reduction.kept], np.zeros(len(tree.nu))
+
+    def _split_by_function(self) -> None:
+        """Take a sparse minorant, if the problem is large and its relaxation loose."""
+        tree, presolved = self.tree, self.tree.presolved
+        search = ReductionSearch(tree, self.gap, self.effort)
+        found = search.split_by_function(presolved)
+        if found is None:
+            return
+        reduction, problem, relaxation, x = found
+        proof = DualProof.at(np.zeros(presolved.problem.n), np.zeros(len(tree.nu)))
+        step = RootStep(proof, reduction=reduction)
+        tree.step_root(step, presolved.reduced(reduction, problem), relaxation)
+        tree.x = x
 
     def _relax(self) -> Relaxed:
         """Solve the relaxation of the root, by interior points if the kernel fails."""

@@ -217,12 +217,22 @@ class Tree:
             self.best = fit
             self.gap_unit = gap_unit(self.problem, fit.x, fit.objective)
 
-    def step_root(self, step: RootStep, presolved: PresolveState) -> None:
-        """Record a step of the presolve and what it leaves."""
+    def step_root(
+        self,
+        step: RootStep,
+        presolved: PresolveState,
+        relaxation: Relaxation | None = None,
+    ) -> None:
+        """Record a step of the presolve and what it leaves.
+
+        The relaxation of the problem that is left may be at hand.
+        """
         self.steps.append(step)
         if presolved.problem is not self.presolved.problem:
             # Scaling and metric belong to the old problem.
             self._relaxations = {}
+        if relaxation is not None:
+            self._relaxations[Kind.POINT] = relaxation
         self.presolved = presolved
 
     def begin(self, accuracy: float) -> None:
