@@ -13,6 +13,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
+from cardqp.branch_and_bound.inactive_bounds import are_inactive
 from cardqp.branch_and_bound.node import ProcessedNode
 from cardqp.branch_and_bound.reduction import ReductionSearch
 from cardqp.branch_and_bound.settings import RootSettings
@@ -49,6 +50,19 @@ class RootPhase:
     def settings(self) -> RootSettings:
         """The settings of the presolve."""
         return self.tree.settings.root
+
+    def drop_bounds(self) -> None:
+        """Ignore the bounds of variables, if the incumbent stays away from them."""
+        tree, presolved, x = self.tree, self.tree.presolved, self.tree.best.x
+        heuristics = tree.settings.heuristics
+        if x is None or not are_inactive(
+            presolved.problem, x, self.settings, heuristics
+        ):
+            return
+        kept = np.arange(presolved.problem.n)
+        proof = DualProof.at(np.zeros(len(kept)), np.zeros(len(tree.nu)))
+        step = RootStep(proof, reduction=Reduction(kept, drops_bounds=True))
+        tree.step_root(step, presolved.without_bounds())
 
     def start(self) -> None:
         """Fix variables by the tangent in the incumbent, or in zero.

@@ -84,7 +84,11 @@ class BranchAndBound:
     settings: SearchSettings = field(default_factory=SearchSettings)
 
     def initial_tree(
-        self, problem: SparseQP, incumbent: FloatArray | None = None
+        self,
+        problem: SparseQP,
+        incumbent: FloatArray | None = None,
+        *,
+        keeps_bounds: bool = False,
     ) -> Tree:
         """Begin a tree: first feasible points, and the fixings that they allow for.
 
@@ -94,6 +98,8 @@ class BranchAndBound:
             The problem.
         incumbent : (n,) array, optional
             A feasible point to start from; taken as it is if there is no time left.
+        keeps_bounds : bool
+            Whether bounds of variables must not be dropped.
         """
         tree = Tree.initial(problem, settings=self.settings)
         tree.keep_proof = self.proof_memory > 0
@@ -106,8 +112,16 @@ class BranchAndBound:
             tree.keep(SupportFit.known(problem, incumbent))
         if tree.best.x is not None:
             tree.x = tree.best.x
+            if not (keeps_bounds or self.is_late()):
+                self._root_phase(tree).drop_bounds()
         self._root_phase(tree).start()
         return tree
+
+    def _restarted(self, tree: Tree) -> Tree:
+        """A new tree, with the bounds of variables that were dropped in the old one."""
+        new = self.initial_tree(tree.problem, tree.best.x, keeps_bounds=True)
+        new.n_nodes = tree.n_nodes
+        return new
 
     def _find_first_points(self, tree: Tree, incumbent: FloatArray | None) -> None:
         """Fit the support of a given point, and its greedy completion."""
@@ -129,6 +143,8 @@ class BranchAndBound:
         Nodes are lost to no interruption: those that are not committed stay open.  None
         is processed once time is up.
         """
+        if tree.left_bounds:
+            return self._restarted(tree)
         if not tree.is_rooted:
             self._root_phase(tree).step()
             return tree
@@ -195,6 +211,8 @@ class BranchAndBound:
         """Why the search is over; None if it is not."""
         if tree.lower_bound >= self.cutoff(tree):
             return Stop.CUTOFF if tree.best.objective > self.limit else Stop.GAP
+        if tree.left_bounds:
+            return None
         if tree.is_rooted and tree.n_open == 0:
             return Stop.STALLED
         if self.node_limit is not None and tree.n_nodes >= self.node_limit:

@@ -36,6 +36,14 @@ class RootSettings:
     wrap_up : float
         What it takes to adopt a split and to prove it again, in units of the time that
         it takes to move a diagonal: an ascent ends before so much is left.
+    weak_ridge : float
+        Bounds of variables are dropped only if the ridge is below this share of the
+        diagonal of ``Q``.
+    inner_share : float
+        The share of its bounds within which the incumbent has to be for that.
+    rank_tolerance : float
+        The least eigenvalue, relative to the diagonal, that a half of the variables
+        must have for that.
     easy_nodes, easy_dives, easy_gap
         A split is good enough if so many random dives expect fewer nodes than the
         first.  With a larger relative gap than the last, dives are not tried.
@@ -49,6 +57,9 @@ class RootSettings:
     tight_gap: float = 0.002
     max_formed_variables: int = 1500
     wrap_up: float = 10.0
+    weak_ridge: float = 0.02
+    inner_share: float = 0.75
+    rank_tolerance: float = 1e-10
     easy_nodes: int = 300
     easy_dives: int = 4
     easy_gap: float = 0.08
@@ -57,9 +68,9 @@ class RootSettings:
         check.ranges(
             self,
             counts="easy_dives",
-            shares="reduction_share max_ridge_loss max_gap_loss",
+            shares="reduction_share max_ridge_loss max_gap_loss inner_share",
             nonnegatives="diagonal_gap minorant_gap tight_gap max_formed_variables "
-            "wrap_up easy_nodes easy_gap",
+            "wrap_up weak_ridge rank_tolerance easy_nodes easy_gap",
         )
 
 

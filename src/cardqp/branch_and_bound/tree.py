@@ -9,6 +9,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
+from cardqp.branch_and_bound.inactive_bounds import is_within
 from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
@@ -98,6 +99,9 @@ class Tree:
         The number of variables when a diagonal was last optimised.
     split : float
         The number of variables when a split by signs was last optimised.
+    left_bounds : bool
+        Whether bounds were dropped at the root, and a point that violates them was
+        found to be better than any other: the search must start again, with them.
     tried : set of bytes
         Supports that have been fitted.
     settings : SearchSettings
@@ -126,6 +130,7 @@ class Tree:
     n_perturbations: int = 0
     tightened: float = np.inf
     split: float = np.inf
+    left_bounds: bool = False
     tried: set[bytes] = field(default_factory=set)
     settings: SearchSettings = DEFAULT
     _relaxations: dict[Kind, Relaxation] = field(default_factory=dict)
@@ -186,10 +191,22 @@ class Tree:
         if not fit.objective < self.best.objective:
             return
         fit = improve(self.presolved.original, fit, is_over, self.settings.heuristics)
+        self._keep_inside(fit)
+
+    def _keep_inside(self, fit: SupportFit) -> None:
+        """Keep a point of the presolved problem, unless it violates dropped bounds."""
         if fit.x is None:
             return
         x = lift(fit.x, self.presolved.indices, self.problem.n)
-        self.keep(SupportFit(x, fit.beta, self.problem.value(x)))
+        if self.drops_bounds and not is_within(self.problem, x):
+            self.left_bounds = True
+        else:
+            self.keep(SupportFit(x, fit.beta, self.problem.value(x)))
+
+    @property
+    def drops_bounds(self) -> bool:
+        """Whether a step at the root has dropped the bounds of variables."""
+        return any(s.reduction and s.reduction.drops_bounds for s in self.steps)
 
     def iterated_local_search(self, is_over: Callable[[], bool]) -> None:
         """Run an iterated local search from the incumbent, unless time is up."""
@@ -207,9 +224,8 @@ class Tree:
             self.settings.heuristics,
         )
         self.n_perturbations += 1
-        if found.x is not None and found.objective < self.best.objective:
-            x = lift(found.x, presolved.indices, self.problem.n)
-            self.keep(SupportFit(x, found.beta, self.problem.value(x)))
+        if found.objective < self.best.objective:
+            self._keep_inside(found)
 
     def keep(self, fit: SupportFit) -> None:
         """Update the incumbent by a feasible point of the problem as it is."""

@@ -81,12 +81,16 @@ class Reduction:
         :mod:`cardqp.bounds.sparse_minorant`.
     weights : (len(kept),) array or None
         Positive weights of the variables in the minorant; None if all are equal.
+    drops_bounds : bool
+        Whether bounds of variables are ignored from here on
+        (docs/theory.md#dropped-bounds).
     """
 
     kept: IntArray
     diagonal_shift: FloatArray | None = None
     minorant: FloatArray | None = None
     weights: FloatArray | None = None
+    drops_bounds: bool = False
 
     def is_sound(self) -> bool:
         """Return whether the arrays have the right types and dimensions."""

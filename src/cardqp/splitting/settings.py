@@ -219,7 +219,7 @@ class FunctionSettings:
     max_levels: int = 5
     sample_size: int = 1500
     accuracy: float = 1e-3
-    probe_iterations: int = 200
+    probe_iterations: int = 400
     wrap_up: float = 4.0
     support_weight: float = 1.5
     low_ridge: float = 0.6
