@@ -62,6 +62,25 @@ def relaxed_value(
     return RelaxedValue(bound.value(subproblem), value + perspective, x)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AdoptedSplit:
+    """A split that is better than none.
+
+    Attributes
+    ----------
+    reduction : Reduction
+        The step to it.
+    relaxation : Relaxation
+        The relaxation of the minorant.
+    x : (n,) array
+        A relaxed point.
+    """
+
+    reduction: Reduction
+    relaxation: Relaxation
+    x: FloatArray
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionSplitSearch:
     """Looks for a split by a matrix function that is better than none.
@@ -82,14 +101,17 @@ class FunctionSplitSearch:
         """The settings of such splits."""
         return self.tree.settings.splitting.function
 
-    def is_worth_trying(self, problem: SparseQP, subproblem: Subproblem) -> bool:
-        """Whether a problem is large and plain, and its ridge weak."""
-        rule, form = problem.rule, problem.quadratic
-        is_plain = rule.penalty == 0 and problem.blocks is None
-        is_large = problem.n >= self.settings.min_variables
-        if not (is_plain and is_large and isinstance(form, Gram)):
+    def is_worth_trying(self, presolved: PresolveState) -> bool:
+        """Whether a problem is large and plain, its ridge weak, and all this new."""
+        tree, problem, free = self.tree, presolved.original, presolved.subproblem
+        count = np.count_nonzero(~free.fixed_out)
+        is_large = count >= self.settings.min_variables and free.remaining >= 1
+        is_new = tree.tightened > 0 and not tree.tried_function
+        if not (is_large and is_new and not tree.has_minorant):
             return False
-        if self.tree.best.x is None or subproblem.remaining < 1 or len(problem.rows):
+        form = problem.quadratic
+        is_plain = problem.rule.penalty == 0 and problem.blocks is None
+        if not (is_plain and isinstance(form, Gram) and len(problem.rows) == 0):
             return False
         ridge = float(np.median(problem.ridge / np.maximum(form.diagonal, 1e-300)))
         return ridge < self.settings.first_level
@@ -185,19 +207,25 @@ class FunctionSplitSearch:
         accuracy = self.settings.accuracy * self.tree.gap_unit
         return replace(self.effort, tolerance=accuracy, slack=0.0, chunks=1)
 
-    def judge(
-        self, problem: SparseQP, presolved: PresolveState, reduction: Reduction
-    ) -> tuple[Relaxation, FloatArray] | None:
-        """The relaxation of a minorant and its point, if it is better than none.
+    def adopt(
+        self,
+        reduction: Reduction,
+        minorant: SparseQP,
+        plain: SparseQP,
+        subproblem: Subproblem,
+        reached: float | None,
+    ) -> AdoptedSplit | None:
+        """The split, if its bound is better than that of the plain relaxation.
 
-        The plain relaxation need not be solved for that: its value at the point is an
-        upper limit of what it can prove.
+        Where the latter is not ``reached`` yet, its value at the relaxed point of the
+        minorant is an upper limit.
         """
         relaxation = Relaxation.prepare(
-            problem, is_reused=True, settings=self.tree.settings.relaxation
+            minorant, is_reused=True, settings=self.tree.settings.relaxation
         )
-        subproblem = presolved.subproblem.restrict(reduction.kept)
-        plain = presolved.original.restrict(reduction.kept)
-        x = np.zeros(problem.n)
+        x = np.zeros(plain.n)
         found = relaxed_value(plain, relaxation, subproblem, x, self.rough)
-        return (relaxation, found.x) if found.bound > found.value else None
+        if not found.bound > (found.value if reached is None else reached):
+            return None
+        self.tree.tightened = plain.n
+        return AdoptedSplit(reduction, relaxation, found.x)

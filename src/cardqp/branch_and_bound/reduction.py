@@ -11,7 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.branch_and_bound.function_split import FunctionSplitSearch
+from cardqp.branch_and_bound.function_split import (
+    AdoptedSplit,
+    FunctionSplitSearch,
+)
 from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.presolve import PresolveState, reduce_problem
 from cardqp.branch_and_bound.settings import RootSettings
@@ -99,9 +102,7 @@ class ReductionSearch:
             found = self._form(presolved, kept)
         return found
 
-    def _eigenvalue_shift(
-        self, problem: SparseQP, kept: IntArray
-    ) -> FloatArray | None:
+    def _eigenvalue_shift(self, problem: SparseQP, kept: IntArray) -> FloatArray | None:
         """A diagonal to be moved, unless a split has left nothing to gain."""
         splitting = self.tree.settings.splitting
         if self.tree.has_minorant and len(kept) >= splitting.function.min_variables:
@@ -146,6 +147,9 @@ class ReductionSearch:
         is_loose = self._leaves_gap(presolved, self.settings.minorant_gap)
         if problem.signs.any() or not is_loose or is_over():
             return None
+        adopted = self.split_by_function(presolved, reached)
+        if adopted is not None:
+            return adopted.reduction, adopted.relaxation.problem
         supports = Supports.of(presolved.original.restrict(kept), settings.heuristics)
         if supports is None or not supports.is_fine(
             presolved.lower_bound, self.effort.tolerance
@@ -154,48 +158,52 @@ class ReductionSearch:
             return None
         if self._is_easy(presolved.reduced(Reduction(kept), problem), supports, kept):
             return None
-        start = level_start(problem, subproblem, is_over, settings.splitting.ascent)
+        if self.tree.has_minorant:
+            # The minorant at hand, without the variables fixed since then.
+            base = Reduction(kept)
+            start: FloatArray | None = presolved.problem.quadratic.block(kept)
+        else:
+            # A minorant starts from the original problem: move what was moved since.
+            base = Reduction(kept, problem.ridge - presolved.original.ridge[kept])
+            start = level_start(problem, subproblem, is_over, settings.splitting.ascent)
         if start is None:
             return None
-        # A minorant starts from the original problem: move what was moved since then.
-        diagonal_shift = problem.ridge - presolved.original.ridge[kept]
-        return self._ascend(
-            presolved,
-            Reduction(kept, diagonal_shift),
-            start,
-            supports,
-            presolved.lower_bound,
-        )
+        return self._ascend(presolved, base, start, supports, presolved.lower_bound)
 
     def split_by_function(
-        self, presolved: PresolveState
-    ) -> tuple[Reduction, SparseQP, Relaxation, FloatArray] | None:
-        """A sparse minorant by a matrix function, before anything is relaxed.
+        self, presolved: PresolveState, reached: float | None = None
+    ) -> AdoptedSplit | None:
+        """A sparse minorant by a matrix function, where there are many variables.
 
-        With it come its relaxation and a relaxed point.  None if the plain relaxation
-        will do, or is better.
+        None if the plain relaxation will do, or is better.
+
+        Parameters
+        ----------
+        presolved : PresolveState
+            The problem.
+        reached : float, optional
+            The bound of its relaxation; by default, this has not been solved.
         """
         tree, effort = self.tree, self.effort
         search = FunctionSplitSearch(tree, effort)
-        problem, subproblem = presolved.original, presolved.subproblem
-        if tree.tightened < problem.n or tree.has_minorant:
+        x = tree.best.x
+        if x is None or not search.is_worth_trying(presolved):
             return None
-        if not search.is_worth_trying(problem, subproblem) or not search.is_loose():
+        if reached is None and not search.is_loose():
             return None
-        kept = np.flatnonzero(~subproblem.fixed_out)
-        support = np.flatnonzero(tree.best.x[presolved.indices[kept]])
-        split = search.find(problem.restrict(kept), subproblem.restrict(kept), support)
+        tree.tried_function = True
+        kept = np.flatnonzero(~presolved.subproblem.fixed_out)
+        plain, subproblem = (
+            presolved.original.restrict(kept),
+            presolved.subproblem.restrict(kept),
+        )
+        support = np.flatnonzero(x[presolved.indices[kept]])
+        split = search.find(plain, subproblem, support)
         if split is None or effort.is_over():
             return None
-        reduction = Reduction(
-            kept, minorant=split.P.astype(np.float32), weights=split.weights
-        )
-        found = self._apply(presolved, reduction)
-        judged = None if found is None else search.judge(found[1], presolved, reduction)
-        if found is None or judged is None:
-            return None
-        tree.tightened = len(kept)
-        return *found, *judged
+        P, weights = split.P.astype(np.float32), split.weights
+        found = self._apply(presolved, Reduction(kept, minorant=P, weights=weights))
+        return found and search.adopt(*found, plain, subproblem, reached)
 
     def _is_better(
         self,

@@ -100,7 +100,7 @@ class RootPhase:
         tree, presolved, is_over = self.tree, self.tree.presolved, self.effort.is_over
         if tree.n_nodes == 0 and tree.best.x is None and self._is_empty():
             return
-        if tree.n_nodes == 0 and not is_over():
+        if not is_over():
             self._split_by_function()
             presolved = tree.presolved
         tree.n_nodes += 1
@@ -150,11 +150,11 @@ class RootPhase:
         found = search.split_by_function(presolved)
         if found is None:
             return
-        reduction, problem, relaxation, x = found
         proof = DualProof.at(np.zeros(presolved.problem.n), np.zeros(len(tree.nu)))
-        step = RootStep(proof, reduction=reduction)
-        tree.step_root(step, presolved.reduced(reduction, problem), relaxation)
-        tree.x = x
+        reduced = presolved.reduced(found.reduction, found.relaxation.problem)
+        step = RootStep(proof, reduction=found.reduction)
+        tree.step_root(step, reduced, found.relaxation)
+        tree.x = found.x
 
     def _relax(self) -> Relaxed:
         """Solve the relaxation of the root, by interior points if the kernel fails."""

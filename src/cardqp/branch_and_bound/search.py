@@ -148,6 +148,11 @@ class BranchAndBound:
         if not tree.is_rooted:
             self._root_phase(tree).step()
             return tree
+        self._process_batch(tree)
+        return tree
+
+    def _process_batch(self, tree: Tree) -> None:
+        """Process some nodes, and commit the results."""
         cutoff = self.cutoff(tree)
         nodes = [tree.pop() for _ in range(self._n_together(tree))]
         effort = self._effort(tree, tree.settings.node_slack)
@@ -181,7 +186,6 @@ class BranchAndBound:
         if self.with_estimate and is_long and np.isnan(tree.estimate):
             dives = tree.settings.estimate_dives
             tree.estimate = estimate_nodes(processor, tree.root(), dives)
-        return tree
 
     def _process(self, processor: NodeProcessor, node: Node) -> ProcessedNode | None:
         """Process a node; None if time is up."""

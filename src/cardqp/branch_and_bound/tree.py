@@ -102,6 +102,8 @@ class Tree:
     left_bounds : bool
         Whether bounds were dropped at the root, and a point that violates them was
         found to be better than any other: the search must start again, with them.
+    tried_function : bool
+        Whether a split by a matrix function has been tried.
     tried : set of bytes
         Supports that have been fitted.
     settings : SearchSettings
@@ -131,6 +133,7 @@ class Tree:
     tightened: float = np.inf
     split: float = np.inf
     left_bounds: bool = False
+    tried_function: bool = False
     tried: set[bytes] = field(default_factory=set)
     settings: SearchSettings = DEFAULT
     _relaxations: dict[Kind, Relaxation] = field(default_factory=dict)

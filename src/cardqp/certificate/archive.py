@@ -88,11 +88,11 @@ def _step(arrays: Mapping[str, Any], prefix: str) -> RootStep:
     reduction = None
     if prefix + "kept" in arrays:
         kept = arrays[prefix + "kept"]
-        changes = (
+        diagonal_shift, minorant, weights = (
             arrays.get(prefix + name) for name in ("moved", "minorant", "weights")
         )
         drops_bounds = prefix + "drops_bounds" in arrays
-        reduction = Reduction(kept, *changes, drops_bounds=drops_bounds)
+        reduction = Reduction(kept, diagonal_shift, minorant, weights, drops_bounds)
     fixed_in, fixed_out = arrays[prefix + "fixed_in"], arrays[prefix + "fixed_out"]
     return RootStep(proof, fixed_in, fixed_out, reduction)
 

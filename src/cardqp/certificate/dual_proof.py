@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.sparse_minorant import sparse_minorant
@@ -77,8 +78,8 @@ class Reduction:
     diagonal_shift : (len(kept),) array or None
         A diagonal that is moved from Q to the ridge (docs/theory.md#moved-diagonal).
     minorant : (len(kept), len(kept)) array or None
-        A matrix that replaces Q less the diagonal shift, in the problem as given: see
-        :mod:`cardqp.bounds.sparse_minorant`.
+        A matrix that replaces Q less the diagonal shift, in the problem as given, in
+        single or double precision: see :mod:`cardqp.bounds.sparse_minorant`.
     weights : (len(kept),) array or None
         Positive weights of the variables in the minorant; None if all are equal.
     drops_bounds : bool
@@ -88,7 +89,7 @@ class Reduction:
 
     kept: IntArray
     diagonal_shift: FloatArray | None = None
-    minorant: FloatArray | None = None
+    minorant: NDArray[np.floating[Any]] | None = None
     weights: FloatArray | None = None
     drops_bounds: bool = False
 

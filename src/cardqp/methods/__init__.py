@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         AscentSettings,
         BarrierSettings,
         DiagonalSettings,
+        FunctionSettings,
         SplittingSettings,
         SupergradientSettings,
     )
@@ -31,6 +32,7 @@ _HOME = {
     "BarrierSettings": "cardqp.splitting.settings",
     "CoarseningSettings": "cardqp.branch_and_bound.streamed.settings",
     "DiagonalSettings": "cardqp.splitting.settings",
+    "FunctionSettings": "cardqp.splitting.settings",
     "HeuristicSettings": "cardqp.heuristics.settings",
     "RelaxationSettings": "cardqp.relaxation.settings",
     "RootSettings": "cardqp.branch_and_bound.settings",
@@ -46,6 +48,7 @@ __all__ = [
     "BarrierSettings",
     "CoarseningSettings",
     "DiagonalSettings",
+    "FunctionSettings",
     "HeuristicSettings",
     "Method",
     "RelaxationSettings",

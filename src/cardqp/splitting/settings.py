@@ -42,6 +42,9 @@ class DiagonalSettings:
     ----------
     worthwhile_share : float
         An eigenvalue shift is worth it when it adds this share to some ridge.
+    max_decomposed : int
+        With more variables than this, a factorisation finds out whether there is such
+        a shift before eigenvalues are computed.
     max_variables : int
         The most variables for which an optimal diagonal is computed: a Newton step
         factorises a matrix of twice that size.
@@ -56,6 +59,7 @@ class DiagonalSettings:
     """
 
     worthwhile_share: float = 0.01
+    max_decomposed: int = 1200
     max_variables: int = 600
     multiplier_rounds: int = 2
     start_accuracy: float = 1e-4
@@ -66,7 +70,7 @@ class DiagonalSettings:
             self,
             counts="multiplier_rounds",
             positives="start_accuracy",
-            nonnegatives="worthwhile_share max_variables",
+            nonnegatives="worthwhile_share max_decomposed max_variables",
         )
 
 
