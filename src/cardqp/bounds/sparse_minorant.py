@@ -78,7 +78,8 @@ def sparse_minorant(
             raise ProblemError(
                 "weights", f"must be between {1.0 / MAX_WEIGHT:g} and {MAX_WEIGHT:g}"
             )
-    symmetric = 0.5 * (given + given.T)
+    symmetric = given + given.T
+    symmetric *= 0.5
     try:
         psd_violation = check.convexity_defect(symmetric)
     except ProblemError as error:

@@ -20,7 +20,7 @@ from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
-from cardqp.splitting.matrix_function import FunctionSplit
+from cardqp.splitting.matrix_function import FunctionSplit, is_above
 from cardqp.splitting.settings import FunctionSettings
 
 
@@ -114,10 +114,13 @@ class FunctionSplitSearch:
         if not (is_plain and isinstance(form, Gram) and len(problem.rows) == 0):
             return False
         ridge = float(np.median(problem.ridge / np.maximum(form.diagonal, 1e-300)))
-        return ridge < self.settings.first_level
+        return ridge < self.settings.weak_ridge
 
     def is_loose(self) -> bool:
-        """Whether a few iterations show that the plain relaxation leaves a gap."""
+        """Whether a few iterations show that the plain relaxation leaves a gap.
+
+        Nor may an eigenvalue shift be as good as a split.
+        """
         tree, presolved = self.tree, self.tree.presolved
         relaxation = tree.relaxation
         few = replace(relaxation.settings, chunk=self.settings.probe_iterations)
@@ -130,7 +133,12 @@ class FunctionSplitSearch:
             effort,
         )
         left = tree.best.objective - found.value
-        return bool(left > tree.settings.root.minorant_gap * tree.gap_unit)
+        if left <= tree.settings.root.minorant_gap * tree.gap_unit:
+            return False
+        # Where all eigenvalues are large, moving the least of them is as good.
+        form = presolved.problem.quadratic
+        level = self.settings.shifted_share * self.settings.first_level
+        return not is_above(form.dense(), form.diagonal, level)
 
     def find(
         self, problem: SparseQP, subproblem: Subproblem, support: IntArray
@@ -227,5 +235,6 @@ class FunctionSplitSearch:
         found = relaxed_value(plain, relaxation, subproblem, x, self.rough)
         if not found.bound > (found.value if reached is None else reached):
             return None
-        self.tree.tightened = plain.n
+        if plain.n > self.tree.settings.splitting.ascent.max_variables:
+            self.tree.tightened = plain.n
         return AdoptedSplit(reduction, relaxation, found.x)

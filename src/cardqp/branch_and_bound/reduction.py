@@ -158,14 +158,15 @@ class ReductionSearch:
             return None
         if self._is_easy(presolved.reduced(Reduction(kept), problem), supports, kept):
             return None
+        # A minorant starts from the original problem: move what was moved since then,
+        # unless that came with another minorant.
+        base = Reduction(kept)
         if self.tree.has_minorant:
-            # The minorant at hand, without the variables fixed since then.
-            base = Reduction(kept)
-            start: FloatArray | None = presolved.problem.quadratic.block(kept)
+            problem = presolved.original.restrict(kept)
         else:
-            # A minorant starts from the original problem: move what was moved since.
-            base = Reduction(kept, problem.ridge - presolved.original.ridge[kept])
-            start = level_start(problem, subproblem, is_over, settings.splitting.ascent)
+            moved = problem.ridge - presolved.original.ridge[kept]
+            base = Reduction(kept, moved)
+        start = level_start(problem, subproblem, is_over, settings.splitting.ascent)
         if start is None:
             return None
         return self._ascend(presolved, base, start, supports, presolved.lower_bound)
@@ -340,7 +341,9 @@ class ReductionSearch:
         effort = replace(self.effort, slack=tree.settings.node_slack)
         processor = NodeProcessor(trial, effort.cutoff, effort)
         expected = estimate_nodes(processor, trial.root(), self.settings.easy_dives)
-        return expected < self.settings.easy_nodes
+        settings = self.settings
+        is_split = tree.tried_function and trial.has_minorant
+        return expected < (settings.ascent_nodes if is_split else settings.easy_nodes)
 
     def _apply(
         self, presolved: PresolveState, reduction: Reduction

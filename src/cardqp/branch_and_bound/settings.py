@@ -47,6 +47,9 @@ class RootSettings:
     easy_nodes, easy_dives, easy_gap
         A split is good enough if so many random dives expect fewer nodes than the
         first.  With a larger relative gap than the last, dives are not tried.
+    ascent_nodes : int
+        The same number of nodes for a split by a matrix function, whose nodes cost
+        less than an ascent from it.
     """
 
     reduction_share: float = 0.85
@@ -63,6 +66,7 @@ class RootSettings:
     easy_nodes: int = 300
     easy_dives: int = 4
     easy_gap: float = 0.08
+    ascent_nodes: int = 3000
 
     def __post_init__(self) -> None:
         check.ranges(
@@ -70,7 +74,8 @@ class RootSettings:
             counts="easy_dives",
             shares="reduction_share max_ridge_loss max_gap_loss inner_share",
             nonnegatives="diagonal_gap minorant_gap tight_gap max_formed_variables "
-            "wrap_up weak_ridge rank_tolerance easy_nodes easy_gap",
+            "wrap_up weak_ridge rank_tolerance easy_nodes easy_gap "
+            "ascent_nodes",
         )
 
 

@@ -15,6 +15,7 @@ and ``sparse_minorant`` judges it as it is.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -23,6 +24,9 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.sparse_minorant import MAX_WEIGHT, ridge_left
 from cardqp.problem import SparseQP
 from cardqp.splitting.settings import DEFAULT, FunctionSettings
+
+BLOCK = 512
+"""Rows of a large matrix that are worked on at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +92,28 @@ class FunctionSplit:
         return cls(P, weights, ridge) if (in_range & (ridge > 0)).all() else None
 
 
+def is_above(Q: FloatArray, diagonal: FloatArray, level: float) -> bool:
+    """Whether all eigenvalues exceed a level, in units of the diagonal.
+
+    Where they do, an eigenvalue shift is as good.  Otherwise the factorisation breaks
+    down, before its end as a rule.
+    """
+    scaled = _scaled(Q, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)))
+    scaled[np.diag_indices(len(Q))] -= np.float32(level)
+    _, failed = scipy.linalg.lapack.spotrf(scaled, lower=1, clean=0, overwrite_a=1)
+    return not failed
+
+
+def _scaled(Q: FloatArray, unit: FloatArray) -> Any:
+    """A matrix in other units, in single precision and stored by columns."""
+    scaled = np.empty(Q.shape, dtype=np.float32)
+    for first in range(0, len(Q), BLOCK):
+        rows = slice(first, first + BLOCK)
+        scaled[rows] = Q[rows] * (unit[rows, None] * unit)
+    # Symmetric, so that its columns are its rows.
+    return scaled.T
+
+
 def upper_part(
     Q: FloatArray, unit: FloatArray, level: float, order: float
 ) -> FloatArray | None:
@@ -95,8 +121,7 @@ def upper_part(
 
     Its entries are single-precision numbers, held in double precision.
     """
-    scaled = np.empty(Q.shape, dtype=np.float32, order="F")
-    np.multiply(Q, unit[:, None] * unit, out=scaled, casting="same_kind")
+    scaled = _scaled(Q, unit)
     H = scaled * np.float32(1.0 / (order * level))
     diagonal = np.arange(len(Q))
     H[diagonal, diagonal] += np.float32(1.0)
@@ -118,11 +143,11 @@ def upper_part(
     return np.asarray(scaled.T, dtype=np.float64, order="C")
 
 
-def mirror(M: FloatArray) -> None:
+def mirror(M: Any) -> None:
     """Copy the lower triangle of a matrix to its upper one, block by block."""
-    n, step = len(M), 512
-    for first in range(0, n, step):
-        last = min(first + step, n)
+    n = len(M)
+    for first in range(0, n, BLOCK):
+        last = min(first + BLOCK, n)
         M[first:last, last:] = M[last:, first:last].T
         block = M[first:last, first:last]
         block[:] = np.tril(block) + np.tril(block, -1).T

@@ -192,12 +192,17 @@ class FunctionSettings:
     ----------
     min_variables : int
         The fewest variables for which they are made; below, an ascent does better.
+    weak_ridge : float
+        They are made if the median ridge is below this share of the diagonal.
     order : float
         The parameter ``a`` of the function, at least 1.
     first_level : float
         The first level that is tried, in units of the diagonal.
     max_levels : int
         The most levels that are tried.
+    shifted_share : float
+        Where all eigenvalues exceed this share of the first level, an eigenvalue shift
+        is preferred.
     sample_size : int
         The number of variables on which levels are tried.
     accuracy : float
@@ -218,9 +223,11 @@ class FunctionSettings:
     """
 
     min_variables: int = 1500
+    weak_ridge: float = 0.004
     order: float = 3.0
     first_level: float = 0.02
     max_levels: int = 5
+    shifted_share: float = 0.5
     sample_size: int = 1500
     accuracy: float = 1e-3
     probe_iterations: int = 400
@@ -235,7 +242,7 @@ class FunctionSettings:
         check.ranges(
             self,
             counts="max_levels sample_size probe_iterations",
-            shares="low_ridge shift_share",
+            shares="low_ridge shift_share shifted_share weak_ridge",
             positives="first_level support_weight accuracy",
             nonnegatives="min_variables max_raises wrap_up",
         )
