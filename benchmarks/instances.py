@@ -48,6 +48,34 @@ SYNTHETIC: dict[str, Maker] = {
 }
 
 
+def square(p: int, box: float = np.inf) -> Maker:
+    """As many rows as columns, a ridge of 1 on the sum of squares, by seed.
+
+    Coefficients of 1 at even distances, correlation .9 between neighbours, SNR 5, and
+    bounds on all variables.
+    """
+
+    def make(seed: int) -> SparseQP:
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((p, p))
+        for j in range(1, p):
+            X[:, j] = 0.9 * X[:, j - 1] + np.sqrt(1.0 - 0.9**2) * X[:, j]
+        signal = X[:, p // 20 :: p // 10].sum(axis=1)
+        y = signal + rng.standard_normal(p) * np.sqrt(signal.var() / 5.0)
+        return SparseQP.from_regression(
+            X, y, eta=float(p), sparsity=10, lower=-box, upper=box
+        )
+
+    return make
+
+
+SQUARE: dict[str, Maker] = {
+    **{f"square {p}": square(p) for p in (1000, 2000, 4000, 8000)},
+    **{f"square {p}, box": square(p, 2.0) for p in (1000, 2000, 4000, 8000)},
+}
+"""Large: they are solved only if asked for by name."""
+
+
 def uci(name: str) -> Maker:
     """A UCI table by the paper's convention: 70 % of the rows, eta = sqrt(N)."""
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cardqp.bounds.penalised_rows import PenalisedRows
+from cardqp.bounds.top_sums import weighted_sums
 from cardqp.branch_and_bound.clusters import choose_cluster, follow, near, require
 from cardqp.certificate.completions import completion_bound, penalised_bound
 from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
@@ -24,11 +25,14 @@ from cardqp.relaxation.assessment import (
 from cardqp.relaxation.completion import is_countable
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.relaxation.scaled_data import NO_CLUSTERS
+from cardqp.splitting.settings import DEFAULT
 
 
 def load_for(problem: SparseQP) -> None:
     """Load the kernels for the root of a problem's tree."""
     load_kernels(**_kind(problem))
+    if problem.n > DEFAULT.diagonal.max_variables or problem.signs.any():
+        load_split_kernels()
 
 
 def load_tree_for(problem: SparseQP) -> None:
@@ -41,6 +45,15 @@ def load_kernels(*, has_rows: bool = False, has_groups: bool = False) -> None:
     """Call the kernels for the root once, on a tiny problem."""
     relaxation = Relaxation.prepare(_tiny_problem(has_rows, has_groups))
     relaxation.solve(relaxation.problem.root, *relaxation.start(), Effort(1.0))
+
+
+@cache
+def load_split_kernels() -> None:
+    """Call the kernel of sparse minorants once, for data as given and restricted."""
+    given, signs = np.eye(2), np.zeros(2, dtype=np.int8)
+    given.setflags(write=False)
+    for Q in (given, np.eye(2)):
+        weighted_sums(Q, np.eye(2), np.ones(2), signs, 1)
 
 
 @cache

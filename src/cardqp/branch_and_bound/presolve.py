@@ -87,6 +87,16 @@ class PresolveState:
             subproblem=self.subproblem.decide(fixed_in, fixed_out),
         )
 
+    def without_bounds(self) -> "PresolveState":
+        """The state before any minorant, with bounds of variables ignored."""
+        problem = self.problem.without_bounds()
+        original = problem
+        if self.original is not self.problem:
+            original = self.original.without_bounds()
+        return replace(
+            self, problem=problem, without_minorant=problem, original=original
+        )
+
     def reduced(
         self, reduction: Reduction, problem: SparseQP | None = None
     ) -> "PresolveState":
@@ -120,5 +130,5 @@ def reduce_problem(state: PresolveState, reduction: Reduction) -> SparseQP:
     if reduction.diagonal_shift is not None:
         reduced = reduced.move_to_ridge(reduction.diagonal_shift)
     if reduction.minorant is not None:
-        reduced = sparse_minorant(reduced, reduction.minorant)
+        reduced = sparse_minorant(reduced, reduction.minorant, reduction.weights)
     return reduced

@@ -11,6 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.branch_and_bound.function_split import (
+    AdoptedSplit,
+    FunctionSplitSearch,
+)
 from cardqp.branch_and_bound.presolve import PresolveState, reduce_problem
 from cardqp.branch_and_bound.settings import RootSettings
 from cardqp.branch_and_bound.tree import Tree
@@ -74,9 +78,7 @@ class ReductionSearch:
         )
         if is_leaf or self.effort.is_over():
             return None
-        diagonal_shift = eigenvalue_shift(
-            problem, kept, self.tree.settings.splitting.diagonal
-        )
+        diagonal_shift = self._eigenvalue_shift(problem, kept)
         # The eigenvalue shift goes on as long as variables are fixed; all that takes
         # longer waits until it does not help any more.
         found = None
@@ -98,6 +100,13 @@ class ReductionSearch:
         if found is None and isinstance(problem.quadratic, Factor):
             found = self._form(presolved, kept)
         return found
+
+    def _eigenvalue_shift(self, problem: SparseQP, kept: IntArray) -> FloatArray | None:
+        """A diagonal to be moved, unless a split has left nothing to gain."""
+        splitting = self.tree.settings.splitting
+        if self.tree.has_minorant and len(kept) >= splitting.function.min_variables:
+            return None
+        return eigenvalue_shift(problem, kept, splitting.diagonal)
 
     def _form(
         self, presolved: PresolveState, kept: IntArray
@@ -137,6 +146,9 @@ class ReductionSearch:
         is_loose = self._leaves_gap(presolved, self.settings.minorant_gap)
         if problem.signs.any() or not is_loose or is_over():
             return None
+        adopted = self.split_by_function(presolved, reached)
+        if adopted is not None:
+            return adopted.reduction, adopted.relaxation.problem
         supports = Supports.of(presolved.original.restrict(kept), settings.heuristics)
         if supports is None or not supports.is_fine(
             presolved.lower_bound, self.effort.tolerance
@@ -145,18 +157,53 @@ class ReductionSearch:
             return None
         if self._is_easy(presolved.reduced(Reduction(kept), problem), supports, kept):
             return None
+        # A minorant starts from the original problem: move what was moved since then,
+        # unless that came with another minorant.
+        base = Reduction(kept)
+        if self.tree.has_minorant:
+            problem = presolved.original.restrict(kept)
+        else:
+            moved = problem.ridge - presolved.original.ridge[kept]
+            base = Reduction(kept, moved)
         start = level_start(problem, subproblem, is_over, settings.splitting.ascent)
         if start is None:
             return None
-        # A minorant starts from the original problem: move what was moved since then.
-        diagonal_shift = problem.ridge - presolved.original.ridge[kept]
-        return self._ascend(
-            presolved,
-            Reduction(kept, diagonal_shift),
-            start,
-            supports,
-            presolved.lower_bound,
+        return self._ascend(presolved, base, start, supports, presolved.lower_bound)
+
+    def split_by_function(
+        self, presolved: PresolveState, reached: float | None = None
+    ) -> AdoptedSplit | None:
+        """A sparse minorant by a matrix function, where there are many variables.
+
+        None if the plain relaxation will do, or is better.
+
+        Parameters
+        ----------
+        presolved : PresolveState
+            The problem.
+        reached : float, optional
+            The bound of its relaxation; by default, this has not been solved.
+        """
+        tree, effort = self.tree, self.effort
+        search = FunctionSplitSearch(tree, effort)
+        x = tree.best.x
+        if x is None or not search.is_worth_trying(presolved):
+            return None
+        if reached is None and not search.is_loose():
+            return None
+        tree.tried_function = True
+        kept = np.flatnonzero(~presolved.subproblem.fixed_out)
+        plain, subproblem = (
+            presolved.original.restrict(kept),
+            presolved.subproblem.restrict(kept),
         )
+        support = np.flatnonzero(x[presolved.indices[kept]])
+        split = search.find(plain, subproblem, support)
+        if split is None or effort.is_over():
+            return None
+        P, weights = split.P.astype(np.float32), split.weights
+        found = self._apply(presolved, Reduction(kept, minorant=P, weights=weights))
+        return found and search.adopt(*found, plain, subproblem, reached)
 
     def _is_better(
         self,

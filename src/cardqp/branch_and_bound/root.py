@@ -13,6 +13,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
+from cardqp.branch_and_bound.inactive_bounds import are_inactive
 from cardqp.branch_and_bound.node import ProcessedNode
 from cardqp.branch_and_bound.reduction import ReductionSearch
 from cardqp.branch_and_bound.settings import RootSettings
@@ -50,6 +51,19 @@ class RootPhase:
         """The settings of the presolve."""
         return self.tree.settings.root
 
+    def drop_bounds(self) -> None:
+        """Ignore the bounds of variables, if the incumbent stays away from them."""
+        tree, presolved, x = self.tree, self.tree.presolved, self.tree.best.x
+        heuristics = tree.settings.heuristics
+        if x is None or not are_inactive(
+            presolved.problem, x, self.settings, heuristics
+        ):
+            return
+        kept = np.arange(presolved.problem.n)
+        proof = DualProof.at(np.zeros(len(kept)), np.zeros(len(tree.nu)))
+        step = RootStep(proof, reduction=Reduction(kept, drops_bounds=True))
+        tree.step_root(step, presolved.without_bounds())
+
     def start(self) -> None:
         """Fix variables by the tangent in the incumbent, or in zero.
 
@@ -86,6 +100,9 @@ class RootPhase:
         tree, presolved, is_over = self.tree, self.tree.presolved, self.effort.is_over
         if tree.n_nodes == 0 and tree.best.x is None and self._is_empty():
             return
+        if not is_over():
+            self._split_by_function()
+            presolved = tree.presolved
         tree.n_nodes += 1
         relaxed = self._relax()
         if not (relaxed.has_worked or is_over()):
@@ -125,6 +142,19 @@ class RootPhase:
         )
         # Multipliers are scaled by the metric, which has changed with the problem.
         tree.x, tree.nu = tree.x[reduction.kept], np.zeros(len(tree.nu))
+
+    def _split_by_function(self) -> None:
+        """Take a sparse minorant, if the problem is large and its relaxation loose."""
+        tree, presolved = self.tree, self.tree.presolved
+        search = ReductionSearch(tree, self.gap, self.effort)
+        found = search.split_by_function(presolved)
+        if found is None:
+            return
+        proof = DualProof.at(np.zeros(presolved.problem.n), np.zeros(len(tree.nu)))
+        reduced = presolved.reduced(found.reduction, found.relaxation.problem)
+        step = RootStep(proof, reduction=found.reduction)
+        tree.step_root(step, reduced, found.relaxation)
+        tree.x = found.x
 
     def _relax(self) -> Relaxed:
         """Solve the relaxation of the root, by interior points if the kernel fails."""

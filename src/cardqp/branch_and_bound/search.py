@@ -91,7 +91,11 @@ class BranchAndBound:
     settings: SearchSettings = field(default_factory=SearchSettings)
 
     def initial_tree(
-        self, problem: SparseQP, incumbent: FloatArray | None = None
+        self,
+        problem: SparseQP,
+        incumbent: FloatArray | None = None,
+        *,
+        keeps_bounds: bool = False,
     ) -> Tree:
         """Begin a tree: first feasible points, and the fixings that they allow for.
 
@@ -101,6 +105,8 @@ class BranchAndBound:
             The problem.
         incumbent : (n,) array, optional
             A feasible point to start from; taken as it is if there is no time left.
+        keeps_bounds : bool
+            Whether bounds of variables must not be dropped.
         """
         tree = Tree.initial(problem, settings=self.settings)
         tree.keep_proof = self.proof_memory > 0
@@ -113,8 +119,16 @@ class BranchAndBound:
             tree.keep(SupportFit.known(problem, incumbent))
         if tree.best.x is not None:
             tree.x = tree.best.x
+            if not (keeps_bounds or self.is_late()):
+                self._root_phase(tree).drop_bounds()
         self._root_phase(tree).start()
         return tree
+
+    def _restarted(self, tree: Tree) -> Tree:
+        """A new tree, with the bounds of variables that were dropped in the old one."""
+        new = self.initial_tree(tree.problem, tree.best.x, keeps_bounds=True)
+        new.n_nodes = tree.n_nodes
+        return new
 
     def _find_first_points(self, tree: Tree, incumbent: FloatArray | None) -> None:
         """Fit the support of a given point, and its greedy completion."""
@@ -136,9 +150,16 @@ class BranchAndBound:
         Nodes are lost to no interruption: those that are not committed stay open.  None
         is processed once time is up.
         """
+        if tree.left_bounds:
+            return self._restarted(tree)
         if not tree.is_rooted:
             self._root_phase(tree).step()
             return tree
+        self._process_batch(tree)
+        return tree
+
+    def _process_batch(self, tree: Tree) -> None:
+        """Process some nodes, and commit the results."""
         cutoff = self.cutoff(tree)
         nodes = [tree.pop() for _ in range(self._n_together(tree))]
         effort = self._effort(tree, tree.node_slack)
@@ -173,7 +194,6 @@ class BranchAndBound:
         if self.with_estimate and is_long and np.isnan(tree.estimate):
             dives = tree.settings.estimate_dives
             tree.estimate = estimate_nodes(processor, tree.root(), dives)
-        return tree
 
     def _process(self, processor: NodeProcessor, node: Node) -> ProcessedNode | None:
         """Process a node; None if time is up."""
@@ -223,6 +243,8 @@ class BranchAndBound:
         """Why the search is over; None if it is not."""
         if tree.lower_bound >= self.cutoff(tree):
             return Stop.CUTOFF if tree.best.objective > self.limit else Stop.GAP
+        if tree.left_bounds:
+            return None
         if tree.is_rooted and tree.n_open == 0:
             return Stop.STALLED
         if self.node_limit is not None and tree.n_nodes >= self.node_limit:

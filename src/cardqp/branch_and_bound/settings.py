@@ -38,6 +38,14 @@ class RootSettings:
     wrap_up : float
         What it takes to adopt a split and to prove it again, in units of the time that
         it takes to move a diagonal: an ascent ends before so much is left.
+    weak_ridge : float
+        Bounds of variables are dropped only if the ridge is below this share of the
+        diagonal of ``Q``.
+    inner_share : float
+        The share of its bounds within which the incumbent has to be for that.
+    rank_tolerance : float
+        The least eigenvalue, relative to the diagonal, that a half of the variables
+        must have for that.
     easy_nodes, easy_dives, easy_gap
         A split is good enough if so many random dives expect fewer nodes than the
         first.  With a larger relative gap than the last, dives are not tried.
@@ -45,6 +53,9 @@ class RootSettings:
         The number of dives that must agree that a split by signs is good enough.
     least_shrinking : float
         A split by signs is taken if the tree is expected to be smaller by this factor.
+    ascent_nodes : int
+        The same number of nodes for a split by a matrix function, whose nodes cost
+        less than an ascent from it.
     """
 
     reduction_share: float = 0.85
@@ -56,20 +67,25 @@ class RootSettings:
     tight_gap: float = 0.002
     max_formed_variables: int = 1500
     wrap_up: float = 10.0
+    weak_ridge: float = 0.02
+    inner_share: float = 0.75
+    rank_tolerance: float = 1e-10
     easy_nodes: int = 300
     easy_dives: int = 4
     easy_gap: float = 0.08
     sure_dives: int = 12
     least_shrinking: float = 2.0
+    ascent_nodes: int = 3000
 
     def __post_init__(self) -> None:
         check.ranges(
             self,
             counts="easy_dives sure_dives",
             positives="least_shrinking",
-            shares="reduction_share max_ridge_loss max_gap_loss",
+            shares="reduction_share max_ridge_loss max_gap_loss inner_share",
             nonnegatives="diagonal_gap minorant_gap split_gap tight_gap easy_gap "
-            "max_formed_variables wrap_up easy_nodes",
+            "max_formed_variables wrap_up weak_ridge rank_tolerance easy_nodes "
+            "ascent_nodes",
         )
 
 

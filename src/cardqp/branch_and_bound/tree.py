@@ -10,6 +10,7 @@ import numpy as np
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
 from cardqp.branch_and_bound.clusters import near
+from cardqp.branch_and_bound.inactive_bounds import is_within
 from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
@@ -111,6 +112,11 @@ class Tree:
         The number of variables when a diagonal was last optimised.
     split : float
         The number of variables when a split by signs was last optimised.
+    left_bounds : bool
+        Whether bounds were dropped at the root, and a point that violates them was
+        found to be better than any other: the search must start again, with them.
+    tried_function : bool
+        Whether a split by a matrix function has been tried.
     tried : set of bytes
         Supports that have been fitted.
     settings : SearchSettings
@@ -143,6 +149,8 @@ class Tree:
     n_perturbations: int = 0
     tightened: float = np.inf
     split: float = np.inf
+    left_bounds: bool = False
+    tried_function: bool = False
     tried: set[bytes] = field(default_factory=set)
     settings: SearchSettings = DEFAULT
     _relaxations: dict[Kind, Relaxation] = field(default_factory=dict)
@@ -215,10 +223,22 @@ class Tree:
         if not fit.objective < self.best.objective:
             return
         fit = improve(self.presolved.original, fit, is_over, self.settings.heuristics)
+        self._keep_inside(fit)
+
+    def _keep_inside(self, fit: SupportFit) -> None:
+        """Keep a point of the presolved problem, unless it violates dropped bounds."""
         if fit.x is None:
             return
         x = lift(fit.x, self.presolved.indices, self.problem.n)
-        self.keep(SupportFit(x, fit.beta, self.problem.value(x)))
+        if self.drops_bounds and not is_within(self.problem, x):
+            self.left_bounds = True
+        else:
+            self.keep(SupportFit(x, fit.beta, self.problem.value(x)))
+
+    @property
+    def drops_bounds(self) -> bool:
+        """Whether a step at the root has dropped the bounds of variables."""
+        return any(s.reduction and s.reduction.drops_bounds for s in self.steps)
 
     def iterated_local_search(self, is_over: Callable[[], bool]) -> None:
         """Run an iterated local search from the incumbent, unless time is up."""
@@ -236,9 +256,8 @@ class Tree:
             self.settings.heuristics,
         )
         self.n_perturbations += 1
-        if found.x is not None and found.objective < self.best.objective:
-            x = lift(found.x, presolved.indices, self.problem.n)
-            self.keep(SupportFit(x, found.beta, self.problem.value(x)))
+        if found.objective < self.best.objective:
+            self._keep_inside(found)
 
     def keep(self, fit: SupportFit) -> None:
         """Update the incumbent by a feasible point of the problem as it is."""
@@ -246,12 +265,22 @@ class Tree:
             self.best = fit
             self.gap_unit = gap_unit(self.problem, fit.x, fit.objective)
 
-    def step_root(self, step: RootStep, presolved: PresolveState) -> None:
-        """Record a step of the presolve and what it leaves."""
+    def step_root(
+        self,
+        step: RootStep,
+        presolved: PresolveState,
+        relaxation: Relaxation | None = None,
+    ) -> None:
+        """Record a step of the presolve and what it leaves.
+
+        The relaxation of the problem that is left may be at hand.
+        """
         self.steps.append(step)
         if presolved.problem is not self.presolved.problem:
             # Scaling and metric belong to the old problem.
             self._relaxations = {}
+        if relaxation is not None:
+            self._relaxations[Kind.POINT] = relaxation
         self.presolved = presolved
 
     def begin(self, accuracy: float) -> None:

@@ -65,8 +65,12 @@ class TrialDives:
     ) -> bool:
         """Whether the tree will probably be small."""
         settings = self.tree.settings.root
-        dives, most = settings.easy_dives, settings.easy_nodes
-        return self.expected_nodes(presolved, kept, dives, supports) < most
+        has_minorant = presolved.without_minorant is not presolved.problem
+        is_split = self.tree.tried_function and has_minorant
+        most = settings.ascent_nodes if is_split else settings.easy_nodes
+        return (
+            self.expected_nodes(presolved, kept, settings.easy_dives, supports) < most
+        )
 
     def is_surely_easy(self, presolved: PresolveState, kept: IntArray) -> bool:
         """Whether more dives agree that the tree will be small.

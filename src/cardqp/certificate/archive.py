@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
+import numpy as np
+
 from cardqp.certificate.certificate import Certificate
 from cardqp.certificate.dual_proof import DualProof, Reduction
 from cardqp.certificate.proof_tree import ProofTree
@@ -40,6 +42,8 @@ def to_arrays(certificate: Certificate | StreamedCertificate) -> dict[str, Any]:
             changes = {
                 "moved": step.reduction.diagonal_shift,
                 "minorant": step.reduction.minorant,
+                "weights": step.reduction.weights,
+                "drops_bounds": np.array(True) if step.reduction.drops_bounds else None,
             }
             parts |= {name: a for name, a in changes.items() if a is not None}
         arrays |= {f"root.{number}.{name}": part for name, part in parts.items()}
@@ -87,10 +91,11 @@ def _step(arrays: Mapping[str, Any], prefix: str) -> RootStep:
     reduction = None
     if prefix + "kept" in arrays:
         kept = arrays[prefix + "kept"]
-        diagonal_shift, minorant = (
-            arrays.get(prefix + name) for name in ("moved", "minorant")
+        diagonal_shift, minorant, weights = (
+            arrays.get(prefix + name) for name in ("moved", "minorant", "weights")
         )
-        reduction = Reduction(kept, diagonal_shift, minorant)
+        drops_bounds = prefix + "drops_bounds" in arrays
+        reduction = Reduction(kept, diagonal_shift, minorant, weights, drops_bounds)
     fixed_in, fixed_out = arrays[prefix + "fixed_in"], arrays[prefix + "fixed_out"]
     return RootStep(proof, fixed_in, fixed_out, reduction)
 

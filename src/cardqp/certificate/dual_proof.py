@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.sparse_minorant import sparse_minorant
@@ -77,13 +78,20 @@ class Reduction:
     diagonal_shift : (len(kept),) array or None
         A diagonal that is moved from Q to the ridge (docs/theory.md#moved-diagonal).
     minorant : (len(kept), len(kept)) array or None
-        A matrix that replaces Q less the diagonal shift, in the problem as given: see
-        :mod:`cardqp.bounds.sparse_minorant`.
+        A matrix that replaces Q less the diagonal shift, in the problem as given, in
+        single or double precision: see :mod:`cardqp.bounds.sparse_minorant`.
+    weights : (len(kept),) array or None
+        Positive weights of the variables in the minorant; None if all are equal.
+    drops_bounds : bool
+        Whether bounds of variables are ignored from here on
+        (docs/theory.md#dropped-bounds).
     """
 
     kept: IntArray
     diagonal_shift: FloatArray | None = None
-    minorant: FloatArray | None = None
+    minorant: NDArray[np.floating[Any]] | None = None
+    weights: FloatArray | None = None
+    drops_bounds: bool = False
 
     def is_sound(self) -> bool:
         """Return whether the arrays have the right types and dimensions."""
@@ -91,7 +99,11 @@ class Reduction:
             is_array(self.kept, "i", 1)
             and (self.diagonal_shift is None or is_array(self.diagonal_shift, "f", 1))
             and (self.minorant is None or is_array(self.minorant, "f", 2))
+            and (self.weights is None or self._has_weights())
         )
+
+    def _has_weights(self) -> bool:
+        return self.minorant is not None and is_array(self.weights, "f", 1)
 
     def apply(self, problem: SparseQP, original: SparseQP) -> SparseQP:
         """Return the problem that later dual points are evaluated at.
@@ -109,5 +121,5 @@ class Reduction:
         if self.diagonal_shift is not None:
             fewer = fewer.move_to_ridge(self.diagonal_shift)
         if self.minorant is not None:
-            fewer = sparse_minorant(fewer, self.minorant)
+            fewer = sparse_minorant(fewer, self.minorant, self.weights)
         return fewer

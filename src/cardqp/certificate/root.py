@@ -108,6 +108,10 @@ class RootState:
             or not np.delete(self.subproblem.fixed_out, kept).all()
         ):
             raise ProblemError("A reduction must keep what is not switched off, once.")
+        if reduction.drops_bounds:
+            return self._without_bounds()._reduced(
+                replace(reduction, drops_bounds=False)
+            )
         problem = without_minorant = reduction.apply(self.problem, self.original)
         if self.without_minorant is not self.problem or reduction.minorant is not None:
             without_minorant = self.without_minorant.restrict(kept)
@@ -118,6 +122,18 @@ class RootState:
             original=self.original.restrict(kept),
             indices=self.indices[kept],
             subproblem=self.subproblem.restrict(kept),
+        )
+
+    def _without_bounds(self) -> "RootState":
+        """Return the state with bounds of variables ignored in all its problems."""
+        problem = without_minorant = self.problem.without_bounds()
+        if self.without_minorant is not self.problem:
+            without_minorant = self.without_minorant.without_bounds()
+        return replace(
+            self,
+            problem=problem,
+            without_minorant=without_minorant,
+            original=self.original.without_bounds(),
         )
 
     def _check(self, step: RootStep) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         AscentSettings,
         BarrierSettings,
         DiagonalSettings,
+        FunctionSettings,
         SplittingSettings,
         SupergradientSettings,
     )
@@ -36,6 +37,7 @@ _HOME = {
     "ClusterSettings": "cardqp.branch_and_bound.settings",
     "CoarseningSettings": "cardqp.branch_and_bound.streamed.settings",
     "DiagonalSettings": "cardqp.splitting.settings",
+    "FunctionSettings": "cardqp.splitting.settings",
     "HeuristicSettings": "cardqp.heuristics.settings",
     "RelaxationSettings": "cardqp.relaxation.settings",
     "RootSettings": "cardqp.branch_and_bound.settings",
@@ -52,6 +54,7 @@ __all__ = [
     "ClusterSettings",
     "CoarseningSettings",
     "DiagonalSettings",
+    "FunctionSettings",
     "HeuristicSettings",
     "Method",
     "RelaxationSettings",

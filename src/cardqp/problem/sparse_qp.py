@@ -290,6 +290,10 @@ class SparseQP(ProblemData):
         """
         return self._with(**changes.moved_diagonal(self, diagonal))
 
+    def without_bounds(self) -> "SparseQP":
+        """Return the problem without the bounds of its variables."""
+        return self._with(**changes.no_bounds(self))
+
     def with_limits(
         self, sparsity: int | None = None, penalty: float | None = None
     ) -> "SparseQP":

@@ -57,13 +57,28 @@ def eigenvalue_shift(
         return np.zeros(len(kept))
     unit = 1.0 / np.sqrt(curvature)
     scaled = unit[:, None] * block * unit
+    least_gain = settings.worthwhile_share * problem.ridge[kept]
+    # Products with the matrix of a block that is no larger than the factor are cheaper.
+    nothing = np.zeros(len(kept)) if isinstance(form, Factor) else None
+    is_large = len(kept) > settings.max_decomposed
+    if is_large and not _is_above(scaled, float((least_gain * unit**2).min())):
+        return nothing
     least = float(scipy.linalg.eigvalsh(scaled, check_finite=False)[0])
     shift = max(least - eigenvalue_margin(len(kept)), 0.0) * curvature
-    least_gain = settings.worthwhile_share * problem.ridge[kept]
-    if (shift >= least_gain).any():
-        return shift
-    # Products with the matrix of a block that is no larger than the factor are cheaper.
-    return np.zeros(len(kept)) if isinstance(form, Factor) else None
+    return shift if (shift >= least_gain).any() else nothing
+
+
+def _is_above(scaled: FloatArray, least: float) -> bool:
+    """Whether all eigenvalues exceed a number, by a tenth of a decomposition."""
+    shifted = scaled.copy()
+    shifted[np.diag_indices(len(scaled))] -= least
+    try:
+        scipy.linalg.cholesky(
+            shifted.T, lower=True, overwrite_a=True, check_finite=False
+        )
+    except scipy.linalg.LinAlgError:
+        return False
+    return True
 
 
 def optimal_diagonal_shift(

@@ -48,6 +48,9 @@ class DiagonalSettings:
     ----------
     worthwhile_share : float
         An eigenvalue shift is worth it when it adds this share to some ridge.
+    max_decomposed : int
+        With more variables than this, a factorisation finds out whether there is such
+        a shift before eigenvalues are computed.
     max_variables : int
         The most variables for which an optimal diagonal is computed: a Newton step
         factorises a matrix of twice that size.
@@ -60,6 +63,7 @@ class DiagonalSettings:
     """
 
     worthwhile_share: float = 0.01
+    max_decomposed: int = 1200
     max_variables: int = 600
     start_accuracy: float = 1e-4
     barrier: BarrierSettings = field(default_factory=BarrierSettings)
@@ -74,7 +78,7 @@ class DiagonalSettings:
         check.ranges(
             self,
             positives="start_accuracy",
-            nonnegatives="worthwhile_share max_variables",
+            nonnegatives="worthwhile_share max_decomposed max_variables",
         )
 
 
@@ -189,6 +193,72 @@ class AscentSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionSettings:
+    """Splits by a matrix function, for problems too large for an ascent.
+
+    Parameters
+    ----------
+    min_variables : int
+        The fewest variables for which they are made; below, an ascent does better.
+    weak_ridge : float
+        They are made if the median ridge is below this share of the diagonal.
+    order : float
+        The parameter ``a`` of the function, at least 1.
+    first_level : float
+        The first level that is tried, in units of the diagonal.
+    max_levels : int
+        The most levels that are tried.
+    shifted_share : float
+        Where all eigenvalues exceed this share of the first level, an eigenvalue shift
+        is preferred.
+    sample_size : int
+        The number of variables on which levels are tried.
+    accuracy : float
+        Accuracy of the relaxations by which splits are judged, as a share of the
+        objective.
+    probe_iterations : int
+        Iterations of the plain relaxation that show whether a split is worth it.
+    wrap_up : float
+        A split is not begun with less time left than so many times what it takes.
+    support_weight : float
+        The weight of variables in the support of the incumbent; others have 1.
+    low_ridge, increase, max_raises
+        Variables whose ridge is below this share of the median have their weight
+        multiplied by the increase, so many times at most.
+    shift_share : float
+        What is added to the diagonal of ``P`` to make up for single precision, as a
+        share of the median ridge.
+    """
+
+    min_variables: int = 1500
+    weak_ridge: float = 0.004
+    order: float = 3.0
+    first_level: float = 0.02
+    max_levels: int = 5
+    shifted_share: float = 0.5
+    sample_size: int = 1500
+    accuracy: float = 1e-3
+    probe_iterations: int = 400
+    wrap_up: float = 4.0
+    support_weight: float = 1.5
+    low_ridge: float = 0.6
+    increase: float = 1.1
+    max_raises: int = 12
+    shift_share: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check.ranges(
+            self,
+            counts="max_levels sample_size probe_iterations",
+            shares="low_ridge shift_share shifted_share weak_ridge",
+            positives="first_level support_weight accuracy",
+            nonnegatives="min_variables max_raises wrap_up",
+        )
+        for name in ("order", "increase"):
+            check.at_least(name, getattr(self, name), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
 class SplittingSettings:
     """Splits of ``Q`` into a part that stays quadratic and one for the ridge.
 
@@ -198,10 +268,13 @@ class SplittingSettings:
         Diagonals moved to the ridge, of any sparsity.
     ascent : AscentSettings
         Minorants that hold for sparse points only.
+    function : FunctionSettings
+        Such minorants by a matrix function, for many variables.
     """
 
     diagonal: DiagonalSettings = field(default_factory=DiagonalSettings)
     ascent: AscentSettings = field(default_factory=AscentSettings)
+    function: FunctionSettings = field(default_factory=FunctionSettings)
 
     def __post_init__(self) -> None:
         check.ranges(self)

@@ -20,6 +20,8 @@ the least number with all its digits is 2e-308, a rounding 1e-16."""
 def real_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
     """A read-only float64 copy of ``value``, contiguous and finite."""
     array = numeric_array(name, value, ndim)
+    if array.size == 0 or max(array.max(), -array.min()) <= LARGEST:
+        return array
     refuse(
         name,
         array,

@@ -91,9 +91,12 @@ def convexity_defect(Q: FloatArray, name: str = "Q") -> FloatArray:
     factorisation has to confirm: their own error is not known.
     """
     n = len(Q)
-    curvature = np.where(Q.diagonal() != 0, np.abs(Q.diagonal()), np.any(Q, axis=0))
+    curvature = np.abs(Q.diagonal())
+    if not curvature.all():
+        curvature = np.where(curvature != 0, curvature, np.any(Q, axis=0))
     unit = 1.0 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
-    scaled = unit[:, None] * Q * unit
+    scaled = unit[:, None] * Q
+    scaled *= unit
     short, missing = cholesky_defect(n), 0.0
     if not _is_definite(scaled, 0.0):
         eigenvalues = scipy.linalg.eigvalsh(scaled, check_finite=False)
@@ -109,10 +112,12 @@ def convexity_defect(Q: FloatArray, name: str = "Q") -> FloatArray:
 
 def _is_definite(scaled: FloatArray, missing: float) -> bool:
     """Whether a matrix plus ``missing`` and the shift has a Cholesky factor."""
-    n = len(scaled)
+    shifted = scaled.copy()
+    shifted[np.diag_indices(len(scaled))] += missing + cholesky_shift(len(scaled))
     try:
+        # Its transpose is stored by columns, so that it is factored in place.
         scipy.linalg.cholesky(
-            scaled + (missing + cholesky_shift(n)) * np.eye(n), check_finite=False
+            shifted.T, lower=True, overwrite_a=True, check_finite=False
         )
     except scipy.linalg.LinAlgError:
         return False
