@@ -70,8 +70,11 @@ def condition(problem: SparseQP, diagonal: FloatArray | None) -> float:
     return float((curvature / diagonal).max(initial=1.0))
 
 
-def _moved(problem: SparseQP) -> FloatArray:
-    """The ridge with a share of the diagonal of ``Q``, less what rounding may cost."""
+def shifted(problem: SparseQP) -> SparseQP | None:
+    """Return the equal problem with a share of an eigenvalue shift moved to the ridge.
+
+    None if ``Q`` is not certainly positive definite.
+    """
     form = problem.quadratic
     curvature = np.abs(form.diagonal)
     unit = 1.0 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
@@ -79,10 +82,17 @@ def _moved(problem: SparseQP) -> FloatArray:
     extremes = scipy.linalg.eigvalsh(scaled, check_finite=False)[[0, -1]]
     least = float(extremes[0] - eigenvalue_margin(problem.n) * extremes[1])
     if not least > 0:
-        return np.zeros(problem.n)
+        return None
     try:
         # This is the proof: a factorisation of what is left of Q.
-        moved = problem.move_to_ridge(SHARE * least * curvature)
+        return problem.move_to_ridge(SHARE * least * curvature)
     except ProblemError:
+        return None
+
+
+def _moved(problem: SparseQP) -> FloatArray:
+    """The ridge with a share of the diagonal of ``Q``, less what rounding may cost."""
+    moved = shifted(problem)
+    if moved is None:
         return np.zeros(problem.n)
     return np.asarray(moved.ridge - moved.quadratic.psd_violation)

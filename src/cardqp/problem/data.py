@@ -49,7 +49,7 @@ class ProblemData:
 
     @cached_property
     def ridge(self) -> FloatArray:
-        """The ridge ``1/eta``, one entry per variable."""
+        """The ridge ``1/eta``, one entry per variable; zero where there is none."""
         ridge: FloatArray = 1.0 / self.eta
         ridge.setflags(write=False)
         return ridge
@@ -168,15 +168,24 @@ class ProblemData:
     @cached_property
     def single_gain(self) -> float:
         """The most that one variable alone can take off the objective, unbounded."""
-        curvature = self.quadratic.diagonal + self.ridge
-        return float((self.c**2 / (4.0 * curvature)).max(initial=0.0))
+        curvature, is_curved = self._curvature
+        gains = np.where(is_curved, self.c**2 / (4.0 * curvature), 0.0)
+        return float(gains.max(initial=0.0))
 
     @cached_property
     def gain_within_bounds(self) -> float:
         """The most that one variable within its bounds can take off the objective."""
-        curvature = self.quadratic.diagonal + self.ridge
+        curvature, is_curved = self._curvature
         x = np.clip(self.c / (-2.0 * curvature), self.lower, self.upper)
-        return float((-x * (self.c + curvature * x)).max(initial=0.0))
+        gains = np.where(is_curved, -x * (self.c + curvature * x), 0.0)
+        return float(gains.max(initial=0.0))
+
+    @property
+    def _curvature(self) -> tuple[FloatArray, BoolArray]:
+        """The curvature of each variable, 1 where there is none, and where it is."""
+        curvature = self.quadratic.diagonal + self.ridge
+        is_curved = curvature > 0
+        return np.where(is_curved, curvature, 1.0), is_curved
 
     def feasibility(self, x: ArrayLike) -> Feasibility:
         """The largest violation of each kind of constraint at ``x``."""
