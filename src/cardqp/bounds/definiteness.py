@@ -1,8 +1,8 @@
 """A certified diagonal below ``Q`` and the ridge together, which need no ridge at all.
 
-What divides by the least curvature of ``G = Q + diag(ridge)`` may use any ``w > 0`` with
-``G >= diag(w)`` in the order of forms.  The ridge is one, but a weak one makes too much
-of rounding; part of the diagonal of ``Q`` can be moved to it first
+What divides by the least curvature of ``G = Q + diag(ridge)`` may use any ``w > 0``
+with ``G >= diag(w)`` in the order of forms.  The ridge is one, but a weak one makes too
+much of rounding; part of the diagonal of ``Q`` can be moved to it first
 (docs/theory.md#moved-diagonal).
 """
 
