@@ -6,6 +6,8 @@ much of rounding; part of the diagonal of ``Q`` can be moved to it first
 (docs/theory.md#moved-diagonal).
 """
 
+import math
+
 import numpy as np
 import scipy.linalg
 
@@ -85,9 +87,19 @@ def shifted(problem: SparseQP) -> SparseQP | None:
         return None
     try:
         # This is the proof: a factorisation of what is left of Q.
-        return problem.move_to_ridge(SHARE * least * curvature)
+        return problem.move_to_ridge(SHARE * _few_digits(least) * curvature)
     except ProblemError:
         return None
+
+
+def _few_digits(value: float) -> float:
+    """A positive number rounded down to five binary digits.
+
+    The last digits of an eigenvalue differ from machine to machine; what is proved with
+    it must not.
+    """
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(math.floor(32.0 * mantissa), exponent - 5)
 
 
 def _moved(problem: SparseQP) -> FloatArray:

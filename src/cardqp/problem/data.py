@@ -1,6 +1,6 @@
 """The data of a problem, checked once and never changed, and derived quantities."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,6 +9,7 @@ from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.arithmetic.compensated import accurate_sum, products
 from cardqp.problem import validation as check
 from cardqp.problem.feasibility import Feasibility
+from cardqp.problem.independence import is_independent
 from cardqp.problem.quadratic import QuadraticForm
 from cardqp.problem.rows import Rows
 from cardqp.problem.sparsity import Blocks, Groups, Subproblem, SupportRule
@@ -36,6 +37,9 @@ class ProblemData:
     blocks: IntArray | None
     constant: float
     names: tuple[str, ...] | None
+    independence: float = 0.0
+    """If positive, only points with independent nonzeros count: where the least
+    eigenvalue of ``Q`` plus the ridge, scaled to unit diagonal, is at least this."""
 
     @property
     def n(self) -> int:
@@ -189,7 +193,9 @@ class ProblemData:
 
     def feasibility(self, x: ArrayLike) -> Feasibility:
         """The largest violation of each kind of constraint at ``x``."""
-        return self.violations(check.vector("x", x, self.n))
+        point = check.vector("x", x, self.n)
+        found = self.violations(point)
+        return replace(found, is_independent=self.is_independent(point))
 
     def violations(self, x: FloatArray) -> Feasibility:
         """The largest violations at a point whose shape and type are not checked."""
@@ -209,3 +215,11 @@ class ProblemData:
             bounds=float(beyond.max(initial=0.0)),
             cardinality=self.rule.excess(self.support_of(x)),
         )
+
+    def is_independent(self, x: FloatArray) -> bool:
+        """Whether a point counts: its nonzeros are independent, or need not be."""
+        nonzeros = np.flatnonzero(x)
+        if self.independence == 0.0 or len(nonzeros) == 0:
+            return True
+        G = self.quadratic.block(nonzeros) + np.diag(self.ridge[nonzeros])
+        return is_independent(G, self.independence)

@@ -281,6 +281,10 @@ class SparseQP(ProblemData):
         with np.errstate(divide="ignore"):  # no ridge
             return self._with(quadratic=form, eta=1.0 / ridge)
 
+    def with_independence(self, least: float) -> "SparseQP":
+        """Return the problem in which only points with independent nonzeros count."""
+        return self._with(independence=least)
+
     def move_to_ridge(self, diagonal: ArrayLike) -> "SparseQP":
         """Return the equal problem with a diagonal moved from ``Q`` to the ridge.
 
