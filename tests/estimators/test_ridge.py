@@ -227,7 +227,7 @@ def test_not_fitted():
         ({"n_nonzero_coefs": 0}, "`n_nonzero_coefs` must be an integer, at least 1"),
         ({"n_nonzero_coefs": 2.5}, "`n_nonzero_coefs` must be an integer"),
         ({"n_nonzero_coefs": range(3)}, "`n_nonzero_coefs` must be an integer"),
-        ({"eta": "best"}, '`eta` must be "auto" or a positive number'),
+        ({"eta": "best"}, '`eta` must be "auto", a positive number, or None'),
         ({"eta": 0.0}, "`eta` must be a positive number"),
         ({"eta": [1.0, 2.0]}, "`eta` must be a positive number"),
         ({"groups": 3}, "`groups` must have one label for each of the"),

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 
 from cardqp._iterate import Callback, Watch
+from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.exceptions import ParameterError
 from cardqp.methods import Method
 from cardqp.methods.context import SolveContext, solve_reduced
@@ -16,6 +17,7 @@ from cardqp.methods.registry import resolve
 from cardqp.methods.screening import Screening
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
+from cardqp.problem.streamed_form import StreamedForm
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.spectral.spectrum import spectrum as decompose
@@ -144,6 +146,8 @@ def hierarchy(
     screener = _level_method(method)
     wanted = _check_levels(levels, problem.n)
     with Watch(time_limit, callback) as watch:
+        if not isinstance(problem.quadratic, StreamedForm):
+            problem = with_positive_ridge(problem)
         if spectrum is None:
             found = decompose(problem, wanted[-1] if wanted else None)
         else:
