@@ -48,7 +48,7 @@ def definite_diagonal(problem: SparseQP) -> FloatArray | None:
     --------
     >>> Q = np.array([[2.0, 1.0], [1.0, 2.0]])
     >>> problem = SparseQP(Q, np.ones(2), eta=1e12, sparsity=1)
-    >>> definite_diagonal(problem).round(6)
+    >>> definite_diagonal(problem).round(3)
     array([0.9, 0.9])
     """
     own = problem.ridge - problem.quadratic.psd_violation
@@ -93,13 +93,13 @@ def shifted(problem: SparseQP) -> SparseQP | None:
 
 
 def _few_digits(value: float) -> float:
-    """A positive number rounded down to five binary digits.
+    """A positive number rounded down to twelve binary digits.
 
     The last digits of an eigenvalue differ from machine to machine; what is proved with
     it must not.
     """
     mantissa, exponent = math.frexp(value)
-    return math.ldexp(math.floor(32.0 * mantissa), exponent - 5)
+    return math.ldexp(math.floor(4096.0 * mantissa), exponent - 12)
 
 
 def _moved(problem: SparseQP) -> FloatArray:

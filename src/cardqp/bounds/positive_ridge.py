@@ -13,22 +13,29 @@ Theorem 1 needs a positive diagonal, not a ridge (docs/theory.md#no-ridge).
 """
 
 import numpy as np
-import scipy.linalg
 
-from cardqp._typing import FloatArray, IntArray
+from cardqp._typing import FloatArray
 from cardqp.arithmetic.rounding import (
     cholesky_defect,
     dependence_unit,
-    eigenvalue_margin,
     lowered,
+    moved_diagonal_unit,
     raised,
 )
 from cardqp.bounds.definiteness import shifted
+from cardqp.bounds.dependence import (
+    WEAK_OR_BOUNDED,
+    is_wide,
+    refuse_unbounded,
+    unit_curvature,
+)
 from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.problem.independence import INDEPENDENT
 from cardqp.problem.quadratic import Factor, Gram, QuadraticForm
 from cardqp.problem.rows import power_of_two
+from cardqp.problem.streamed_form import StreamedForm
 
 MOST_LOSS = 0.25
 """The largest share of a ridge that rounding may take, twice the form's violation: what
@@ -42,19 +49,6 @@ ABOVE_ROUNDING = 32.0
 
 MOST_DECOMPOSED = 4000
 """The most variables for which an eigenvalue is computed: half a minute."""
-
-VISIBLE = 1e-6
-"""The least entry of a unit vector that counts as part of a dependence."""
-
-WEAK_OR_BOUNDED = Phrase(
-    "use a weak ridge, such as {}, or finite {} and {}",
-    Setting("eta", 1e6),
-    Setting("lower"),
-    Setting("upper"),
-)
-
-BEYOND = 10.0
-"""How far beyond rounding ``c`` must leave the range of ``Q`` to be told from it."""
 
 
 def has_ridge(problem: SparseQP) -> bool:
@@ -73,23 +67,33 @@ def with_positive_ridge(problem: SparseQP) -> SparseQP:
     Parameters
     ----------
     problem : SparseQP
-        The problem, in memory.
+        The problem.
 
     Raises
     ------
     ProblemError
-        When columns are dependent and there is no rule for them, or the problem may be
-        unbounded below.
+        When columns are dependent and there is no rule for them, the problem may be
+        unbounded below, or its data are not in memory.
 
     Examples
     --------
     >>> Q = np.array([[2.0, 1.0], [1.0, 2.0]])
     >>> problem = SparseQP(Q, np.ones(2), eta=None, sparsity=1)
-    >>> with_positive_ridge(problem).ridge.round(6)
+    >>> with_positive_ridge(problem).ridge.round(3)
     array([0.9, 0.9])
     """
     if has_ridge(problem):
         return problem
+    if isinstance(problem.quadratic, StreamedForm):
+        raise ProblemError(
+            "eta",
+            "must be a number for data that are read block by block",
+            given="it is None",
+            remedy=Phrase(
+                "use a weak ridge, such as {}, or fewer columns, with from_regression",
+                Setting("eta", 1e6),
+            ),
+        )
     if problem.independence == 0.0:
         moved = _definite(problem)
         if moved is not None:
@@ -121,18 +125,8 @@ def counted(problem: SparseQP) -> SparseQP:
             given="it is None",
             remedy=WEAK_OR_BOUNDED,
         )
-    _refuse_unbounded(problem)
+    refuse_unbounded(problem)
     return problem.with_independence(INDEPENDENT)
-
-
-def describe(problem: SparseQP) -> str:
-    """The dependent columns of a problem where not all points count, in words."""
-    names = [problem.name_of(int(j)) for j in dependent_columns(problem)]
-    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" * (len(names) > 8))
-    return (
-        f"{shown}: supports count if the least eigenvalue of their block of Q, scaled "
-        f"to unit diagonal, is at least {problem.independence:g}"
-    )
 
 
 def _definite(problem: SparseQP) -> SparseQP | None:
@@ -140,7 +134,7 @@ def _definite(problem: SparseQP) -> SparseQP | None:
 
     None if that is not certain in spite of rounding.
     """
-    if _is_wide(problem.quadratic) and not problem.ridge.any():
+    if is_wide(problem.quadratic) and not problem.ridge.any():
         return None
     if problem.n > MOST_DECOMPOSED:
         raise ProblemError(
@@ -149,11 +143,23 @@ def _definite(problem: SparseQP) -> SparseQP | None:
             given=f"it is None, and there are {problem.n}",
             remedy=Phrase("use a weak ridge, such as {}", Setting("eta", 1e6)),
         )
-    moved = shifted(problem)
-    if moved is None or not has_ridge(moved):
-        return None
-    loss = 2.0 * moved.quadratic.psd_violation
-    return moved if (loss <= MOST_LOSS * moved.ridge).all() else None
+    candidates = [problem] if not problem.ridge.any() else [problem, _merged(problem)]
+    for candidate in candidates:
+        moved = shifted(candidate)
+        if moved is not None and has_ridge(moved):
+            loss = 2.0 * moved.quadratic.psd_violation
+            if (loss <= MOST_LOSS * moved.ridge).all():
+                return moved
+    return None
+
+
+def _merged(problem: SparseQP) -> SparseQP:
+    """The equal problem with all of its ridge in ``Q``, which may then be definite."""
+    form = problem.quadratic
+    G = form.dense() + np.diag(problem.ridge)
+    rounding = moved_diagonal_unit(problem.n, form.formed) * np.abs(G.diagonal())
+    violation = check.convexity_defect(G) + rounding + form.psd_violation
+    return problem.with_quadratic(Gram(G, violation), np.zeros(problem.n))
 
 
 def _is_bounded(problem: SparseQP) -> bool:
@@ -192,9 +198,9 @@ def _tiny(problem: SparseQP) -> tuple[FloatArray, float]:
 
 def _relative_objective(problem: SparseQP) -> float:
     """The least objective without a limit on nonzeros, over what is gained there."""
-    unit = _unit(problem)
+    unit = unit_curvature(problem)
     slope = -0.5 * unit * problem.c
-    if isinstance(problem.quadratic, Factor) and _is_wide(problem.quadratic):
+    if isinstance(problem.quadratic, Factor) and is_wide(problem.quadratic):
         columns = (problem.quadratic.array * unit).T
         gain = (
             float(np.linalg.norm(np.linalg.lstsq(columns, slope, rcond=None)[0])) ** 2
@@ -251,66 +257,3 @@ def _scaled(form: QuadraticForm, root: float, unit: float) -> QuadraticForm:
         return Factor(root * form.array)
     violation = form.psd_violation + unit * np.abs(form.diagonal)
     return Gram(root * root * form.dense(), violation, form.formed)
-
-
-def dependent_columns(problem: SparseQP) -> IntArray:
-    """The variables that take part in a linear dependence of columns, up to rounding.
-
-    With fewer rows of a factor than columns there is little to tell: all of them.
-    """
-    if _is_wide(problem.quadratic):
-        return np.arange(problem.n)
-    _, directions = _flat_directions(problem)
-    return np.flatnonzero((np.abs(directions) > VISIBLE).any(axis=1))
-
-
-def _is_wide(form: QuadraticForm) -> bool:
-    """Whether a factor has fewer rows than columns."""
-    return isinstance(form, Factor) and len(form.array) < form.n
-
-
-def _flat_directions(problem: SparseQP) -> tuple[FloatArray, FloatArray]:
-    """Directions in which the matrix, scaled to unit diagonal, hardly curves.
-
-    The eigenvalues that are no more than rounding, and eigenvectors in columns.
-    """
-    unit = _unit(problem)
-    G = problem.quadratic.dense() + np.diag(problem.ridge)
-    scaled = unit[:, None] * G * unit
-    values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
-    is_flat = values <= cholesky_defect(problem.n) * max(float(values[-1]), 1.0)
-    return values[is_flat], vectors[:, is_flat]
-
-
-def _unit(problem: SparseQP) -> FloatArray:
-    """The units in which curvatures are one, where there are any."""
-    curvature = problem.quadratic.diagonal + problem.ridge
-    return np.asarray(1.0 / np.sqrt(np.where(curvature > 0, curvature, 1.0)))
-
-
-def _refuse_unbounded(problem: SparseQP) -> None:
-    """Raise if ``c`` leaves the range of ``Q`` by more than rounding.
-
-    Along a direction ``v`` of curvature ``k`` the objective falls by
-    ``(c'v)^2 / (4 k)``, which is at most what there is to gain in all where ``c`` is
-    in the range: the constant for a regression, about the gains of single variables
-    otherwise.
-    """
-    form, unit = problem.quadratic, _unit(problem)
-    slope = unit * problem.c
-    gain = abs(problem.constant) + 0.25 * float(slope @ slope)
-    if isinstance(form, Factor) and _is_wide(form):
-        columns = (form.array * unit).T
-        rest = slope - columns @ np.linalg.lstsq(columns, slope, rcond=None)[0]
-        along, curvatures = np.array([rest @ rest]), np.zeros(1)
-    else:
-        curvatures, directions = _flat_directions(problem)
-        along = (slope @ directions) ** 2
-    noise = eigenvalue_margin(problem.n)
-    if (along > BEYOND * 4.0 * np.maximum(curvatures, noise) * gain).any():
-        raise ProblemError(
-            "eta",
-            "must be a number where `c` is not in the range of `Q`",
-            given="it is None, and the objective may be unbounded below",
-            remedy=WEAK_OR_BOUNDED,
-        )

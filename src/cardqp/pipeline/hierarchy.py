@@ -17,7 +17,6 @@ from cardqp.methods.registry import resolve
 from cardqp.methods.screening import Screening
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
-from cardqp.problem.streamed_form import StreamedForm
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.spectral.spectrum import spectrum as decompose
@@ -146,8 +145,7 @@ def hierarchy(
     screener = _level_method(method)
     wanted = _check_levels(levels, problem.n)
     with Watch(time_limit, callback) as watch:
-        if not isinstance(problem.quadratic, StreamedForm):
-            problem = with_positive_ridge(problem)
+        problem = with_positive_ridge(problem)
         if spectrum is None:
             found = decompose(problem, wanted[-1] if wanted else None)
         else:

@@ -4,18 +4,14 @@ import numpy as np
 
 from cardqp._iterate import Stop
 from cardqp.backends.catalogue import Backend
-from cardqp.bounds.positive_ridge import (
-    counted,
-    describe,
-    has_ridge,
-    with_positive_ridge,
-)
+from cardqp.bounds.dependence import describe
+from cardqp.bounds.positive_ridge import counted, with_positive_ridge
 from cardqp.branch_and_bound.restore import restore
 from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.branch_and_bound.streamed.settings import StreamedSettings
 from cardqp.branch_and_bound.streamed.size import has_streamed_levels, is_streamed
 from cardqp.certificate import Certificate
-from cardqp.exceptions import ParameterError, Phrase, ProblemError, Setting
+from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.methods import Method
 from cardqp.methods.context import (
     SolveContext,
@@ -64,18 +60,8 @@ def prepare(
     ProblemError
         When it has none, and needs one.
     """
-    if is_streamed and not has_ridge(problem):
-        raise ProblemError(
-            "eta",
-            "must be a number for data that are read block by block",
-            given="it is None",
-            remedy=Phrase(
-                "use a weak ridge, such as {}, or fewer columns, with from_regression",
-                Setting("eta", 1e6),
-            ),
-        )
     if is_streamed:
-        return problem
+        return with_positive_ridge(problem)
     ruled = counted(in_memory(problem))
     if isinstance(method, Exact) and backend is None:
         return ruled

@@ -3,7 +3,6 @@
 from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
-from cardqp.problem.streamed_form import StreamedForm
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum, spectrum
 
@@ -23,8 +22,7 @@ def choose_level(
         The decomposition, if it was computed before.
     """
     check.instance("problem", problem, SparseQP)
-    if not isinstance(problem.quadratic, StreamedForm):
-        problem = with_positive_ridge(problem)
+    problem = with_positive_ridge(problem)
     found = spectrum(problem, level) if known is None else known.of(problem)
     if level is None:
         return found.level(found.default_level())
