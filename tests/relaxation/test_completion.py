@@ -108,4 +108,3 @@ def test_what_cannot_be_completed_proves_nothing():
     bounded = SparseQP(problem.Q, problem.c, eta=5.0, sparsity=2, lower=0.0)
     assert completion_bound(bounded, fixed_in, free, 1, error) == -np.inf
     assert Supports.of(bounded) is None
-    assert gain_error(problem_of(0, eta=1e30), 6) > 1e3

@@ -15,6 +15,7 @@ from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
 from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
+from cardqp.heuristics.independent_supports import thinned
 from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
@@ -222,8 +223,9 @@ class Tree:
         """
         if not fit.objective < self.best.objective:
             return
-        fit = improve(self.presolved.original, fit, is_over, self.settings.heuristics)
-        self._keep_inside(fit)
+        original, settings = self.presolved.original, self.settings.heuristics
+        fit = improve(original, thinned(original, fit), is_over, settings)
+        self._keep_inside(thinned(original, fit))
 
     def _keep_inside(self, fit: SupportFit) -> None:
         """Keep a point of the presolved problem, unless it violates dropped bounds."""
@@ -256,12 +258,15 @@ class Tree:
             self.settings.heuristics,
         )
         self.n_perturbations += 1
+        found = thinned(presolved.original, found)
         if found.objective < self.best.objective:
             self._keep_inside(found)
 
     def keep(self, fit: SupportFit) -> None:
         """Update the incumbent by a feasible point of the problem as it is."""
-        if fit.x is not None and fit.objective < self.best.objective:
+        if fit.x is None or not self.problem.is_independent(fit.x):
+            return
+        if fit.objective < self.best.objective:
             self.best = fit
             self.gap_unit = gap_unit(self.problem, fit.x, fit.objective)
 
@@ -355,8 +360,9 @@ class Tree:
         """Whether single precision loses next to nothing in a proof.
 
         Theorem 1 holds at the rounded tangent point as well; the bound there is lower
-        by a relative error of about 2^-24.  Only where there are neither rows nor
-        bounds, and numbers are within the range of single precision.
+        by a relative error of about 2^-24, or by its square times the ratio of the
+        curvatures to a weak ridge.  Only where there are neither rows nor bounds, and
+        numbers are within the range of single precision.
         """
         x, problem = self.best.x, self.presolved.problem
         if x is None or not problem.is_unconstrained:
@@ -364,7 +370,9 @@ class Tree:
         size, loss = np.abs(x).max(initial=0.0), self.problem.magnitude(x)
         reach = (np.abs(problem.c) / problem.ridge).max()
         fits = size > 1e-25 and reach < 1e25
-        return bool(fits and 2.0**-24 * loss <= accuracy)
+        ratio = (problem.quadratic.diagonal / problem.ridge).max()
+        error = 2.0**-24 * max(1.0, 2.0**-24 * ratio)
+        return bool(fits and error * loss <= accuracy)
 
     def push(self, node: Node) -> None:
         """Add an open node: to the heap, or to the stack while that is full."""

@@ -17,6 +17,7 @@ import numpy as np
 from cardqp._compiled import compiled, inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rounding import COMPLETION_UNIT, elimination_unit
+from cardqp.bounds.definiteness import condition, definite_diagonal
 from cardqp.bounds.penalised_rows import PenalisedRows
 from cardqp.problem import SparseQP
 
@@ -30,16 +31,14 @@ _NONE = np.zeros((0, 3), dtype=np.intp)
 def gain_error(problem: SparseQP, size: int) -> float:
     """Return by what share the gain of a support of this size may exceed the computed.
 
-    Infinite if the ridge does not make ``G`` positive definite in spite of rounding.
+    Infinite if ``G`` is not certainly positive definite.
     See docs/theory.md#completion-rounding.
     """
-    form = problem.quadratic
-    curvature = np.abs(form.diagonal) + problem.ridge
-    least = problem.ridge - form.psd_violation
-    if not (least > 0).all():
-        return np.inf
-    condition = float((curvature / least).max())
-    return elimination_unit(size, form.formed) * condition
+    least = condition(problem, definite_diagonal(problem))
+    if problem.independence > 0.0:
+        # Supports count only if their block is above this share of its diagonal.
+        least = min(least, 2.5 / problem.independence)
+    return elimination_unit(size, problem.quadratic.formed) * least
 
 
 @inner
