@@ -13,6 +13,7 @@ import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
+from cardqp.branch_and_bound.dropping import DroppingPhase, is_weak
 from cardqp.branch_and_bound.node import NodeProcessor, ProcessedNode
 from cardqp.branch_and_bound.root import RootPhase
 from cardqp.branch_and_bound.settings import SearchSettings
@@ -104,6 +105,11 @@ class BranchAndBound:
             self._find_first_points(tree, incumbent)
         if tree.best.x is None and incumbent is not None:
             tree.keep(SupportFit.known(problem, incumbent))
+        settings = self.settings.dropping
+        is_small = problem.n <= settings.max_local_search_variables
+        if is_small and is_weak(problem, settings):
+            # Greedy supports are far off then, and fixings depend on the incumbent.
+            tree.iterated_local_search(self.is_over)
         if tree.best.x is not None:
             tree.x = tree.best.x
         self._root_phase(tree).start()
@@ -126,12 +132,23 @@ class BranchAndBound:
     def step(self, _: Tree, tree: Tree) -> Tree:
         """Take a step of the presolve, or process the nodes with the least bounds.
 
+        Or take a turn of the search by dropping variables, where there is one.
+        """
+        dropping = DroppingPhase(tree, self.gap, self.cutoff, self.is_over)
+        if not tree.is_rooted:
+            self._root_phase(tree).step()
+        elif self.node_limit is None and dropping.is_due():
+            dropping.step()
+        else:
+            self._process_batch(tree)
+        return tree
+
+    def _process_batch(self, tree: Tree) -> None:
+        """Process the nodes with the least bounds.
+
         Nodes are lost to no interruption: those that are not committed stay open.  None
         is processed once time is up.
         """
-        if not tree.is_rooted:
-            self._root_phase(tree).step()
-            return tree
         cutoff = self.cutoff(tree)
         nodes = [tree.pop() for _ in range(self._n_together(tree))]
         effort = self._effort(tree, tree.settings.node_slack)
@@ -165,7 +182,6 @@ class BranchAndBound:
         if self.with_estimate and is_long and np.isnan(tree.estimate):
             dives = tree.settings.estimate_dives
             tree.estimate = estimate_nodes(processor, tree.root(), dives)
-        return tree
 
     def _process(self, processor: NodeProcessor, node: Node) -> ProcessedNode | None:
         """Process a node; None if time is up."""

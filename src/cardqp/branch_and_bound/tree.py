@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
 from cardqp.subproblems.support_qp import SupportFit
+
+if TYPE_CHECKING:
+    from cardqp.branch_and_bound.dropping import Dropping
 
 
 class Node(NamedTuple):
@@ -98,6 +101,10 @@ class Tree:
         The number of variables when a diagonal was last optimised.
     split : float
         The number of variables when a split by signs was last optimised.
+    may_drop : bool
+        Whether supports may be searched by dropping variables as well.
+    dropping : Dropping or None
+        That search, once it has begun.
     tried : set of bytes
         Supports that have been fitted.
     settings : SearchSettings
@@ -126,6 +133,8 @@ class Tree:
     n_perturbations: int = 0
     tightened: float = np.inf
     split: float = np.inf
+    may_drop: bool = True
+    dropping: "Dropping | None" = None
     tried: set[bytes] = field(default_factory=set)
     settings: SearchSettings = DEFAULT
     _relaxations: dict[Kind, Relaxation] = field(default_factory=dict)

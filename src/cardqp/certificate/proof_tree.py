@@ -23,10 +23,13 @@ class Kind(IntEnum):
     FULL = 4
     """By Theorem 1 at a dual point of the problem before it was replaced by a sparse
     minorant."""
+    SEARCHED = 6
+    """By a search for better supports, which drops variables from all of them.  Its
+    record has two values, at index 0: the cutoff and the number of steps."""
 
 
-WITH_RECORD = (Kind.POINT, Kind.RAY, Kind.FULL)
-"""The kinds that refer to a dual point or a ray."""
+WITH_RECORD = (Kind.POINT, Kind.RAY, Kind.FULL, Kind.SEARCHED)
+"""The kinds that refer to a dual point, a ray, or the two numbers of a search."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
