@@ -342,6 +342,25 @@ def inverse_unit(n: int, formed: int) -> float:
     return 4.0 * n * (n + formed + 4) * UNIT_ROUNDOFF
 
 
+def inverse_residual_unit(n: int, formed: int) -> float:
+    """``I - G H``, weighted, relative to the squared sum of roots of ``G_jj H_jj``.
+
+    ``n`` by Lemma 2 for the product, one for the difference, ``formed`` for a product
+    that ``G`` is made by, three for the ridge and its sum, four spare (Lemma 12).
+    """
+    return (n + formed + 8) * UNIT_ROUNDOFF
+
+
+def dropped_gain_unit(n: int) -> float:
+    """The gain of what is left of ``n`` variables after some are dropped.
+
+    Relative to the gain of all, times the squared sum of the roots of ``G_jj H_jj``,
+    and one.  ``4 n`` for coefficients and gain at the start, ``n + 4`` for dropping
+    (Lemma 12); the rest is spare.
+    """
+    return 8 * (n + 4) * UNIT_ROUNDOFF
+
+
 # Quadratic programs in 0-1 variables.
 
 ZERO_ONE_UNIT = 4 * UNIT_ROUNDOFF

@@ -13,7 +13,11 @@ import numpy as np
 from cardqp.bounds.penalised_rows import PenalisedRows
 from cardqp.bounds.top_sums import weighted_sums
 from cardqp.branch_and_bound.clusters import choose_cluster, follow, near, require
+from cardqp.branch_and_bound.dropping import Dropping, is_weak
+from cardqp.branch_and_bound.settings import DroppingSettings
+from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate.completions import completion_bound, penalised_bound
+from cardqp.certificate.dropping import searched_bound
 from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
 from cardqp.problem import SparseQP
 from cardqp.relaxation.assessment import (
@@ -38,6 +42,8 @@ def load_for(problem: SparseQP) -> None:
 def load_tree_for(problem: SparseQP) -> None:
     """Load the kernels for nodes, beyond those for the root."""
     load_tree_kernels(**_kind(problem), is_unconstrained=problem.is_unconstrained)
+    if is_weak(problem, DroppingSettings()):
+        load_dropping()
 
 
 @cache
@@ -81,6 +87,17 @@ def load_tree_kernels(
         is_open = status == 0
         choose_cluster(near(supports, problem.ridge, 0.5), is_open, x, x, 1, 0.1)
         follow(status, require(NO_CLUSTERS, free, 2), 1)
+
+
+@cache
+def load_dropping() -> None:
+    """Call the kernels that search by dropping variables once, on a tiny problem."""
+    problem = SparseQP(np.eye(2), np.ones(2), eta=1e6, sparsity=1, constant=1.0)
+    dropping = Dropping.begin(Tree.initial(problem))
+    if dropping is not None:
+        dropping.expected(0.0, 1)
+        dropping.advance(0.0, 1)
+    searched_bound(problem, np.arange(0), np.arange(2), 0.0, 1.0, 0.0)
 
 
 def _kind(problem: SparseQP) -> dict[str, bool]:

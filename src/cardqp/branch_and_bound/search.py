@@ -15,6 +15,7 @@ import numpy as np
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
 from cardqp.branch_and_bound.branching_rule import choose_rule
+from cardqp.branch_and_bound.dropping import DroppingPhase, is_weak
 from cardqp.branch_and_bound.node import NodeProcessor, ProcessedNode
 from cardqp.branch_and_bound.root import RootPhase
 from cardqp.branch_and_bound.settings import SearchSettings
@@ -117,6 +118,11 @@ class BranchAndBound:
             self._find_first_points(tree, incumbent)
         if tree.best.x is None and incumbent is not None:
             tree.keep(SupportFit.known(problem, incumbent))
+        settings = self.settings.dropping
+        is_small = problem.n <= settings.max_local_search_variables
+        if is_small and is_weak(problem, settings):
+            # Greedy supports are far off then, and fixings depend on the incumbent.
+            tree.iterated_local_search(self.is_over)
         if tree.best.x is not None:
             tree.x = tree.best.x
             if not (keeps_bounds or self.is_late()):
@@ -147,19 +153,25 @@ class BranchAndBound:
     def step(self, _: Tree, tree: Tree) -> Tree:
         """Take a step of the presolve, or process the nodes with the least bounds.
 
-        Nodes are lost to no interruption: those that are not committed stay open.  None
-        is processed once time is up.
+        Or take a turn of the search by dropping variables, where there is one.
         """
         if tree.left_bounds:
             return self._restarted(tree)
+        dropping = DroppingPhase(tree, self.gap, self.cutoff, self.is_over)
         if not tree.is_rooted:
             self._root_phase(tree).step()
-            return tree
-        self._process_batch(tree)
+        elif self.node_limit is None and dropping.is_due():
+            dropping.step()
+        else:
+            self._process_batch(tree)
         return tree
 
     def _process_batch(self, tree: Tree) -> None:
-        """Process some nodes, and commit the results."""
+        """Process the nodes with the least bounds.
+
+        Nodes are lost to no interruption: those that are not committed stay open.  None
+        is processed once time is up.
+        """
         cutoff = self.cutoff(tree)
         nodes = [tree.pop() for _ in range(self._n_together(tree))]
         effort = self._effort(tree, tree.node_slack)

@@ -142,6 +142,52 @@ class ClusterSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class DroppingSettings:
+    """When supports are searched by dropping variables from all of them.
+
+    This is for problems without rows and bounds whose ridge is weak, so that the bounds
+    of relaxations are.  It takes turns with branch and bound.
+
+    Parameters
+    ----------
+    weak_ridge : float
+        A ridge is weak if most are at most this share of the curvature of ``Q``.
+    max_variables : int
+        The most variables for such a search; 0 for none.
+    max_local_search_variables : int
+        The most variables for which an iterated local search comes before all else.
+    max_loss : float
+        The most that rounding may cost, as a share of the gap.
+    slice_steps : int
+        Steps between two looks at the clock.
+    first_steps, steps_per_node : int
+        Steps before the second node of branch and bound, and after each one.
+    dives, max_expected : int
+        What is not over after the first slice is given up if so many random dives
+        expect more steps than the second number.
+    """
+
+    weak_ridge: float = 2e-3
+    max_variables: int = 130
+    max_local_search_variables: int = 500
+    max_loss: float = 0.25
+    slice_steps: int = 20_000
+    first_steps: int = 1_000_000
+    steps_per_node: int = 1000
+    dives: int = 500
+    max_expected: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        check.ranges(
+            self,
+            counts="slice_steps dives",
+            shares="max_loss",
+            nonnegatives="weak_ridge max_variables max_local_search_variables "
+            "first_steps steps_per_node max_expected",
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class SearchSettings:
     """Tuning of branch and bound.
 
@@ -184,6 +230,8 @@ class SearchSettings:
         The number of random dives of that estimate.
     root : RootSettings
         When the root is reduced and its split improved.
+    dropping : DroppingSettings
+        When supports are searched by dropping variables.
     splitting : SplittingSettings
         How splits of ``Q`` are optimised.
     heuristics : HeuristicSettings
@@ -219,6 +267,7 @@ class SearchSettings:
     estimate_after: int = 3000
     estimate_dives: int = 20
     root: RootSettings = field(default_factory=RootSettings)
+    dropping: DroppingSettings = field(default_factory=DroppingSettings)
     splitting: SplittingSettings = field(default_factory=SplittingSettings)
     heuristics: HeuristicSettings = field(default_factory=HeuristicSettings)
     relaxation: RelaxationSettings = field(default_factory=RelaxationSettings)

@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
 from cardqp.relaxation.scaled_data import NO_CLUSTERS, ClusterData
 from cardqp.subproblems.support_qp import SupportFit
+
+if TYPE_CHECKING:
+    from cardqp.branch_and_bound.dropping import Dropping
 
 
 class Node(NamedTuple):
@@ -118,6 +121,10 @@ class Tree:
         found to be better than any other: the search must start again, with them.
     tried_function : bool
         Whether a split by a matrix function has been tried.
+    may_drop : bool
+        Whether supports may be searched by dropping variables as well.
+    dropping : Dropping or None
+        That search, once it has begun.
     tried : set of bytes
         Supports that have been fitted.
     settings : SearchSettings
@@ -152,6 +159,8 @@ class Tree:
     split: float = np.inf
     left_bounds: bool = False
     tried_function: bool = False
+    may_drop: bool = True
+    dropping: "Dropping | None" = None
     tried: set[bytes] = field(default_factory=set)
     settings: SearchSettings = DEFAULT
     _relaxations: dict[Kind, Relaxation] = field(default_factory=dict)

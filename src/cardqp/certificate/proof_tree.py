@@ -26,10 +26,13 @@ class Kind(IntEnum):
     PENALISED = 5
     """By enumerating all of its supports without rows and bounds, at multipliers of the
     rows; supports that this does not prune are its children."""
+    SEARCHED = 6
+    """By a search for better supports, which drops variables from all of them.  Its
+    record has two values, at index 0: the cutoff and the number of steps."""
 
 
-WITH_RECORD = (Kind.POINT, Kind.RAY, Kind.FULL, Kind.PENALISED)
-"""The kinds that refer to a dual point, a ray or multipliers."""
+WITH_RECORD = (Kind.POINT, Kind.RAY, Kind.FULL, Kind.PENALISED, Kind.SEARCHED)
+"""The kinds that refer to a dual point, a ray, multipliers, or a search's numbers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,6 +20,7 @@ from cardqp.certificate.completions import (
     gain_error,
     penalised_bound,
 )
+from cardqp.certificate.dropping import MOST_STEPS, searched_bound
 from cardqp.certificate.dual_proof import is_array
 from cardqp.certificate.proof_tree import WITH_RECORD, Kind, ProofTree
 from cardqp.certificate.required import (
@@ -178,6 +179,8 @@ class Replay:
             return self._enumerate(branch)
         if kind == Kind.COMPLETED:
             self._prune(max(branch.lower_bound, self._complete(branch)))
+        elif kind == Kind.SEARCHED:
+            self._prune(max(branch.lower_bound, self._search(branch)))
         elif kind == Kind.RAY:
             self._prune(np.inf if self._is_empty(branch) else branch.lower_bound)
         elif self.tree.child[branch.position] > 0:
@@ -232,6 +235,18 @@ class Replay:
             return np.inf
         remaining = self.original.rule.limit - self.original.rule.count(fixed_in)
         return completion_bound(self.original, fixed_in, free, remaining, self.error)
+
+    def _search(self, branch: OpenBranch) -> float:
+        """Return the bound of a node by a search for better supports."""
+        if Subproblem.of_status(branch.status, self.original.rule).is_empty:
+            return np.inf
+        _, numbers = self.tree.point(int(self.tree.record[branch.position]))
+        fixed_in = np.flatnonzero(branch.status > 0)
+        free = np.flatnonzero(branch.status == 0)
+        cutoff, n_steps = float(numbers[0]), float(numbers[1])
+        return searched_bound(
+            self.original, fixed_in, free, cutoff, n_steps, self.error
+        )
 
     def _is_empty(self, branch: OpenBranch) -> bool:
         """Return whether the Farkas ray of a node proves it empty."""
@@ -482,7 +497,8 @@ def _have_ranges(tree: ProofTree, problem: SparseQP) -> bool:
         np.isfinite(tree.beta),
         (tree.cluster >= 0) & (tree.cluster < problem.n),
     )
-    return all(bool(rule.all()) for rule in rules) and _have_clusters(tree, problem)
+    is_right = all(bool(rule.all()) for rule in rules)
+    return is_right and _have_clusters(tree, problem) and _have_searches(tree)
 
 
 def _have_clusters(tree: ProofTree, problem: SparseQP) -> bool:
@@ -495,6 +511,19 @@ def _have_clusters(tree: ProofTree, problem: SparseQP) -> bool:
     increases = np.diff(tree.cluster.astype(np.int64)) > 0
     increases[tree.cluster_end[:-1] - 1] = True
     return bool(increases.all())
+
+
+def _have_searches(tree: ProofTree) -> bool:
+    """Whether searches have a cutoff and a number of steps, and these are not too many.
+
+    Records may be shared; each node that refers to one is searched.
+    """
+    records = tree.record[tree.kind == Kind.SEARCHED].astype(np.int64)
+    row, at = _entries(tree.point_end, records)
+    if len(records) == 0 or (np.bincount(row, minlength=len(records)) != 2).any():
+        return len(records) == 0
+    n_steps = tree.value[at[1::2]].astype(np.float64)
+    return bool((n_steps >= 0).all() and n_steps.sum() <= MOST_STEPS)
 
 
 def _is_cumulative(ends: IntArray, total: int) -> bool:

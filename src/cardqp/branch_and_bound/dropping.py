@@ -1,0 +1,244 @@
+"""The search for better supports by dropping variables, beside branch and bound.
+
+Where the ridge is weak, relaxations are loose and the tree is large; a search that
+needs no relaxation is then often over first.  Either one may end the search: the root
+is proved by that which does.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cardqp._typing import IntArray
+from cardqp.branch_and_bound.dropping_kernel import (
+    DONE,
+    FOUND,
+    DropState,
+    advance,
+    estimate_steps,
+)
+from cardqp.branch_and_bound.settings import DroppingSettings
+from cardqp.branch_and_bound.tree import Tree
+from cardqp.certificate import Kind, ProofLog
+from cardqp.certificate.completions import gain_error
+from cardqp.certificate.dropping import FullGain, gain_at, is_searchable
+from cardqp.heuristics.local_search import improve
+from cardqp.problem import SparseQP, lift
+from cardqp.subproblems.support_qp import SupportFit, fit_support
+
+SPARE_STEPS, SPARE_FACTOR = 1000, 1.25
+"""What a replay may take beyond the steps of the search.  It begins with the best
+cutoff, and hardly ever takes as many."""
+
+
+def is_weak(problem: SparseQP, settings: DroppingSettings) -> bool:
+    """Whether a problem has neither rows nor bounds, and next to no ridge."""
+    if not is_searchable(problem):
+        return False
+    share = settings.weak_ridge * np.abs(problem.quadratic.diagonal)
+    return bool(2 * np.count_nonzero(problem.ridge <= share) > problem.n)
+
+
+def initial_state(full: FullGain, n_inside: int, places: int) -> DropState:
+    """The search before its first step; the first variables are in every support."""
+    n, n_free = len(full.c), len(full.c) - n_inside
+    levels = n_free + 1
+    b, H = full.b[n_inside:], full.H[n_inside:, n_inside:]
+    loss = b * b / H.diagonal()
+    order = np.argsort(-loss, kind="stable")
+    inside = np.full(places, -1)
+    inside[:n_inside] = np.arange(n_inside)
+    return DropState(
+        H=_first(levels, H),
+        b=_first(levels, b),
+        variable=_first(levels, np.arange(n_inside, n)),
+        order=_first(levels, order),
+        loss=_first(levels, loss[order]),
+        gain=_first(levels, full.gain),
+        size=_first(levels, n_free),
+        n_free=_first(levels, n_free),
+        n_dropped=_first(levels, 0),
+        n_in=_first(levels, n_inside),
+        inside=inside,
+        R=_first(places + 1, full.G),
+        c=_first(places + 1, full.c),
+        own=_first(places + 1, 0.0),
+        slope=np.zeros(n_free),
+        room=np.zeros(n_free),
+        at=np.zeros(2, np.intp),
+    )
+
+
+def _first(count: int, value: Any) -> Any:
+    """Room for so many arrays, or numbers, of which the first is given."""
+    array = np.asarray(value)
+    result = np.zeros((count, *array.shape), array.dtype)
+    result[0] = array
+    return result
+
+
+@dataclass(slots=True)
+class Dropping:
+    """A search by dropping variables, which goes on from where it was.
+
+    Attributes
+    ----------
+    original : SparseQP
+        The problem as given, with the variables that the presolve has left.
+    index : int array
+        These variables, those first that are in every support.
+    full : FullGain
+        All of them together.
+    n_inside : int
+        How many are in every support.
+    error : float
+        The relative error of the gain of a support.
+    state : DropState
+        The open nodes.
+    n_steps : int
+        Steps so far.
+    """
+
+    original: SparseQP
+    index: IntArray
+    full: FullGain
+    n_inside: int
+    error: float
+    state: DropState
+    n_steps: int = 0
+
+    @classmethod
+    def begin(cls, tree: Tree) -> "Dropping | None":
+        """Begin at the root of a tree; None if it is not worth it."""
+        presolved, settings = tree.presolved, tree.settings.dropping
+        fixed_in = np.flatnonzero(presolved.subproblem.fixed_in)
+        free = np.flatnonzero(presolved.subproblem.undecided)
+        index, original = np.concatenate([fixed_in, free]), presolved.original
+        is_small = len(index) <= settings.max_variables
+        if not (is_small and len(free) and is_weak(original, settings)):
+            return None
+        full = FullGain.of(original, index)
+        if full is None:
+            return None
+        places = min(original.rule.limit, len(index))
+        state = initial_state(full, len(fixed_in), places)
+        error = gain_error(original, original.rule.limit)
+        return cls(original, index, full, len(fixed_in), error, state)
+
+    def thresholds(self, cutoff: float) -> tuple[float, float]:
+        """The gains up to which nodes, and supports, are of no interest.
+
+        Both are lower than a replay has them, so that it is sure to find no less.
+        """
+        wanted = gain_at(self.original.constant, cutoff) * (1.0 - 4.0 * self.error)
+        return self.full.threshold(wanted), wanted * (1.0 - self.error)
+
+    def loss(self, cutoff: float) -> float:
+        """What rounding costs, in units of the objective."""
+        wanted = 4.0 * (self.original.constant - cutoff)
+        return 0.25 * (wanted - min(self.thresholds(cutoff)))
+
+    def expected(self, cutoff: float, n_dives: int) -> float:
+        """How many steps to expect in all."""
+        fresh = initial_state(self.full, self.n_inside, len(self.state.inside))
+        # A fixed seed: estimates decide what is done, and runs can be repeated.
+        draws = np.random.default_rng(0).random((n_dives, len(fresh.gain)))
+        return float(estimate_steps(fresh, self.thresholds(cutoff)[0], draws))
+
+    def advance(self, cutoff: float, n_steps: int) -> tuple[bool, IntArray | None]:
+        """Take some steps; return whether it is over, and a better support if found."""
+        code, steps, _, support = advance(self.state, *self.thresholds(cutoff), n_steps)
+        self.n_steps += steps
+        return code == DONE, self.index[support] if code == FOUND else None
+
+
+@dataclass(frozen=True, slots=True)
+class DroppingPhase:
+    """The turns of a search by dropping in a tree whose presolve is over.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    gap : float
+        The relative gap asked for.
+    cutoff : callable
+        The bound at which a tree is pruned.
+    is_over : callable
+        Whether time is up.
+    """
+
+    tree: Tree
+    gap: float
+    cutoff: Callable[[Tree], float]
+    is_over: Callable[[], bool]
+
+    def is_due(self) -> bool:
+        """Whether it is the turn of this search; it is begun when first asked."""
+        tree, settings = self.tree, self.tree.settings.dropping
+        if not tree.may_drop:
+            return False
+        if tree.dropping is None:
+            tree.dropping = Dropping.begin(tree)
+            tree.may_drop = tree.dropping is not None and self._is_accurate(
+                tree.dropping
+            )
+        if not tree.may_drop or tree.dropping is None:
+            return False
+        n_steps = tree.dropping.n_steps
+        if settings.slice_steps <= n_steps < 2 * settings.slice_steps:
+            tree.may_drop = self._is_promising(tree.dropping)
+        allowed = settings.first_steps + settings.steps_per_node * tree.n_nodes
+        return tree.may_drop and n_steps < allowed
+
+    def _is_accurate(self, dropping: Dropping) -> bool:
+        most = self.tree.settings.dropping.max_loss * self.gap * self.tree.gap_unit
+        return bool(dropping.loss(self.cutoff(self.tree)) <= most)
+
+    def _is_promising(self, dropping: Dropping) -> bool:
+        settings = self.tree.settings.dropping
+        expected = dropping.expected(self.cutoff(self.tree), settings.dives)
+        return expected <= settings.max_expected
+
+    def step(self) -> None:
+        """Take a turn; if the search is over, so is that of the tree."""
+        tree, dropping = self.tree, self.tree.dropping
+        if dropping is None:
+            return
+        cutoff = self.cutoff(tree)
+        is_done, support = dropping.advance(cutoff, tree.settings.dropping.slice_steps)
+        if support is not None:
+            self._keep(dropping, np.sort(support))
+        if is_done:
+            self._close(dropping, cutoff)
+
+    def _keep(self, dropping: Dropping, support: IntArray) -> None:
+        """Improve a support by local search, and the incumbent by it."""
+        tree, problem = self.tree, dropping.original
+        fit = fit_support(problem, support)
+        fit = improve(problem, fit, self.is_over, tree.settings.heuristics)
+        if fit.x is not None:
+            x = lift(fit.x, tree.presolved.indices, tree.problem.n)
+            tree.keep(SupportFit(x, fit.beta, tree.problem.value(x)))
+
+    def _close(self, dropping: Dropping, cutoff: float) -> None:
+        """Prove the root by the search, in place of the tree so far."""
+        tree, problem = self.tree, self.tree.presolved.problem
+        tree.heap.clear()
+        tree.stack.clear()
+        tree.pruned_bound, tree.closed_share, tree.may_drop = cutoff, 1.0, False
+        tree.n_nodes += dropping.n_steps
+        if tree.keep_proof:
+            # In double precision: a cutoff that is rounded is another one.
+            tree.log = ProofLog(len(problem.rows), problem.n)
+            tree.log.open(1)
+            n_steps = SPARE_FACTOR * dropping.n_steps + SPARE_STEPS
+            tree.log.record(
+                0,
+                Kind.SEARCHED,
+                index=np.zeros(2, dtype=np.intp),
+                value=np.array([cutoff, n_steps]),
+                beta=np.zeros(len(problem.rows)),
+            )
