@@ -18,6 +18,7 @@ from cardqp.branch_and_bound.branching_rule import choose_rule
 from cardqp.branch_and_bound.clusters import choose_cluster, follow, near, require
 from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.search import BranchAndBound
+from cardqp.branch_and_bound.settings import DroppingSettings
 from cardqp.certificate import archive, required
 from cardqp.datasets import make_regression
 from cardqp.heuristics.completed_supports import Supports
@@ -31,7 +32,8 @@ def always(correlation=0.5, **settings):
     """Branching on clusters from the first node on, with next to no presolve."""
     clusters = ClusterSettings("always", correlations=(correlation,), least_share=0.01)
     root = RootSettings(diagonal_gap=1e9, minorant_gap=1e9)
-    return Exact(settings=SearchSettings(clusters=clusters, root=root, **settings))
+    parts = {"root": root, "dropping": DroppingSettings(max_variables=0)}
+    return Exact(settings=SearchSettings(clusters=clusters, **parts, **settings))
 
 
 def correlated(seed):

@@ -17,7 +17,7 @@ def _failing_kernel(monkeypatch):
     """Whatever the kernel finds counts as a failure."""
     solve_by_kernel = Relaxation.solve
 
-    def fail(self, subproblem, x, nu, effort):
+    def fail(self, subproblem, x, nu, effort, _clusters=None):
         relaxed = solve_by_kernel(self, subproblem, x, nu, replace(effort, chunks=1))
         nothing = np.zeros_like(relaxed.tangent_point), np.zeros_like(relaxed.beta)
         return replace(

@@ -25,8 +25,8 @@ from cardqp.certificate import Kind, ProofLog
 from cardqp.certificate.completions import gain_error
 from cardqp.certificate.dropping import FullGain, gain_at, is_searchable
 from cardqp.heuristics.local_search import improve
-from cardqp.problem import SparseQP, lift
-from cardqp.subproblems.support_qp import SupportFit, fit_support
+from cardqp.problem import SparseQP
+from cardqp.subproblems.support_qp import fit_support
 
 SPARE_STEPS, SPARE_FACTOR = 1000, 1.25
 """What a replay may take beyond the steps of the search.  It begins with the best
@@ -219,9 +219,7 @@ class DroppingPhase:
         tree, problem = self.tree, dropping.original
         fit = fit_support(problem, support)
         fit = improve(problem, fit, self.is_over, tree.settings.heuristics)
-        if fit.x is not None:
-            x = lift(fit.x, tree.presolved.indices, tree.problem.n)
-            tree.keep(SupportFit(x, fit.beta, tree.problem.value(x)))
+        tree.keep_inside(fit)
 
     def _close(self, dropping: Dropping, cutoff: float) -> None:
         """Prove the root by the search, in place of the tree so far."""

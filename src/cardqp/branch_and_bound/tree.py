@@ -234,9 +234,9 @@ class Tree:
             return
         original, settings = self.presolved.original, self.settings.heuristics
         fit = improve(original, thinned(original, fit), is_over, settings)
-        self._keep_inside(thinned(original, fit))
+        self.keep_inside(thinned(original, fit))
 
-    def _keep_inside(self, fit: SupportFit) -> None:
+    def keep_inside(self, fit: SupportFit) -> None:
         """Keep a point of the presolved problem, unless it violates dropped bounds."""
         if fit.x is None:
             return
@@ -269,7 +269,7 @@ class Tree:
         self.n_perturbations += 1
         found = thinned(presolved.original, found)
         if found.objective < self.best.objective:
-            self._keep_inside(found)
+            self.keep_inside(found)
 
     def keep(self, fit: SupportFit) -> None:
         """Update the incumbent by a feasible point of the problem as it is."""
