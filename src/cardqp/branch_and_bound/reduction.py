@@ -120,6 +120,8 @@ class ReductionSearch:
             presolved.subproblem.restrict(kept),
         )
         settings, is_over = self.tree.settings, self.effort.is_over
+        if not problem.is_unconstrained and self._is_tiny(presolved, kept):
+            return None
         diagonal_shift = optimal_diagonal_shift(
             problem,
             subproblem,
@@ -157,6 +159,11 @@ class ReductionSearch:
             supports,
             presolved.lower_bound,
         )
+
+    def _is_tiny(self, presolved: PresolveState, kept: IntArray) -> bool:
+        """Whether the tree takes less time than optimising a diagonal."""
+        trial, most = TrialDives(self.tree, self.effort), self.settings.tiny_nodes
+        return trial.is_surely_easy(presolved.reduced(Reduction(kept)), kept, most)
 
     def _is_better(
         self,
@@ -279,7 +286,7 @@ class ReductionSearch:
         reduced = presolved.reduced(Reduction(kept, minorant=split.P), split.minorant)
         if supports is None:
             trial = TrialDives(self.tree, self.effort)
-            return trial.is_surely_easy(reduced, kept)
+            return trial.is_surely_easy(reduced, kept, self.settings.easy_nodes)
         return self._is_easy(reduced, supports, kept)
 
     def _is_easy(

@@ -42,7 +42,10 @@ class RootSettings:
         A split is good enough if so many random dives expect fewer nodes than the
         first.  With a larger relative gap than the last, dives are not tried.
     sure_dives : int
-        The number of dives that must agree that a split by signs is good enough.
+        The number of dives that must agree where there are rows or bounds, in which few
+        dives see little.
+    tiny_nodes : int
+        With rows or bounds no diagonal is optimised if fewer nodes are expected.
     least_shrinking : float
         A split by signs is taken if the tree is expected to be smaller by this factor.
     """
@@ -60,6 +63,7 @@ class RootSettings:
     easy_dives: int = 4
     easy_gap: float = 0.08
     sure_dives: int = 12
+    tiny_nodes: int = 100
     least_shrinking: float = 2.0
 
     def __post_init__(self) -> None:
@@ -69,7 +73,7 @@ class RootSettings:
             positives="least_shrinking",
             shares="reduction_share max_ridge_loss max_gap_loss",
             nonnegatives="diagonal_gap minorant_gap split_gap tight_gap easy_gap "
-            "max_formed_variables wrap_up easy_nodes",
+            "max_formed_variables wrap_up easy_nodes tiny_nodes",
         )
 
 

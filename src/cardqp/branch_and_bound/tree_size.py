@@ -6,7 +6,9 @@ from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.tree import Node
 
 
-def estimate_nodes(processor: NodeProcessor, root: Node, dives: int) -> float:
+def estimate_nodes(
+    processor: NodeProcessor, root: Node, dives: int, most: float = np.inf
+) -> float:
     """Estimate the number of nodes below a root by random dives.
 
     A dive goes down to one child at random, to a leaf; a node that it meets after d
@@ -21,26 +23,35 @@ def estimate_nodes(processor: NodeProcessor, root: Node, dives: int) -> float:
         The root.
     dives : int
         The number of dives.
+    most : float
+        Larger estimates are all alike: dives end when theirs cannot be smaller.
 
     Returns
     -------
     float
-        The estimate; infinite if time is up.
+        The estimate, or a lower bound of it above ``most``; infinite if time is up.
     """
     # A fixed seed, as estimates decide about splits: runs can be repeated.
     rng = np.random.default_rng(0)
-    return float(np.mean([_dive(processor, root, rng) for _ in range(dives)]))
+    total = 0.0
+    for _ in range(dives):
+        total += _dive(processor, root, rng, dives * most - total)
+        if total > dives * most:
+            break
+    return total / dives
 
 
-def _dive(processor: NodeProcessor, node: Node, rng: np.random.Generator) -> float:
-    """The estimate of one dive."""
+def _dive(
+    processor: NodeProcessor, node: Node, rng: np.random.Generator, most: float
+) -> float:
+    """The estimate of one dive, which ends when it is larger than ``most``."""
     total, weight = 0.0, 1.0
     while True:
         if processor.effort.is_over():
             return np.inf
         total += weight
         children = processor.process(node).open(0)
-        if not children:
+        if not children or total > most:
             return total
         weight *= len(children)
         node = children[int(rng.integers(len(children)))]
