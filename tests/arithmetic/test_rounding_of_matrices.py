@@ -164,6 +164,41 @@ def test_ridges_of_sparse_minorants():
     assert lost > 3
 
 
+def test_ridges_of_sparse_minorants_with_weights():
+    """On every pair, where both variables get exactly what the weights give them."""
+    lost = 0
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        weights = rng.uniform(0.5, 2.0, 3)
+        # Entries for which each row has the same largest product: all are attained.
+        rest = rng.uniform(0.1, 0.3) / np.multiply.outer(weights, weights)
+        ridge = np.full(3, rng.uniform(2.0, 3.0))
+        P = np.diag(rng.uniform(0.1, 0.5, 3))
+        Q = rest + P + np.diag(rng.uniform(1.0, 2.0, 3))
+        problem = SparseQP(Q, np.ones(3), eta=1.0 / ridge, sparsity=2)
+        found = sparse_minorant(problem, P, weights)
+        off = exact(problem.Q) - exact(found.Q)
+        gained = 1 / exact(found.eta) - 1 / exact(problem.eta)
+        h, size = exact(weights), abs(off)
+        for pair in itertools.combinations(range(3), 2):
+            block = np.ix_(pair, pair)
+            assert is_semidefinite(off[block] - diagonal(gained[list(pair)]))
+            i, j = pair
+            plain = np.diag(Q - P)[[i, j]] - np.array(
+                [float(size[i, j] * h[j] / h[i]), float(size[i, j] * h[i] / h[j])]
+            )
+            lost += not is_semidefinite(off[block] - diagonal(exact(plain)))
+        row = [max(size[i, j] * h[i] for i in range(3) if i != j) for j in range(3)]
+        left = off.diagonal() - np.array(row) / h
+        magnitude = 1 + (exact(np.diag(Q)) + abs(off.diagonal()) + row / h) / exact(
+            ridge
+        )
+        given_up = (left - gained) / (exact(ridge) * magnitude)
+        assert 0 <= min(given_up)
+        assert max(given_up) <= 2 * Fraction(sparse_minorant_unit(2, 0))
+    assert lost > 3
+
+
 def test_columns_that_are_not_quite_orthonormal():
     shares = []
     for seed in SEEDS:

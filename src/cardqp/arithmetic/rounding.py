@@ -235,8 +235,8 @@ def sparse_minorant_unit(width: int, formed: int) -> float:
     """The ridge of a sparse minorant for points with up to ``K`` nonzeros.
 
     Relative to 1, the diagonal and the row sums of the scaled rest.  ``K - 2`` for row
-    sums (Lemma 1), four for its entries, four for the unit, seven for differences, the
-    ridge and its inverse, nineteen spare.  A point with ``K`` nonzeros sees
+    sums (Lemma 1), four for its entries, four for the unit, two for weights, seven for
+    differences, the ridge and its inverse, seventeen spare.  A point with ``K`` nonzeros sees
     ``K formed`` of the diagonal of a product that ``Q`` is made by (Lemma 6).
     """
     return (width + 32 + formed * (width + 1)) * UNIT_ROUNDOFF

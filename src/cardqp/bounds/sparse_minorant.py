@@ -11,6 +11,10 @@ Where the signs of two variables are known, their product is nonnegative or nonp
 and an entry that cannot take anything off the objective counts as zero: for a portfolio
 without short sales only the negative entries of ``R`` count.
 
+With weights :math:`h_j > 0` the product of two variables is shared out unevenly: the
+sum is that of the ``K - 1`` largest :math:`|R_{ij}| h_i`, divided by :math:`h_j`.  A
+ridge is raised where its weight is, at the expense of the others.
+
 The problem with ``P`` in place of ``Q`` and the ridge raised by ``d`` is a *sparse
 minorant*: no larger than the original at every point that the original allows.  All
 this is done in the units in which the ridge is 1.  See ``docs/theory.md#theorem-6``.
@@ -26,7 +30,13 @@ from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Gram
 
 
-def sparse_minorant(problem: SparseQP, P: ArrayLike) -> SparseQP:
+MAX_WEIGHT = 1e9
+"""Weights are between this and its inverse, so that products with them are in range."""
+
+
+def sparse_minorant(
+    problem: SparseQP, P: ArrayLike, weights: ArrayLike | None = None
+) -> SparseQP:
     """Return the problem with ``P`` in place of ``Q`` and the ridge raised by the rest.
 
     Its objective is at most the problem's at every point with no more nonzeros than
@@ -40,11 +50,14 @@ def sparse_minorant(problem: SparseQP, P: ArrayLike) -> SparseQP:
         The problem; its constraints, if any, are kept.
     P : (n, n) array
         A matrix; its symmetric part counts.
+    weights : (n,) array, optional
+        Positive weights of the variables, all equal by default.
 
     Raises
     ------
     ProblemError
-        When ``P`` is not positive semidefinite, or a ridge would not stay positive.
+        When ``P`` is not positive semidefinite, weights are out of range, or a ridge
+        would not stay positive.
 
     Examples
     --------
@@ -59,19 +72,27 @@ def sparse_minorant(problem: SparseQP, P: ArrayLike) -> SparseQP:
             f"must have the shape of `Q`, {(problem.n, problem.n)}",
             given=f"its shape is {given.shape}",
         )
+    if weights is not None:
+        weights = check.vector("weights", weights, problem.n)
+        if not ((weights >= 1.0 / MAX_WEIGHT) & (weights <= MAX_WEIGHT)).all():
+            raise ProblemError(
+                "weights", f"must be between {1.0 / MAX_WEIGHT:g} and {MAX_WEIGHT:g}"
+            )
     symmetric = 0.5 * (given + given.T)
     try:
         psd_violation = check.convexity_defect(symmetric)
     except ProblemError as error:
         raise ProblemError("P", "must be positive semidefinite") from error
-    ridge = ridge_left(problem, symmetric)
+    ridge = ridge_left(problem, symmetric, weights)
     if not (ridge > 2.0 * psd_violation).all():
         raise ProblemError("P", "must leave every ridge positive")
     return problem.with_quadratic(Gram(symmetric, psd_violation), ridge)
 
 
-def ridge_left(problem: SparseQP, P: FloatArray) -> FloatArray:
-    """The ridge of the sparse minorant, rounded down."""
+def ridge_left(
+    problem: SparseQP, P: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
+    """The ridge of the sparse minorant, rounded down; weights are all equal if None."""
     form, unit = problem.quadratic, ridge_unit(problem)
     Q, formed = form.dense(), 0
     if not isinstance(form, Gram):
@@ -79,7 +100,12 @@ def ridge_left(problem: SparseQP, P: FloatArray) -> FloatArray:
         Q, formed = 0.5 * (Q + Q.T), form.formed
     R = unit[:, None] * (Q - P) * unit
     diagonal = R.diagonal()
-    row_sums, _ = top_row_sums(offdiagonal_loss(R, problem.signs), problem.rule.width)
+    entries = offdiagonal_loss(R, problem.signs)
+    if weights is not None:
+        entries *= weights
+    row_sums, _ = top_row_sums(entries, problem.rule.width)
+    if weights is not None:
+        row_sums /= weights
     size = np.abs(diagonal) + row_sums + 1.0 + form.diagonal * unit**2
     rounding = sparse_minorant_unit(problem.rule.width, formed) * size
     loss = form.psd_violation * unit**2 + rounding

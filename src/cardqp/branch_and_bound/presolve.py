@@ -120,5 +120,5 @@ def reduce_problem(state: PresolveState, reduction: Reduction) -> SparseQP:
     if reduction.diagonal_shift is not None:
         reduced = reduced.move_to_ridge(reduction.diagonal_shift)
     if reduction.minorant is not None:
-        reduced = sparse_minorant(reduced, reduction.minorant)
+        reduced = sparse_minorant(reduced, reduction.minorant, reduction.weights)
     return reduced

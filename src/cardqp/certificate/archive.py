@@ -40,6 +40,7 @@ def to_arrays(certificate: Certificate | StreamedCertificate) -> dict[str, Any]:
             changes = {
                 "moved": step.reduction.diagonal_shift,
                 "minorant": step.reduction.minorant,
+                "weights": step.reduction.weights,
             }
             parts |= {name: a for name, a in changes.items() if a is not None}
         arrays |= {f"root.{number}.{name}": part for name, part in parts.items()}
@@ -84,10 +85,10 @@ def _step(arrays: Mapping[str, Any], prefix: str) -> RootStep:
     reduction = None
     if prefix + "kept" in arrays:
         kept = arrays[prefix + "kept"]
-        diagonal_shift, minorant = (
-            arrays.get(prefix + name) for name in ("moved", "minorant")
+        changes = (
+            arrays.get(prefix + name) for name in ("moved", "minorant", "weights")
         )
-        reduction = Reduction(kept, diagonal_shift, minorant)
+        reduction = Reduction(kept, *changes)
     fixed_in, fixed_out = arrays[prefix + "fixed_in"], arrays[prefix + "fixed_out"]
     return RootStep(proof, fixed_in, fixed_out, reduction)
 

@@ -79,11 +79,14 @@ class Reduction:
     minorant : (len(kept), len(kept)) array or None
         A matrix that replaces Q less the diagonal shift, in the problem as given: see
         :mod:`cardqp.bounds.sparse_minorant`.
+    weights : (len(kept),) array or None
+        Positive weights of the variables in the minorant; None if all are equal.
     """
 
     kept: IntArray
     diagonal_shift: FloatArray | None = None
     minorant: FloatArray | None = None
+    weights: FloatArray | None = None
 
     def is_sound(self) -> bool:
         """Return whether the arrays have the right types and dimensions."""
@@ -91,7 +94,11 @@ class Reduction:
             is_array(self.kept, "i", 1)
             and (self.diagonal_shift is None or is_array(self.diagonal_shift, "f", 1))
             and (self.minorant is None or is_array(self.minorant, "f", 2))
+            and (self.weights is None or self._has_weights())
         )
+
+    def _has_weights(self) -> bool:
+        return self.minorant is not None and is_array(self.weights, "f", 1)
 
     def apply(self, problem: SparseQP, original: SparseQP) -> SparseQP:
         """Return the problem that later dual points are evaluated at.
@@ -109,5 +116,5 @@ class Reduction:
         if self.diagonal_shift is not None:
             fewer = fewer.move_to_ridge(self.diagonal_shift)
         if self.minorant is not None:
-            fewer = sparse_minorant(fewer, self.minorant)
+            fewer = sparse_minorant(fewer, self.minorant, self.weights)
         return fewer
