@@ -194,7 +194,7 @@ def test_ridges_of_sparse_minorants_with_weights():
             ridge
         )
         given_up = (left - gained) / (exact(ridge) * magnitude)
-        assert 0 <= min(given_up)
+        assert min(given_up) >= 0
         assert max(given_up) <= 2 * Fraction(sparse_minorant_unit(2, 0))
     assert lost > 3
 

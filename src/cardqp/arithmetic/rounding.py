@@ -236,8 +236,9 @@ def sparse_minorant_unit(width: int, formed: int) -> float:
 
     Relative to 1, the diagonal and the row sums of the scaled rest.  ``K - 2`` for row
     sums (Lemma 1), four for its entries, four for the unit, two for weights, seven for
-    differences, the ridge and its inverse, seventeen spare.  A point with ``K`` nonzeros sees
-    ``K formed`` of the diagonal of a product that ``Q`` is made by (Lemma 6).
+    differences, the ridge and its inverse, seventeen spare.  A point with ``K``
+    nonzeros sees ``K formed`` of the diagonal of a product that ``Q`` is made by
+    (Lemma 6).
     """
     return (width + 32 + formed * (width + 1)) * UNIT_ROUNDOFF
 

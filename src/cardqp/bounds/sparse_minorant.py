@@ -29,7 +29,6 @@ from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Gram
 
-
 MAX_WEIGHT = 1e9
 """Weights are between this and its inverse, so that products with them are in range."""
 
