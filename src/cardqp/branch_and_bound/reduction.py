@@ -129,6 +129,8 @@ class ReductionSearch:
             presolved.subproblem.restrict(kept),
         )
         settings, is_over = self.tree.settings, self.effort.is_over
+        if not problem.is_unconstrained and self._is_tiny(presolved, kept):
+            return None
         diagonal_shift = optimal_diagonal_shift(
             problem,
             subproblem,
@@ -204,6 +206,11 @@ class ReductionSearch:
         P, weights = split.P.astype(np.float32), split.weights
         found = self._apply(presolved, Reduction(kept, minorant=P, weights=weights))
         return found and search.adopt(*found, plain, subproblem, reached)
+
+    def _is_tiny(self, presolved: PresolveState, kept: IntArray) -> bool:
+        """Whether the tree takes less time than optimising a diagonal."""
+        trial, most = TrialDives(self.tree, self.effort), self.settings.tiny_nodes
+        return trial.is_surely_easy(presolved.reduced(Reduction(kept)), kept, most)
 
     def _is_better(
         self,
@@ -326,7 +333,7 @@ class ReductionSearch:
         reduced = presolved.reduced(Reduction(kept, minorant=split.P), split.minorant)
         if supports is None:
             trial = TrialDives(self.tree, self.effort)
-            return trial.is_surely_easy(reduced, kept)
+            return trial.is_surely_easy(reduced, kept, self.settings.easy_nodes)
         return self._is_easy(reduced, supports, kept)
 
     def _is_easy(

@@ -50,7 +50,10 @@ class RootSettings:
         A split is good enough if so many random dives expect fewer nodes than the
         first.  With a larger relative gap than the last, dives are not tried.
     sure_dives : int
-        The number of dives that must agree that a split by signs is good enough.
+        The number of dives that must agree where there are rows or bounds, in which few
+        dives see little.
+    tiny_nodes : int
+        With rows or bounds no diagonal is optimised if fewer nodes are expected.
     least_shrinking : float
         A split by signs is taken if the tree is expected to be smaller by this factor.
     ascent_nodes : int
@@ -74,6 +77,7 @@ class RootSettings:
     easy_dives: int = 4
     easy_gap: float = 0.08
     sure_dives: int = 12
+    tiny_nodes: int = 100
     least_shrinking: float = 2.0
     ascent_nodes: int = 3000
 
@@ -85,7 +89,7 @@ class RootSettings:
             shares="reduction_share max_ridge_loss max_gap_loss inner_share",
             nonnegatives="diagonal_gap minorant_gap split_gap tight_gap easy_gap "
             "max_formed_variables wrap_up weak_ridge rank_tolerance easy_nodes "
-            "ascent_nodes",
+            "ascent_nodes tiny_nodes",
         )
 
 

@@ -7,7 +7,9 @@ from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.tree import Node
 
 
-def estimate_nodes(processor: NodeProcessor, root: Node, dives: int) -> float:
+def estimate_nodes(
+    processor: NodeProcessor, root: Node, dives: int, most: float = np.inf
+) -> float:
     """Estimate the number of nodes below a root by random dives.
 
     A dive goes down to one child at random, to a leaf; a node that it meets after d
@@ -22,31 +24,45 @@ def estimate_nodes(processor: NodeProcessor, root: Node, dives: int) -> float:
         The root.
     dives : int
         The number of dives.
+    most : float
+        Larger estimates are all alike: dives end when theirs cannot be smaller.
 
     Returns
     -------
     float
-        The estimate; infinite if time is up.
+        The estimate, or a lower bound of it above ``most``; infinite if time is up.
     """
-    return float(np.mean(dive_sizes(processor, root, dives)))
+    return float(dive_sizes(processor, root, dives, most).sum() / dives)
 
 
-def dive_sizes(processor: NodeProcessor, root: Node, dives: int) -> FloatArray:
-    """The estimates of single dives: see :func:`estimate_nodes`."""
+def dive_sizes(
+    processor: NodeProcessor, root: Node, dives: int, most: float = np.inf
+) -> FloatArray:
+    """The estimates of single dives, as far as they are made.
+
+    See :func:`estimate_nodes`.
+    """
     # A fixed seed, as estimates decide about splits: runs can be repeated.
     rng = np.random.default_rng(0)
-    return np.array([_dive(processor, root, rng) for _ in range(dives)])
+    sizes: list[float] = []
+    left = dives * most
+    while len(sizes) < dives and left >= 0:
+        sizes.append(_dive(processor, root, rng, left))
+        left -= sizes[-1]
+    return np.array(sizes)
 
 
-def _dive(processor: NodeProcessor, node: Node, rng: np.random.Generator) -> float:
-    """The estimate of one dive."""
+def _dive(
+    processor: NodeProcessor, node: Node, rng: np.random.Generator, most: float
+) -> float:
+    """The estimate of one dive, which ends when it is larger than ``most``."""
     total, weight = 0.0, 1.0
     while True:
         if processor.effort.is_over():
             return np.inf
         total += weight
         children = processor.process(node).open(0)
-        if not children:
+        if not children or total > most:
             return total
         weight *= len(children)
         node = children[int(rng.integers(len(children)))]

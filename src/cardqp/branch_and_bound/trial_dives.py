@@ -6,6 +6,8 @@ at integral points, so that it may lose deeper down what it gains at the root.
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from cardqp._typing import IntArray
 from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.presolve import PresolveState
@@ -38,6 +40,7 @@ class TrialDives:
         kept: IntArray,
         dives: int,
         supports: Supports | None = None,
+        most: float = np.inf,
     ) -> float:
         """The number of nodes to expect, from a few random dives.
 
@@ -51,6 +54,8 @@ class TrialDives:
             The number of dives.
         supports : Supports, optional
             How the last variables of a support are tried out.
+        most : float
+            Larger numbers need not be told apart.
         """
         tree = self.tree
         # A tree of its own, so that dives leave no trace in the real one.
@@ -58,7 +63,7 @@ class TrialDives:
         trial.best, trial.x, trial.supports = tree.best, tree.x[kept], supports
         effort = replace(self.effort, slack=tree.node_slack)
         processor = NodeProcessor(trial, effort.cutoff, effort)
-        return estimate_nodes(processor, trial.root(), dives)
+        return estimate_nodes(processor, trial.root(), dives, most)
 
     def is_easy(
         self, presolved: PresolveState, kept: IntArray, supports: Supports | None = None
@@ -67,20 +72,21 @@ class TrialDives:
         settings = self.tree.settings.root
         has_minorant = presolved.without_minorant is not presolved.problem
         is_split = self.tree.tried_function and has_minorant
+        dives = settings.easy_dives
         most = settings.ascent_nodes if is_split else settings.easy_nodes
-        return (
-            self.expected_nodes(presolved, kept, settings.easy_dives, supports) < most
-        )
+        return self.expected_nodes(presolved, kept, dives, supports, most) < most
 
-    def is_surely_easy(self, presolved: PresolveState, kept: IntArray) -> bool:
-        """Whether more dives agree that the tree will be small.
+    def is_surely_easy(
+        self, presolved: PresolveState, kept: IntArray, most: float
+    ) -> bool:
+        """Whether more dives agree that the tree has fewer nodes than ``most``.
 
         Where no supports are tried out, a few dives may miss most of what is left.
         """
         settings = self.tree.settings.root
-        dives, most = settings.sure_dives, settings.easy_nodes
-        return self.is_easy(presolved, kept) and (
-            self.expected_nodes(presolved, kept, dives) < most
+        return all(
+            self.expected_nodes(presolved, kept, dives, most=most) < most
+            for dives in (settings.easy_dives, settings.sure_dives)
         )
 
     def is_smaller(
