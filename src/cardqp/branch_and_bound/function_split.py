@@ -109,6 +109,9 @@ class FunctionSplitSearch:
         is_new = tree.tightened > 0 and not tree.tried_function
         if not (is_large and is_new and not tree.has_minorant):
             return False
+        expected = float(count) ** 3 / self.settings.cubes_per_second
+        if not self._has_time(self.settings.wrap_up * expected):
+            return False
         form = problem.quadratic
         is_plain = problem.rule.penalty == 0 and problem.blocks is None
         if not (is_plain and isinstance(form, Gram) and len(problem.rows) == 0):
@@ -170,9 +173,9 @@ class FunctionSplitSearch:
         return FunctionSplit.at(problem, level, support, self.settings)
 
     def _has_time(self, seconds: float) -> bool:
-        """Whether the time that is left is several times what a split takes."""
+        """Whether so much time is left."""
         left = self.effort.seconds_left()
-        return left is None or left > self.settings.wrap_up * seconds
+        return left is None or left > seconds
 
     def _best_level(
         self, problem: SparseQP, subproblem: Subproblem, support: IntArray

@@ -218,8 +218,10 @@ class FunctionSettings:
         objective.
     probe_iterations : int
         Iterations of the plain relaxation that show whether a split is worth it.
-    wrap_up : float
-        A split is not begun with less time left than so many times what it takes.
+    cubes_per_second, wrap_up : float
+        A split takes a time that grows with the cube of the number of variables, at
+        this rate.  It is not begun with less time left than so many times that; what
+        it takes on the sample is measured, and must fit into the time as well.
     support_weight : float
         The weight of variables in the support of the incumbent; others have 1.
     low_ridge, increase, max_raises
@@ -239,7 +241,8 @@ class FunctionSettings:
     sample_size: int = 1500
     accuracy: float = 1e-3
     probe_iterations: int = 400
-    wrap_up: float = 4.0
+    cubes_per_second: float = 5e10
+    wrap_up: float = 2.5
     support_weight: float = 1.5
     low_ridge: float = 0.6
     increase: float = 1.1
@@ -251,7 +254,7 @@ class FunctionSettings:
             self,
             counts="max_levels sample_size probe_iterations",
             shares="low_ridge shift_share shifted_share weak_ridge",
-            positives="first_level support_weight accuracy",
+            positives="first_level support_weight accuracy cubes_per_second",
             nonnegatives="min_variables max_raises wrap_up",
         )
         for name in ("order", "increase"):
