@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 from cardqp.methods.registry import METHODS, Method
 
 if TYPE_CHECKING:
-    from cardqp.branch_and_bound.settings import RootSettings, SearchSettings
+    from cardqp.branch_and_bound.settings import (
+        DroppingSettings,
+        RootSettings,
+        SearchSettings,
+    )
     from cardqp.branch_and_bound.streamed.settings import (
         CoarseningSettings,
         StreamedSettings,
@@ -31,6 +35,7 @@ _HOME = {
     "BarrierSettings": "cardqp.splitting.settings",
     "CoarseningSettings": "cardqp.branch_and_bound.streamed.settings",
     "DiagonalSettings": "cardqp.splitting.settings",
+    "DroppingSettings": "cardqp.branch_and_bound.settings",
     "HeuristicSettings": "cardqp.heuristics.settings",
     "RelaxationSettings": "cardqp.relaxation.settings",
     "RootSettings": "cardqp.branch_and_bound.settings",
@@ -46,6 +51,7 @@ __all__ = [
     "BarrierSettings",
     "CoarseningSettings",
     "DiagonalSettings",
+    "DroppingSettings",
     "HeuristicSettings",
     "Method",
     "RelaxationSettings",
