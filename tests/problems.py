@@ -196,7 +196,8 @@ def _settings(kind, rng, n, s):
 def rebuilt(problem, **changes):
     """The same problem from its arguments, some of them changed."""
     names = ("c", "eta", "sparsity", "penalty", "A", "b", "A_eq", "b_eq", "lower")
-    names += ("upper", "forced_in", "forced_out", "blocks", "constant")
+    names += ("upper", "forced_in", "forced_out", "groups", "group_sparsity")
+    names += ("blocks", "constant")
     return SparseQP(problem.Q, **{k: getattr(problem, k) for k in names} | changes)
 
 

@@ -77,6 +77,17 @@ def test_the_best_columns(frame, file, answer, size, standardize):
     assert (found["eta"], found["n_nonzero"], found["n_rows"]) == (2.0, size, 120)
 
 
+def test_no_ridge(frame, file, answer, tmp_path):
+    model = tmp_path / "model.json"
+    settings = ("fit", file, "--target", "y", "-s", 2, "--eta")
+    found = answer(*settings, "none", "--model", model)
+    objective, names = min(subsets(frame, 2, 1e12, standardize=True))
+    assert found["objective"] == pytest.approx(objective, rel=1e-6)
+    assert tuple(found["coefficients"]) == names
+    assert (found["status"], found["eta"]) == ("OPTIMAL", None)
+    assert ModelFile.load(model).proof.eta is None
+
+
 def test_r2_is_that_of_the_printed_model(frame, file, answer):
     found = answer("fit", file, "--target", "y", "-s", 3)
     coef = found["coefficients"]

@@ -45,6 +45,49 @@ def test_no_choice_is_better(seed):
     assert best <= model.objective_ * (1 + 1e-9) <= best * (1 + 1.1e-4)
 
 
+def least_error(X, y, size):
+    """The least mean squared error of all choices, without a ridge."""
+    X, y = X - X.mean(axis=0), y - y.mean()
+    errors = [np.mean(y**2)]
+    for support in itertools.combinations(range(X.shape[1]), size):
+        part = X[:, support]
+        coef = np.linalg.lstsq(part, y, rcond=1e-9)[0]
+        errors.append(np.mean((y - part @ coef) ** 2))
+    return min(errors)
+
+
+@pytest.mark.parametrize("eta", [None, np.inf])
+@pytest.mark.parametrize("kind", ["plain", "dependent", "constant", "wide"])
+def test_no_ridge_is_best_subset_selection(kind, eta):
+    X, y = regression(6 if kind == "wide" else 30, 8, 1)
+    y = y + np.random.default_rng(1).standard_normal(len(y))
+    if kind == "dependent":
+        X[:, 7] = X[:, 0] - X[:, 1]
+    if kind == "constant":
+        X[:, 6], X[:, 7] = 0.1, 3.0
+    model = SparseRidge(3, eta=eta).fit(X, y)
+    best = least_error(X, y, 3)
+    assert model.status_ == "OPTIMAL"
+    assert model.eta_ == np.inf
+    assert model.lower_bound_ <= best * (1 + 1e-9)
+    assert model.objective_ == pytest.approx(best, rel=1.1e-4)
+    error = np.mean((y - model.predict(X)) ** 2)
+    assert error == pytest.approx(best, rel=1.1e-4)
+
+
+def test_no_ridge_with_the_dummies_of_a_category():
+    rng = np.random.default_rng(0)
+    levels = rng.integers(0, 3, 60)
+    X = np.column_stack([np.eye(3)[levels], rng.standard_normal((60, 3))])
+    y = 2.0 * (levels == 1) + X[:, 3] + 0.1 * rng.standard_normal(60)
+    groups = [0, 0, 0, 1, 2, 3]
+    model = SparseRidge(2, eta=None, groups=groups).fit(X, y)
+    weak = SparseRidge(2, eta=1e9, groups=groups).fit(X, y)
+    assert model.status_ == "OPTIMAL"
+    assert model.support_.tolist() == weak.support_.tolist() == [0, 1, 2, 3]
+    np.testing.assert_allclose(model.predict(X), weak.predict(X), rtol=1e-5, atol=1e-5)
+
+
 def test_automatic_ridge_does_not_depend_on_units():
     X, y = regression()
     factors = np.logspace(-6, 6, 12)
@@ -227,7 +270,7 @@ def test_not_fitted():
         ({"n_nonzero_coefs": 0}, "`n_nonzero_coefs` must be an integer, at least 1"),
         ({"n_nonzero_coefs": 2.5}, "`n_nonzero_coefs` must be an integer"),
         ({"n_nonzero_coefs": range(3)}, "`n_nonzero_coefs` must be an integer"),
-        ({"eta": "best"}, '`eta` must be "auto" or a positive number'),
+        ({"eta": "best"}, '`eta` must be "auto", a positive number, or None'),
         ({"eta": 0.0}, "`eta` must be a positive number"),
         ({"eta": [1.0, 2.0]}, "`eta` must be a positive number"),
         ({"groups": 3}, "`groups` must have one label for each of the"),

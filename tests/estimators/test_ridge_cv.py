@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 
-from cardqp import ParameterError, SparseRidge, SparseRidgeCV
+from cardqp import ParameterError, SparseRidge, SparseRidgeCV, SparseRidgePath
 from tests.estimators.data import regression
 
 GRID = {"n_nonzero_coefs": [1, 3, 6], "eta": [0.1, 5.0]}
@@ -129,3 +129,12 @@ def test_every_fold_needs_weight(n):
     weights[9] = 0.5
     model = SparseRidgeCV(range(1, 3), cv=4).fit(X, y, weights)
     assert np.isfinite(model.cv_results_["errors"]).all()
+
+
+def test_no_ridge_is_one_of_several():
+    X, y = regression()
+    found = SparseRidgeCV([1, 3], eta=[None, 1e-3], cv=3).fit(X, y)
+    assert found.eta_ == np.inf
+    assert found.cv_results_["eta"].tolist() == [np.inf, np.inf, 1e-3, 1e-3]
+    path = SparseRidgePath([1, 3], eta=None).fit(X, y)
+    assert path.eta_ == np.inf

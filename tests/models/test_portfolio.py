@@ -155,12 +155,13 @@ def test_kinds_are_neither_all_feasible_nor_all_infeasible():
     assert not all(map(all, found.values()))
 
 
+@pytest.mark.parametrize("ridge", [0.0, 1e-12])
 @pytest.mark.parametrize("kind", KINDS)
-def test_factor_model_equals_its_covariance(kind):
+def test_factor_model_equals_its_covariance(kind, ridge):
     data, given = market(8), limits(kind, 8)
     by_factors = Portfolio(**data, **given, max_assets=SIZE)
     by_matrix = Portfolio(
-        data["mean"], covariance_of(data), **given, max_assets=SIZE, ridge=1e-12
+        data["mean"], covariance_of(data), **given, max_assets=SIZE, ridge=ridge
     )
     one, other = by_factors.solve(gap=TIGHT), by_matrix.solve(gap=TIGHT)
     assert one.status is other.status
@@ -391,8 +392,7 @@ LABELLED = pd.DataFrame(SIX, columns=list("abcdef"), index=list("abcdef"))
             {"covariance": SIX, "holdings": np.zeros(6), "max_turnover": -1.0},
             "`max_turnover` must not be negative",
         ),
-        ({"covariance": SIX, "ridge": -1.0}, "`ridge` must be positive"),
-        ({"covariance": SIX, "ridge": 0.0}, "`ridge` must be positive"),
+        ({"covariance": SIX, "ridge": -1.0}, "`ridge` must not be negative"),
         ({"covariance": SIX, "names": ["a"] * 6}, "`names` must be distinct"),
         (
             {

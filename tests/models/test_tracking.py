@@ -18,7 +18,13 @@ def market(seed):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     "limits",
-    [{}, {"minimum_position": 0.3}, {"maximum_position": 0.4}, {"long_only": False}],
+    [
+        {"ridge": 0.0},
+        {},
+        {"minimum_position": 0.3},
+        {"maximum_position": 0.4},
+        {"long_only": False},
+    ],
     ids=str,
 )
 def test_equals_enumeration(limits, seed):
@@ -83,7 +89,7 @@ def test_infeasible_is_a_status():
         ({"index": np.ones(3)}, "`index` must have 40 entries, one per row of `retu"),
         ({"max_assets": 8}, "`max_assets` must be an integer between 1 and 7"),
         ({"fully_invested": 1}, "`fully_invested` must be True or False"),
-        ({"ridge": 0.0}, "`ridge` must be positive"),
+        ({"ridge": -1.0}, "`ridge` must not be negative"),
         ({"long_only": False, "minimum_position": 1}, "is for long-only portfolios"),
     ],
 )

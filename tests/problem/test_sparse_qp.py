@@ -28,6 +28,7 @@ BAD_INPUT = [
     ({"eta": 0.0}, "`eta` must be positive, between"),
     ({"eta": -1.0}, "`eta` must be positive, between"),
     ({"eta": np.nan}, "`eta` must be positive, between"),
+    ({"eta": -np.inf}, "`eta` must be positive, between .* or None"),
     ({"eta": [1.0, 2.0]}, "`eta` must be a number or have 3 entries"),
     ({"eta": "ten"}, "`eta` must hold numbers"),
     ({"sparsity": -1}, "`sparsity` must lie between 0 and n = 3"),

@@ -242,6 +242,16 @@ def sparse_minorant_unit(width: int, formed: int) -> float:
     return (width + 32 + formed * (width + 1)) * UNIT_ROUNDOFF
 
 
+def dependence_unit(n: int) -> float:
+    """A form and a ridge that are multiplied by a number below one.
+
+    Relative to the curvatures, for points in ``n`` variables: two roundings of each
+    entry of a matrix, or one of each entry of a factor, which counts twice; by Cauchy
+    and Schwarz ``n`` times that.  Four of the ridge and its inverse, four spare.
+    """
+    return (2 * n + 8) * UNIT_ROUNDOFF
+
+
 def cholesky_shift(n: int) -> float:
     """Shift added to the diagonal of a unit-diagonal matrix before it is factored.
 

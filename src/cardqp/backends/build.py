@@ -7,6 +7,7 @@ import numpy as np
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.backends import bounds, known
 from cardqp.backends.program import Formulation, Limit, Program
+from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.exceptions import ParameterError
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
@@ -48,6 +49,7 @@ def build(
     ParameterError
         When ``"big-m"`` is asked for and no valid bounds can be proved.
     """
+    problem = with_positive_ridge(problem)
     first = known.fit_start(problem, start)
     fit = known.find_point(problem, first)
     lower, upper = bounds.implied_by_rows(problem)

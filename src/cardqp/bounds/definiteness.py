@@ -6,6 +6,8 @@ much of rounding; part of the diagonal of ``Q`` can be moved to it first
 (docs/theory.md#moved-diagonal).
 """
 
+import math
+
 import numpy as np
 import scipy.linalg
 
@@ -46,7 +48,7 @@ def definite_diagonal(problem: SparseQP) -> FloatArray | None:
     --------
     >>> Q = np.array([[2.0, 1.0], [1.0, 2.0]])
     >>> problem = SparseQP(Q, np.ones(2), eta=1e12, sparsity=1)
-    >>> definite_diagonal(problem).round(6)
+    >>> definite_diagonal(problem).round(3)
     array([0.9, 0.9])
     """
     own = problem.ridge - problem.quadratic.psd_violation
@@ -70,8 +72,11 @@ def condition(problem: SparseQP, diagonal: FloatArray | None) -> float:
     return float((curvature / diagonal).max(initial=1.0))
 
 
-def _moved(problem: SparseQP) -> FloatArray:
-    """The ridge with a share of the diagonal of ``Q``, less what rounding may cost."""
+def shifted(problem: SparseQP) -> SparseQP | None:
+    """Return the equal problem with a share of an eigenvalue shift moved to the ridge.
+
+    None if ``Q`` is not certainly positive definite.
+    """
     form = problem.quadratic
     curvature = np.abs(form.diagonal)
     unit = 1.0 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
@@ -79,10 +84,27 @@ def _moved(problem: SparseQP) -> FloatArray:
     extremes = scipy.linalg.eigvalsh(scaled, check_finite=False)[[0, -1]]
     least = float(extremes[0] - eigenvalue_margin(problem.n) * extremes[1])
     if not least > 0:
-        return np.zeros(problem.n)
+        return None
     try:
         # This is the proof: a factorisation of what is left of Q.
-        moved = problem.move_to_ridge(SHARE * least * curvature)
+        return problem.move_to_ridge(SHARE * _few_digits(least) * curvature)
     except ProblemError:
+        return None
+
+
+def _few_digits(value: float) -> float:
+    """A positive number rounded down to twelve binary digits.
+
+    The last digits of an eigenvalue differ from machine to machine; what is proved with
+    it must not.
+    """
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(math.floor(4096.0 * mantissa), exponent - 12)
+
+
+def _moved(problem: SparseQP) -> FloatArray:
+    """The ridge with a share of the diagonal of ``Q``, less what rounding may cost."""
+    moved = shifted(problem)
+    if moved is None:
         return np.zeros(problem.n)
     return np.asarray(moved.ridge - moved.quadratic.psd_violation)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import IntArray
+from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.bounds.sparse_minorant import sparse_minorant
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import Reduction
@@ -51,8 +52,8 @@ class PresolveState:
 
     @classmethod
     def start(cls, problem: SparseQP) -> "PresolveState":
-        """Nothing done yet; data that are kept as they are come into memory."""
-        problem = in_memory(problem)
+        """Nothing done yet; streamed data come into memory, and there is a ridge."""
+        problem = with_positive_ridge(in_memory(problem))
         return cls(problem, problem, problem, np.arange(problem.n), problem.root)
 
     @classmethod

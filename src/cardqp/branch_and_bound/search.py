@@ -117,7 +117,7 @@ class BranchAndBound:
 
     def _find_first_points(self, tree: Tree, incumbent: FloatArray | None) -> None:
         """Fit the support of a given point, and its greedy completion."""
-        problem, start = tree.problem, tree.problem.forced_in
+        problem, start = tree.presolved.original, tree.problem.forced_in
         if incumbent is not None:
             start = problem.support_of(incumbent)
         tree.update_incumbent(fit_support(problem, start), self.is_late)

@@ -13,6 +13,7 @@ from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
 from cardqp.heuristics.completed_supports import Supports
+from cardqp.heuristics.independent_supports import thinned
 from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
@@ -194,7 +195,9 @@ class Tree:
         """
         if not fit.objective < self.best.objective:
             return
-        fit = improve(self.presolved.original, fit, is_over, self.settings.heuristics)
+        original, settings = self.presolved.original, self.settings.heuristics
+        fit = improve(original, thinned(original, fit), is_over, settings)
+        fit = thinned(original, fit)
         if fit.x is None:
             return
         x = lift(fit.x, self.presolved.indices, self.problem.n)
@@ -216,13 +219,16 @@ class Tree:
             self.settings.heuristics,
         )
         self.n_perturbations += 1
+        found = thinned(presolved.original, found)
         if found.x is not None and found.objective < self.best.objective:
             x = lift(found.x, presolved.indices, self.problem.n)
             self.keep(SupportFit(x, found.beta, self.problem.value(x)))
 
     def keep(self, fit: SupportFit) -> None:
         """Update the incumbent by a feasible point of the problem as it is."""
-        if fit.x is not None and fit.objective < self.best.objective:
+        if fit.x is None or not self.problem.is_independent(fit.x):
+            return
+        if fit.objective < self.best.objective:
             self.best = fit
             self.gap_unit = gap_unit(self.problem, fit.x, fit.objective)
 
@@ -264,8 +270,9 @@ class Tree:
         """An empty proof, in single precision where that loses next to nothing.
 
         Theorem 1 holds at the rounded tangent point as well; the bound there is lower
-        by a relative error of about 2^-24.  Only where there are neither rows nor
-        bounds, and numbers are within the range of single precision.
+        by a relative error of about 2^-24, or by its square times the ratio of the
+        curvatures to a weak ridge.  Only where there are neither rows nor bounds, and
+        numbers are within the range of single precision.
         """
         x, problem = self.best.x, self.presolved.problem
         single = False
@@ -273,7 +280,9 @@ class Tree:
             size, loss = np.abs(x).max(initial=0.0), self.problem.magnitude(x)
             reach = (np.abs(problem.c) / problem.ridge).max()
             fits = size > 1e-25 and reach < 1e25
-            single = fits and 2.0**-24 * loss <= accuracy
+            ratio = (problem.quadratic.diagonal / problem.ridge).max()
+            error = 2.0**-24 * max(1.0, 2.0**-24 * ratio)
+            single = fits and error * loss <= accuracy
         return ProofLog(len(problem.rows), problem.n, single=bool(single))
 
     def push(self, node: Node) -> None:

@@ -32,6 +32,9 @@ def gain_error(problem: SparseQP, size: int) -> float:
     See docs/theory.md#completion-rounding.
     """
     least = condition(problem, definite_diagonal(problem))
+    if problem.independence > 0.0:
+        # Supports count only if their block is above this share of its diagonal.
+        least = min(least, 2.5 / problem.independence)
     return elimination_unit(size, problem.quadratic.formed) * least
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cardqp._typing import IntArray
+from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate.dual_proof import DualProof, Reduction, is_array
 from cardqp.exceptions import ProblemError
@@ -72,8 +73,12 @@ class RootState:
 
     @classmethod
     def start(cls, problem: SparseQP) -> "RootState":
-        """Return the state before the first step, with the problem in memory."""
-        problem = in_memory(problem)
+        """Return the state before the first step.
+
+        The problem is in memory, and has a ridge: see
+        :func:`~cardqp.bounds.positive_ridge.with_positive_ridge`.
+        """
+        problem = with_positive_ridge(in_memory(problem))
         return cls(problem, problem, problem, np.arange(problem.n), problem.root)
 
     def after(self, step: RootStep) -> "RootState":

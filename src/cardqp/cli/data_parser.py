@@ -150,7 +150,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         type=_eta,
         default="auto",
         metavar="NUMBER",
-        help="the ridge is 1/eta (default: %(default)s)",
+        help="the ridge is 1/eta, none for no ridge (default: %(default)s)",
     )
     model.add_argument(
         "--standardize",
@@ -216,7 +216,9 @@ def _add_size(model: Group) -> None:
     )
 
 
-def _eta(text: str) -> float | str:
+def _eta(text: str) -> float | str | None:
+    if text == "none":
+        return None
     return text if text == "auto" else float(text)
 
 
@@ -227,7 +229,7 @@ def _size_range(text: str) -> range:
     return range(first, last + 1)
 
 
-_eta.__name__, _size_range.__name__ = "auto or float", "range"
+_eta.__name__, _size_range.__name__ = "auto, none or float", "range"
 
 
 def _add_bench(commands: Commands) -> None:

@@ -65,7 +65,7 @@ def proof_of(found: FittedTable) -> dict[str, Any]:
         "objective": finite(model.objective_),
         "lower_bound": finite(model.lower_bound_),
         "gap": finite(model.gap_),
-        "eta": model.eta_,
+        "eta": finite(model.eta_),
         "n_nonzero": found.n_allowed,
         "n_rows": len(found.train.rows),
     }

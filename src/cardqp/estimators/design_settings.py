@@ -64,7 +64,7 @@ def read_sparsities(value: Any, design: Design) -> tuple[int, ...]:
 
 
 def read_etas(value: Any) -> tuple[float, ...]:
-    """Ridges to try, as their inverses."""
+    """Ridges to try, as their inverses; infinite if there is to be none."""
     given = list(value) if is_several(value) else [value]
     if not given:
         raise ParameterError(
@@ -86,9 +86,13 @@ def is_automatic(eta: Any) -> bool:
 def _eta(value: Any) -> float:
     if is_automatic(value):
         return AUTOMATIC_ETA
+    if value is None:
+        return np.inf
     if isinstance(value, str):
         raise ParameterError(
-            "eta", 'must be "auto" or a positive number', given=f"it is {value!r}"
+            "eta",
+            'must be "auto", a positive number, or None for no ridge',
+            given=f"it is {value!r}",
         )
     check.positive("eta", value)
     return float(value)

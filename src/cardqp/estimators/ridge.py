@@ -24,10 +24,11 @@ class SparseRidge(SparseLinearModel):
     ----------
     n_nonzero_coefs : int
         The most features that are chosen, ``s``; groups count once.
-    eta : "auto" or float
+    eta : "auto", float or None
         The ridge is ``1/eta``.  ``"auto"`` makes it a twentieth of each feature's
         variance, so that units of features do not matter: that is ``eta=20`` with
-        ``standardize=True``.
+        ``standardize=True``.  None means no ridge: best subset selection.  Features
+        that are linearly dependent are then not chosen together.
     fit_intercept : bool
         Whether to fit an intercept, which is not penalised.
     standardize : bool

@@ -34,8 +34,9 @@ class SparseRidgeCV(SparseLinearModel):
     n_nonzero_coefs : iterable of int, optional
         Sizes of models, 1 to 20 by default; those beyond the number of features are
         left out.
-    eta : "auto", float or sequence of float
-        The ridge is ``1/eta``; one value or several to choose from.
+    eta : "auto", float, None or a sequence of these
+        The ridge is ``1/eta``; one value or several to choose from.  None means no
+        ridge.
     cv : int, splitter or iterable
         As in scikit-learn, 5 folds by default.  The folds must not overlap and must
         hold every row, as those of ``KFold`` do.

@@ -207,7 +207,7 @@ class GramAccumulator:
     def problem(
         self,
         *,
-        eta: ArrayLike,
+        eta: ArrayLike | None,
         sparsity: int | None = None,
         centred: bool = True,
         standardize: bool = False,

@@ -23,7 +23,7 @@ def unit_scale(rows: Moments) -> FloatArray:
 
 
 def regression_problem(
-    rows: Moments, scale: FloatArray, *, eta: ArrayLike, **settings: Any
+    rows: Moments, scale: FloatArray, *, eta: ArrayLike | None, **settings: Any
 ) -> SparseQP:
     """Sparse ridge regression on some rows.
 
@@ -49,7 +49,7 @@ def regression_problem(
 
 
 def columns_problem(
-    rows: RowMoments, scale: FloatArray, *, eta: ArrayLike, **settings: Any
+    rows: RowMoments, scale: FloatArray, *, eta: ArrayLike | None, **settings: Any
 ) -> SparseQP:
     """The regression problem of some rows, whose columns are streamed.
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.heuristics.local_search import IMPROVEMENT, best_exchange
 from cardqp.methods.context import SolveContext
 from cardqp.methods.descent import Descent
@@ -180,4 +181,4 @@ def beck_hallak(
     method = BeckHallak(full, max_iter)
     guess = None if start is None else check.vector("start", start, problem.n)
     with Watch(time_limit, callback) as watch:
-        return method.run(problem, watch, guess)
+        return method.run(with_positive_ridge(problem), watch, guess)

@@ -7,6 +7,7 @@ import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.methods.block_problem import load_block_kernels, solve_block
 from cardqp.methods.context import SolveContext
@@ -239,4 +240,4 @@ def block_decomposition(
     )
     guess = None if start is None else check.vector("start", start, problem.n)
     with Watch(time_limit, callback) as watch:
-        return method.run(problem, watch, guess)
+        return method.run(with_positive_ridge(problem), watch, guess)

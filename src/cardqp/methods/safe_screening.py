@@ -7,9 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from cardqp._iterate import Watch
+from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import DualProof
 from cardqp.exceptions import ParameterError
+from cardqp.heuristics.independent_supports import thinned
 from cardqp.heuristics.local_search import grow_greedily, improve, round_switches
 from cardqp.methods.context import SolveContext
 from cardqp.methods.screening import SafeScreening, attainable, best_fit
@@ -84,14 +86,19 @@ def safe_screen(
     """
     check.instance("problem", problem, SparseQP)
     dual: DualProof | DualPoint
+    ridged = with_positive_ridge(problem)
     if level is None:
-        relaxed, bound, dual = _relax(problem)
+        relaxed, bound, dual = _relax(ridged)
     else:
         relaxed, bound, dual = _relax_level(choose_level(problem, level, spectrum))
     upper = None
     if upper_bound is not None:
         upper = check.scalar("upper_bound", upper_bound)
-    return _build_screening(problem, _round(problem, relaxed), bound, dual, upper)
+    fit = thinned(ridged, _round(ridged, relaxed))
+    if fit.x is not None:
+        # What a point attains is its objective, not that of a minorant.
+        fit = SupportFit(fit.x, fit.beta, problem.value(fit.x))
+    return _build_screening(problem, fit, bound, dual, upper)
 
 
 def _build_screening(

@@ -7,6 +7,7 @@ import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
+from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.exceptions import ParameterError
 from cardqp.methods.best_response import BestResponse
 from cardqp.methods.context import SolveContext
@@ -254,7 +255,7 @@ def warm_start(
     check.instance("problem", problem, SparseQP)
     method = WarmStart(variant, max_iter, window)
     with Watch(time_limit, callback) as watch:
-        return method.run(problem, watch)
+        return method.run(with_positive_ridge(problem), watch)
 
 
 def _excess(problem: SparseQP, x: FloatArray) -> FloatArray:

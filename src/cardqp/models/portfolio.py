@@ -69,7 +69,7 @@ class Portfolio:
         assets not held now; cash is not counted.
     ridge : float, optional
         :math:`\rho`, added to every variance.  By default 1e-9 of the mean variance,
-        or 0 for a factor model with positive specific variances.
+        or 0 for a factor model with positive specific variances; 0 is none.
     names : sequence of str, optional
         Names of the assets; by default those of a DataFrame or Series.
 
@@ -202,7 +202,7 @@ class Portfolio:
         return SparseQP(
             model.widened(scale, extra),
             np.pad(cost, (0, extra)),
-            eta=1.0 / (scale * np.concatenate([own, slight])),
+            eta=_inverse(scale * np.concatenate([own, slight])),
             sparsity=self.max_assets + extra,
             A_eq=np.pad(np.ones((1, n)), ((0, 0), (0, extra))),
             b_eq=1.0,
@@ -390,4 +390,10 @@ def _share(part: float, model: risk.RiskModel) -> float:
 def _ridge(value: float | None, model: risk.RiskModel) -> float:
     is_ridged = bool((model.specific > 0).all())
     default = 0.0 if is_ridged else _share(NEGLIGIBLE, model)
-    return rule.ridge(value, default, zero_allowed=is_ridged)
+    return rule.ridge(value, default)
+
+
+def _inverse(ridge: FloatArray) -> FloatArray:
+    """``1 / ridge``, infinite where there is none."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / ridge)

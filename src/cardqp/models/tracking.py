@@ -42,7 +42,7 @@ class IndexTracking:
         Whether weights sum to one.  If not, their sum is free: the rest is cash, or
         borrowed, at no interest.
     ridge : float, optional
-        :math:`\rho`; by default 1e-9 of the mean squared return.
+        :math:`\rho`; by default 1e-9 of the mean squared return; 0 is none.
     names : sequence of str, optional
         Names of the assets; by default those of a DataFrame.
 
@@ -101,7 +101,7 @@ class IndexTracking:
             "lower": lower,
             "upper": upper,
             "fully_invested": rule.flag("fully_invested", fully_invested),
-            "ridge": rule.ridge(ridge, default, zero_allowed=False),
+            "ridge": rule.ridge(ridge, default),
             "names": rule.asset_names(names, labels, n),
         }
         for name, value in fields.items():
@@ -115,7 +115,7 @@ class IndexTracking:
         return SparseQP.from_regression(
             self.returns,
             self.index,
-            eta=1.0 / self.ridge,
+            eta=1.0 / self.ridge if self.ridge > 0 else None,
             sparsity=self.max_assets,
             lower=self.lower,
             upper=self.upper,

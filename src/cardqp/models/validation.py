@@ -254,19 +254,16 @@ def max_turnover(value: Any) -> float | None:
     return number
 
 
-def ridge(value: Any, default: float, *, zero_allowed: bool) -> float:
-    """The ridge that is added to every variance."""
+def ridge(value: Any, default: float) -> float:
+    """The ridge that is added to every variance; 0 is none."""
     if value is None:
         return default
     number = check.scalar("ridge", value)
-    if number < 0 or (number == 0 and not zero_allowed):
+    if number < 0:
         raise ProblemError(
             "ridge",
-            "must be positive",
+            "must not be negative",
             given=f"it is {number}",
-            remedy=(
-                "None stands for a negligible one, and 0 is for factor models whose "
-                "specific variances are positive"
-            ),
+            remedy="None stands for a negligible one, and 0 for none",
         )
     return number

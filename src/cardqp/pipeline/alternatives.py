@@ -10,6 +10,7 @@ import numpy as np
 from cardqp._iterate import Callback, Stop, Watch, iterate
 from cardqp._typing import IntArray
 from cardqp.bounds.gap import finite, gap_unit
+from cardqp.bounds.positive_ridge import counted
 from cardqp.branch_and_bound.precompile import load_for
 from cardqp.exceptions import ParameterError
 from cardqp.pipeline.coverage import covers, recheck
@@ -280,7 +281,8 @@ def alternatives(
     check.at_least("percent", percent, 0.0)
     check.count("max_count", max_count)
     check.at_least("gap", gap, 0.0)
-    problem = in_memory(source if isinstance(source, SparseQP) else source.problem)
+    given = source if isinstance(source, SparseQP) else source.problem
+    problem = counted(in_memory(given))
     load_for(problem)
     with Watch(time_limit, callback) as watch:
         root = _optimum(source, problem, gap, watch)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 
 from cardqp._iterate import Callback, Watch
+from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.exceptions import ParameterError
 from cardqp.methods import Method
 from cardqp.methods.context import SolveContext, solve_reduced
@@ -144,6 +145,7 @@ def hierarchy(
     screener = _level_method(method)
     wanted = _check_levels(levels, problem.n)
     with Watch(time_limit, callback) as watch:
+        problem = with_positive_ridge(problem)
         if spectrum is None:
             found = decompose(problem, wanted[-1] if wanted else None)
         else:

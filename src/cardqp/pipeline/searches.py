@@ -4,6 +4,8 @@ import numpy as np
 
 from cardqp._iterate import Stop
 from cardqp.backends.catalogue import Backend
+from cardqp.bounds.dependence import describe
+from cardqp.bounds.positive_ridge import counted, with_positive_ridge
 from cardqp.branch_and_bound.restore import restore
 from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.branch_and_bound.streamed.settings import StreamedSettings
@@ -20,7 +22,7 @@ from cardqp.methods.context import (
 from cardqp.methods.exact import Exact
 from cardqp.pipeline.build_solution import Searched
 from cardqp.pipeline.streamed import bound_streamed, search_streamed
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.streamed_form import StreamedForm
 from cardqp.solution import Solution
@@ -43,6 +45,39 @@ def streamed_settings(method: Method) -> StreamedSettings:
 def search_settings(method: Method) -> SearchSettings:
     """Tuning of the searches that a method makes."""
     return method.settings if isinstance(method, Exact) else SearchSettings()
+
+
+def prepare(
+    problem: SparseQP, method: Method, backend: Backend | None, *, is_streamed: bool
+) -> SparseQP:
+    """The problem in memory unless it is streamed, with a ridge if need be.
+
+    The exact search keeps objectives as they are and finds a ridge by itself; all other
+    methods and solvers are given a problem that has one.
+
+    Raises
+    ------
+    ProblemError
+        When it has none, and needs one.
+    """
+    if is_streamed:
+        return with_positive_ridge(problem)
+    ruled = counted(in_memory(problem))
+    if isinstance(method, Exact) and backend is None:
+        return ruled
+    return with_positive_ridge(ruled)
+
+
+def note_dependence(context: SolveContext) -> None:
+    """Say in a stage which columns are dependent, where that matters."""
+    problem = context.problem
+    if problem.independence > 0.0:
+        context.stage(
+            "dependent columns",
+            lambda: describe(problem),
+            problem.n,
+            lambda detail: (problem.n, detail),
+        )
 
 
 def use_start(context: SolveContext) -> None:

@@ -14,6 +14,8 @@ from cardqp.methods.registry import resolve
 from cardqp.pipeline.build_solution import build_solution
 from cardqp.pipeline.checks import check_limits, check_method, find_backend
 from cardqp.pipeline.searches import (
+    note_dependence,
+    prepare,
     resume_search,
     search_by_backend,
     search_or_bound,
@@ -21,7 +23,7 @@ from cardqp.pipeline.searches import (
     stays_streamed,
     use_start,
 )
-from cardqp.problem import SparseQP, in_memory
+from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum
@@ -129,6 +131,7 @@ def solve(
     guess = None if start is None else check.vector("start", start, problem.n)
     load_for(problem)
     is_streamed = solver is None and stays_streamed(problem, chosen)
+    prepared = prepare(problem, chosen, solver, is_streamed=is_streamed)
     with Watch(time_limit, callback) as watch, _executor(threads) as executor:
         branching = BranchAndBound(
             gap,
@@ -143,7 +146,7 @@ def solve(
             settings=search_settings(chosen),
         )
         context = SolveContext(
-            problem if is_streamed else in_memory(problem),
+            prepared,
             gap,
             watch,
             branching,
@@ -154,6 +157,7 @@ def solve(
             spectrum,
             given=problem,
         )
+        note_dependence(context)
         use_start(context)
         if resume is not None:
             searched, stop = resume_search(context, resume)

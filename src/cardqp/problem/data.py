@@ -1,6 +1,6 @@
 """The data of a problem, checked once and never changed, and derived quantities."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,6 +9,7 @@ from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.arithmetic.compensated import accurate_sum, products
 from cardqp.problem import validation as check
 from cardqp.problem.feasibility import Feasibility
+from cardqp.problem.independence import is_independent
 from cardqp.problem.quadratic import QuadraticForm
 from cardqp.problem.rows import Rows
 from cardqp.problem.sparsity import Blocks, Groups, Subproblem, SupportRule
@@ -36,6 +37,9 @@ class ProblemData:
     blocks: IntArray | None
     constant: float
     names: tuple[str, ...] | None
+    independence: float = 0.0
+    """If positive, only points with independent nonzeros count: where the least
+    eigenvalue of ``Q`` plus the ridge, scaled to unit diagonal, is at least this."""
 
     @property
     def n(self) -> int:
@@ -49,7 +53,7 @@ class ProblemData:
 
     @cached_property
     def ridge(self) -> FloatArray:
-        """The ridge ``1/eta``, one entry per variable."""
+        """The ridge ``1/eta``, one entry per variable; zero where there is none."""
         ridge: FloatArray = 1.0 / self.eta
         ridge.setflags(write=False)
         return ridge
@@ -168,19 +172,30 @@ class ProblemData:
     @cached_property
     def single_gain(self) -> float:
         """The most that one variable alone can take off the objective, unbounded."""
-        curvature = self.quadratic.diagonal + self.ridge
-        return float((self.c**2 / (4.0 * curvature)).max(initial=0.0))
+        curvature, is_curved = self._curvature
+        gains = np.where(is_curved, self.c**2 / (4.0 * curvature), 0.0)
+        return float(gains.max(initial=0.0))
 
     @cached_property
     def gain_within_bounds(self) -> float:
         """The most that one variable within its bounds can take off the objective."""
-        curvature = self.quadratic.diagonal + self.ridge
+        curvature, is_curved = self._curvature
         x = np.clip(self.c / (-2.0 * curvature), self.lower, self.upper)
-        return float((-x * (self.c + curvature * x)).max(initial=0.0))
+        gains = np.where(is_curved, -x * (self.c + curvature * x), 0.0)
+        return float(gains.max(initial=0.0))
+
+    @property
+    def _curvature(self) -> tuple[FloatArray, BoolArray]:
+        """The curvature of each variable, 1 where there is none, and where it is."""
+        curvature = self.quadratic.diagonal + self.ridge
+        is_curved = curvature > 0
+        return np.where(is_curved, curvature, 1.0), is_curved
 
     def feasibility(self, x: ArrayLike) -> Feasibility:
         """The largest violation of each kind of constraint at ``x``."""
-        return self.violations(check.vector("x", x, self.n))
+        point = check.vector("x", x, self.n)
+        found = self.violations(point)
+        return replace(found, is_independent=self.is_independent(point))
 
     def violations(self, x: FloatArray) -> Feasibility:
         """The largest violations at a point whose shape and type are not checked."""
@@ -200,3 +215,11 @@ class ProblemData:
             bounds=float(beyond.max(initial=0.0)),
             cardinality=self.rule.excess(self.support_of(x)),
         )
+
+    def is_independent(self, x: FloatArray) -> bool:
+        """Whether a point counts: its nonzeros are independent, or need not be."""
+        nonzeros = np.flatnonzero(x)
+        if self.independence == 0.0 or len(nonzeros) == 0:
+            return True
+        G = self.quadratic.block(nonzeros) + np.diag(self.ridge[nonzeros])
+        return is_independent(G, self.independence)

@@ -23,12 +23,16 @@ class Feasibility:
         Largest violation of the bounds, relative to ``|x_j|``.
     cardinality : int
         Nonzeros in excess of the sparsity.
+    is_independent : bool
+        Whether the columns of the nonzeros are independent, where that matters: see
+        :func:`cardqp.bounds.positive_ridge.counted`.
     """
 
     rows: float
     equalities: float
     bounds: float
     cardinality: int
+    is_independent: bool = True
 
     @property
     def worst(self) -> float:
@@ -37,4 +41,5 @@ class Feasibility:
 
     def holds(self, tolerance: float = FEASIBILITY_TOLERANCE) -> bool:
         """Whether the point is feasible to a relative tolerance."""
-        return self.cardinality == 0 and self.worst <= tolerance
+        is_allowed = self.cardinality == 0 and self.is_independent
+        return is_allowed and self.worst <= tolerance

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.problem import archive as files
 from cardqp.problem import changes
@@ -32,8 +34,9 @@ class SparseQP(ProblemData):
         Symmetric positive semidefinite.  See :meth:`from_factor` for ``Q = F'F``.
     c : (n,) array
         Linear cost.
-    eta : float or (n,) array
-        The ridge is ``1/eta``; positive.
+    eta : float, (n,) array or None
+        The ridge is ``1/eta``; positive.  None, or infinite entries, mean no ridge:
+        see :func:`cardqp.bounds.positive_ridge.with_positive_ridge`.
     sparsity : int, optional
         The largest number of nonzeros, ``s``.
     penalty : float, optional
@@ -79,7 +82,7 @@ class SparseQP(ProblemData):
         Q: ArrayLike | Gram | Factor | StreamedForm,
         c: ArrayLike,
         *,
-        eta: ArrayLike,
+        eta: ArrayLike | None,
         sparsity: int | None = None,
         penalty: float | None = None,
         A: ArrayLike | None = None,
@@ -200,7 +203,7 @@ class SparseQP(ProblemData):
         X: ArrayLike,
         y: ArrayLike,
         *,
-        eta: ArrayLike,
+        eta: ArrayLike | None,
         sparsity: int | None = None,
         names: Sequence[str] | None = None,
         **settings: Any,
@@ -211,6 +214,10 @@ class SparseQP(ProblemData):
         objective is the penalised mean squared error.  With more columns than rows
         the factor ``X / sqrt(N)`` takes the place of ``Q``.  There is no intercept:
         centre ``X`` and ``y`` first if you want one.
+
+        What counts is ``Q`` as it is stored, rounding included.  Without a ridge,
+        columns that are linearly dependent up to that rounding are not chosen together;
+        what is optimal then is so among the supports with independent columns.
 
         Parameters
         ----------
@@ -232,7 +239,7 @@ class SparseQP(ProblemData):
         X: Any,
         y: ArrayLike,
         *,
-        eta: ArrayLike,
+        eta: ArrayLike | None,
         sparsity: int | None = None,
         names: Sequence[str] | None = None,
         **settings: Any,
@@ -273,8 +280,14 @@ class SparseQP(ProblemData):
         self, form: QuadraticForm, ridge: FloatArray | None = None
     ) -> "SparseQP":
         """Return the problem with another quadratic form, and ridge if given."""
-        eta = self.eta if ridge is None else 1.0 / ridge
-        return self._with(quadratic=form, eta=eta)
+        if ridge is None:
+            return self._with(quadratic=form)
+        with np.errstate(divide="ignore"):  # no ridge
+            return self._with(quadratic=form, eta=1.0 / ridge)
+
+    def with_independence(self, least: float) -> "SparseQP":
+        """Return the problem in which only points with independent nonzeros count."""
+        return self._with(independence=least)
 
     def move_to_ridge(self, diagonal: ArrayLike) -> "SparseQP":
         """Return the equal problem with a diagonal moved from ``Q`` to the ridge.

@@ -11,6 +11,7 @@ from cardqp.gram import (
     Moments,
     RowMoments,
     columns_problem,
+    is_constant,
     regression_problem,
     unit_scale,
 )
@@ -77,7 +78,8 @@ class Design:
         rows : Moments
             The rows.
         eta : float
-            The ridge is ``1/eta``, for scaled features if they are standardised.
+            The ridge is ``1/eta``, for scaled features if they are standardised; if
+            it is infinite there is none.
         sparsity : int
             The most features, or blocks of them, that may be chosen; all of them if
             there are fewer.
@@ -98,6 +100,8 @@ class Design:
             problem = columns_problem(rows, scale, **settings)
         else:
             problem = regression_problem(rows, scale, **settings)
+        if np.isinf(eta):
+            problem = _without_constants(problem, rows)
         return ScaledProblem(problem, scale, rows)
 
     def _is_streamed(self, rows: RowMoments) -> bool:
@@ -122,6 +126,8 @@ class ScaledProblem:
         """A copy with another ridge; the quadratic form is not checked again."""
         ridge = np.full(self.problem.n, 1.0 / eta)
         problem = self.problem.with_quadratic(self.problem.quadratic, ridge)
+        if np.isinf(eta):
+            problem = _without_constants(problem, self.rows)
         return replace(self, problem=problem)
 
     def coefficients(self, x: FloatArray) -> FloatArray:
@@ -135,3 +141,15 @@ class ScaledProblem:
     def chosen(self, x: FloatArray) -> IntArray:
         """Features in the model, also those whose coefficient happens to be zero."""
         return self.problem.support_of(x)
+
+
+def _without_constants(problem: SparseQP, rows: Moments) -> SparseQP:
+    """The problem without features that are constant but for rounding.
+
+    A ridge keeps their coefficients small; without one, nothing does.
+    """
+    out = is_constant(rows)
+    out[problem.forced_in] = False
+    if problem.blocks is not None:
+        out &= ~np.isin(problem.blocks, problem.blocks[~out])
+    return problem.with_forced(forced_out=np.flatnonzero(out))

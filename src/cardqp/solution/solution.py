@@ -97,6 +97,10 @@ class Solution:
     def advice(self) -> str:
         """A hint at what to change or to do next."""
         if self.status is Status.FEASIBLE and self.lower_bound == -np.inf:
+            if not (self.problem.ridge > 0).all():
+                return (
+                    "use a weak ridge, such as eta=1e6, without which nothing is proved"
+                )
             is_factor = isinstance(self.problem.quadratic, Factor)
             other = "" if is_factor else ", or SparseQP.from_factor"
             return (

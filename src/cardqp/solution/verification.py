@@ -8,9 +8,10 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.bounds.gap import gap_unit, relative_gap
+from cardqp.bounds.positive_ridge import counted, has_ridge
 from cardqp.certificate import Certificate
 from cardqp.exceptions import ProblemError
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.feasibility import SOLVED_TOLERANCE, Feasibility
 from cardqp.solution.status import Status
 
@@ -112,7 +113,8 @@ def compare(
         return Verification(np.inf, lower, np.inf, None, complaint)
     else:
         try:
-            feasibility, objective = problem.feasibility(x), problem.objective(x)
+            ruled = problem if has_ridge(problem) else counted(in_memory(problem))
+            feasibility, objective = ruled.feasibility(x), problem.objective(x)
         except ProblemError as err:
             return Verification(np.inf, lower, np.inf, None, (str(err),))
     gap = relative_gap(problem, x, objective, lower)

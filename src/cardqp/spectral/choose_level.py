@@ -1,5 +1,6 @@
 """The level of the hierarchy that a method works at."""
 
+from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.spectral.level import Level
@@ -21,6 +22,7 @@ def choose_level(
         The decomposition, if it was computed before.
     """
     check.instance("problem", problem, SparseQP)
+    problem = with_positive_ridge(problem)
     found = spectrum(problem, level) if known is None else known.of(problem)
     if level is None:
         return found.level(found.default_level())

@@ -10,7 +10,7 @@ import scipy.sparse.linalg
 
 from cardqp._typing import FloatArray
 from cardqp.arithmetic.rounding import eigenpair_unit
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, Gram, QuadraticForm
@@ -115,6 +115,11 @@ class Spectrum:
                 "spectrum",
                 "must belong to the problem",
                 given="it was computed from another Q",
+                remedy=Phrase(
+                    "leave it out where {} is None, as a part of Q is moved to the "
+                    "ridge first",
+                    Setting("eta"),
+                ),
             )
         return replace(self, problem=problem, known_margin=self.margin)
 

@@ -28,8 +28,8 @@ class Proof:
         ``OPTIMAL``, ``FEASIBLE``, ...
     objective, lower_bound, gap : float or None
         Of the quadratic program; None if infinite.
-    eta : float
-        The ridge is ``1 / eta``.
+    eta : float or None
+        The ridge is ``1 / eta``; None if there is none.
     n_nonzero : int
         How many features, or columns, were allowed.
     n_rows : int
@@ -40,7 +40,7 @@ class Proof:
     objective: float | None
     lower_bound: float | None
     gap: float | None
-    eta: float
+    eta: float | None
     n_nonzero: int
     n_rows: int
 
@@ -234,10 +234,10 @@ def _complaint(entry: Any) -> str:
 def _complaint_about_proof(proof: Mapping[str, Any]) -> str:
     if not isinstance(proof.get("status"), str):
         return "`status` is missing"
-    for name in ("eta", "n_nonzero", "n_rows"):
+    for name in ("n_nonzero", "n_rows"):
         if not is_finite(proof.get(name)):
             return f"`{name}` must be a number, it is {proof.get(name)!r}"
-    for name in ("objective", "lower_bound", "gap"):
+    for name in ("objective", "lower_bound", "gap", "eta"):
         if proof.get(name) is not None and not is_finite(proof[name]):
             return f"`{name}` must be a number, it is {proof[name]!r}"
     return ""

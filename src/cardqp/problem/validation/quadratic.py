@@ -129,15 +129,15 @@ def refuse_indefinite(name: str, smallest: float) -> NoReturn:
     )
 
 
-def inverse_ridge(eta: ArrayLike, n: int) -> FloatArray:
-    """The vector ``eta``, positive."""
-    value = number_or_entries("eta", eta, n)
+def inverse_ridge(eta: ArrayLike | None, n: int) -> FloatArray:
+    """The vector ``eta``, positive; infinite where there is no ridge."""
+    value = number_or_entries("eta", np.inf if eta is None else eta, n)
     refuse(
         "eta",
         value,
-        ~((value > 1 / LARGEST) & (value < LARGEST)),
-        f"must be positive, between {1 / LARGEST:g} and {LARGEST:g}",
-        "a larger eta means a weaker ridge 1/eta",
+        ~((value > 1 / LARGEST) & ((value < LARGEST) | np.isinf(value))),
+        f"must be positive, between {1 / LARGEST:g} and {LARGEST:g}, or None",
+        "a larger eta means a weaker ridge 1/eta, and None means no ridge",
     )
     return value
 

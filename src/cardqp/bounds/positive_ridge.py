@@ -1,0 +1,259 @@
+r"""Problems without a ridge: equal ones, or minorants, that have one.
+
+Theorem 1 needs a positive diagonal, not a ridge (docs/theory.md#no-ridge).
+
+* Where ``Q`` is positive definite, a part of its own diagonal takes the place of the
+  ridge, and the problem stays the same.
+* Where columns of ``Q`` are linearly dependent, up to rounding, and all variables that
+  lack a ridge have finite bounds, a tiny ridge is added, and what it can cost within
+  the bounds is taken off the constant.
+* Where they are dependent and there are neither rows nor bounds but signs, a point with
+  dependent nonzeros is no better than one with fewer.  So only points with independent
+  nonzeros count, and for them a tiny ridge is less than what is taken off ``Q``.
+"""
+
+import numpy as np
+
+from cardqp._typing import FloatArray
+from cardqp.arithmetic.rounding import (
+    cholesky_defect,
+    dependence_unit,
+    lowered,
+    moved_diagonal_unit,
+    raised,
+)
+from cardqp.bounds.definiteness import shifted
+from cardqp.bounds.dependence import (
+    WEAK_OR_BOUNDED,
+    is_wide,
+    refuse_unbounded,
+    unit_curvature,
+)
+from cardqp.exceptions import Phrase, ProblemError, Setting
+from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
+from cardqp.problem.independence import INDEPENDENT
+from cardqp.problem.quadratic import Factor, Gram, QuadraticForm
+from cardqp.problem.rows import power_of_two
+from cardqp.problem.streamed_form import StreamedForm
+
+MOST_LOSS = 0.25
+"""The largest share of a ridge that rounding may take, twice the form's violation: what
+is left of it proves as much as a slightly weaker one."""
+
+MOST_PRICE = 1e-5
+"""The most that a tiny ridge may take off the bound, relative to the objective ..."""
+
+ABOVE_ROUNDING = 32.0
+"""... unless that is less than so many defects of a factorisation."""
+
+MOST_DECOMPOSED = 4000
+"""The most variables for which an eigenvalue is computed: half a minute."""
+
+
+def has_ridge(problem: SparseQP) -> bool:
+    """Whether every ridge is positive."""
+    return bool((problem.ridge > 0).all())
+
+
+def with_positive_ridge(problem: SparseQP) -> SparseQP:
+    """Return a problem with a positive ridge whose bounds hold for the one given.
+
+    A problem that has a ridge everywhere is returned as it is; one whose ``Q`` is
+    definite is changed into an equal one.  Where columns are dependent, the result
+    is a minorant: nowhere larger, and smaller by next to nothing.  It is computed from
+    the data alone, so that search and checker arrive at the same problem.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+
+    Raises
+    ------
+    ProblemError
+        When columns are dependent and there is no rule for them, the problem may be
+        unbounded below, or its data are not in memory.
+
+    Examples
+    --------
+    >>> Q = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> problem = SparseQP(Q, np.ones(2), eta=None, sparsity=1)
+    >>> with_positive_ridge(problem).ridge.round(3)
+    array([0.9, 0.9])
+    """
+    if has_ridge(problem):
+        return problem
+    if isinstance(problem.quadratic, StreamedForm):
+        raise ProblemError(
+            "eta",
+            "must be a number for data that are read block by block",
+            given="it is None",
+            remedy=Phrase(
+                "use a weak ridge, such as {}, or fewer columns, with from_regression",
+                Setting("eta", 1e6),
+            ),
+        )
+    if problem.independence == 0.0:
+        moved = _definite(problem)
+        if moved is not None:
+            return moved
+        if _is_bounded(problem):
+            return _paid(problem)
+    return _cut(counted(problem))
+
+
+def counted(problem: SparseQP) -> SparseQP:
+    """Return the problem with the rule which points count, where columns depend.
+
+    Without a ridge and with linearly dependent columns, only points whose nonzeros are
+    independent count; otherwise all, and the problem is returned as it is.
+
+    Raises
+    ------
+    ProblemError
+        As for :func:`with_positive_ridge`.
+    """
+    is_ruled = has_ridge(problem) or problem.independence > 0.0
+    if is_ruled or _definite(problem) is not None or _is_bounded(problem):
+        return problem
+    if not _is_cone(problem):
+        raise ProblemError(
+            "eta",
+            "must be a number where columns of `Q` are linearly dependent and "
+            "variables are not bounded",
+            given="it is None",
+            remedy=WEAK_OR_BOUNDED,
+        )
+    refuse_unbounded(problem)
+    return problem.with_independence(INDEPENDENT)
+
+
+def _definite(problem: SparseQP) -> SparseQP | None:
+    """The equal problem with a part of the diagonal in the ridge, if ``Q`` is definite.
+
+    None if that is not certain in spite of rounding.
+    """
+    if is_wide(problem.quadratic) and not problem.ridge.any():
+        return None
+    if problem.n > MOST_DECOMPOSED:
+        raise ProblemError(
+            "eta",
+            f"must be a number for more than {MOST_DECOMPOSED} columns",
+            given=f"it is None, and there are {problem.n}",
+            remedy=Phrase("use a weak ridge, such as {}", Setting("eta", 1e6)),
+        )
+    candidates = [problem] if not problem.ridge.any() else [problem, _merged(problem)]
+    for candidate in candidates:
+        moved = shifted(candidate)
+        if moved is not None and has_ridge(moved):
+            loss = 2.0 * moved.quadratic.psd_violation
+            if (loss <= MOST_LOSS * moved.ridge).all():
+                return moved
+    return None
+
+
+def _merged(problem: SparseQP) -> SparseQP:
+    """The equal problem with all of its ridge in ``Q``, which may then be definite."""
+    form = problem.quadratic
+    G = form.dense() + np.diag(problem.ridge)
+    rounding = moved_diagonal_unit(problem.n, form.formed) * np.abs(G.diagonal())
+    violation = check.convexity_defect(G) + rounding + form.psd_violation
+    return problem.with_quadratic(Gram(G, violation), np.zeros(problem.n))
+
+
+def _is_bounded(problem: SparseQP) -> bool:
+    """Whether all variables that lack a ridge have finite bounds."""
+    lacks = problem.ridge == 0
+    return bool(np.isfinite(problem.lower[lacks]).all()) and bool(
+        np.isfinite(problem.upper[lacks]).all()
+    )
+
+
+def _is_cone(problem: SparseQP) -> bool:
+    """Whether there are no rows, and no bounds but signs."""
+    are_signs = np.isin(problem.lower, (0.0, -np.inf)).all()
+    are_signs &= np.isin(problem.upper, (0.0, np.inf)).all()
+    return len(problem.rows) == 0 and bool(are_signs)
+
+
+def _tiny(problem: SparseQP) -> tuple[FloatArray, float]:
+    """A tiny ridge for the variables that lack one, and its share of the curvature.
+
+    Variables without curvature, which no point that counts makes use of, get a ridge
+    of one.
+    """
+    form = problem.quadratic
+    curvature = np.abs(form.diagonal) + problem.ridge
+    is_curved = curvature > 0
+    defect = form.psd_violation[is_curved] / curvature[is_curved]
+    most = max(cholesky_defect(problem.n), float(defect.max(initial=0.0)))
+    affordable = 0.5 * INDEPENDENT * MOST_PRICE * _relative_objective(problem)
+    share = max(ABOVE_ROUNDING * most, min(affordable, INDEPENDENT))
+    # A power of two, so that it does not depend on the last digits of a computation.
+    share = float(power_of_two(np.array([share]))[0])
+    tiny = np.where(is_curved, share * curvature, 1.0)
+    return np.where(problem.ridge > 0, 0.0, tiny), share
+
+
+def _relative_objective(problem: SparseQP) -> float:
+    """The least objective without a limit on nonzeros, over what is gained there."""
+    unit = unit_curvature(problem)
+    slope = -0.5 * unit * problem.c
+    if isinstance(problem.quadratic, Factor) and is_wide(problem.quadratic):
+        columns = (problem.quadratic.array * unit).T
+        gain = (
+            float(np.linalg.norm(np.linalg.lstsq(columns, slope, rcond=None)[0])) ** 2
+        )
+    else:
+        G = unit[:, None] * problem.quadratic.dense() * unit
+        G[np.diag_indices(problem.n)] += problem.ridge * unit**2
+        x = np.linalg.lstsq(G, slope, rcond=cholesky_defect(problem.n))[0]
+        gain = float(slope @ x)
+    return abs(problem.constant - gain) / gain if gain > 0 else 1.0
+
+
+def _paid(problem: SparseQP) -> SparseQP:
+    """The minorant with a tiny ridge, paid for by the constant within finite bounds."""
+    tiny, share = _tiny(problem)
+    lacks = tiny > 0
+    reach = np.where(lacks, np.maximum(-problem.lower, problem.upper), 0.0)
+    # What does not curve is linear: its size is that of its cost.
+    size = np.maximum(np.abs(problem.c), 1.0) / np.maximum(reach, 1.0)
+    is_curved = problem.quadratic.diagonal > 0
+    tiny = np.where(lacks & ~is_curved, share * size, tiny)
+    costs = np.sort(tiny * reach**2)[::-1][: problem.rule.width]
+    price = float(costs.sum()) * raised(len(costs) + 6)
+    ridged = problem.with_quadratic(problem.quadratic, problem.ridge + tiny)
+    return ridged.with_linear(constant=lowered(problem.constant, price))
+
+
+def _cut(problem: SparseQP) -> SparseQP:
+    """The minorant for points with independent nonzeros: less of ``Q``, a tiny ridge.
+
+    With ``G = Q + diag(ridge)`` at least ``t diag(G)`` on such nonzeros, what ``m G``
+    lacks to ``G`` there is at least ``(1 - m) t diag(G)``: enough for the tiny ridge
+    and for rounding.
+    """
+    tiny, share = _tiny(problem)
+    unit = dependence_unit(problem.n)
+    # The rule is tested in floats: bounds hold for twice as many points.
+    least = 0.5 * problem.independence
+    root = 1.0 - (share + unit) / least
+    if not root > 0.5:
+        raise ProblemError(
+            "eta",
+            "must be a number where so many columns of `Q` are linearly dependent",
+            given=f"it is None, and there are {problem.n} columns",
+            remedy=Phrase("use a weak ridge, such as {}", Setting("eta", 1e6)),
+        )
+    form = _scaled(problem.quadratic, root, unit)
+    return problem.with_quadratic(form, root * root * problem.ridge + tiny)
+
+
+def _scaled(form: QuadraticForm, root: float, unit: float) -> QuadraticForm:
+    """The form times the square of a number below one."""
+    if isinstance(form, Factor):
+        return Factor(root * form.array)
+    violation = form.psd_violation + unit * np.abs(form.diagonal)
+    return Gram(root * root * form.dense(), violation, form.formed)
