@@ -26,6 +26,7 @@ from cardqp.arithmetic.rounding import (
 from cardqp.backends.bounds import _inverse
 from cardqp.bounds.sparse_minorant import sparse_minorant
 from cardqp.certificate.completions import completion_bound, gain_error
+from cardqp.certificate.dropping import FullGain, drop
 from cardqp.models import BinaryQP
 from cardqp.problem.quadratic import Factor, Gram
 from cardqp.problem.streamed_form import StreamedForm
@@ -326,6 +327,46 @@ def test_gains_by_elimination(eta):
     assert max(shares) <= 1
     assert lost > 2 or eta == 1.0
     assert are_covered(shares) or eta != 1e6
+
+
+@pytest.mark.parametrize("as_factor", [False, True])
+def test_gains_after_variables_are_dropped(as_factor):
+    """In all orders: the true gain is at most the computed one with its errors."""
+    shares, inverses = [], []
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        F = rng.standard_normal((7, 5)) * 10.0 ** rng.uniform(-2, 2, 5)
+        F[:, 1] = F[:, 0] + 10.0 ** rng.uniform(-4, -1) * F[:, 1]
+        form = Factor(F) if as_factor else F.T @ F
+        problem = SparseQP(form, rng.standard_normal(5), eta=1e6, sparsity=2)
+        full = FullGain.of(problem, np.arange(5))
+        F = exact(F)
+        Q = F.T @ F if as_factor else exact(problem.Q)
+        G = Q + diagonal(1 / exact(problem.eta))
+        M = np.block(
+            [[np.array([[full.gain]]), full.b[None]], [full.b[:, None], full.H]]
+        )
+        left, names = M, list(range(5))
+        while len(names) > 1:
+            p = 1 + int(rng.integers(len(names)))
+            order = np.array([q for q in range(len(left)) if q != p])
+            out = np.empty((len(order), len(order)))
+            drop.py_func(left, p, order, len(order), out)
+            left = out
+            del names[p - 1]
+            c = exact(problem.c)[names]
+            true = c @ solve_exactly(G[np.ix_(names, names)], c)
+            excess = true * (1 - Fraction(full.share)) - Fraction(left[0, 0])
+            assert excess <= Fraction(full.error)
+            shares.append(abs(true - Fraction(left[0, 0])) / Fraction(full.error))
+            assert Fraction(full.threshold(float(true))) < Fraction(left[0, 0])
+        H = exact(full.H)
+        rest = np.abs(diagonal([Fraction(1)] * 5) - G @ H)
+        root = exact(np.sqrt(full.G.diagonal()))
+        weighted = rest * root / root[:, None]
+        inverses.append(max(weighted.sum(axis=1)) / Fraction(full.share))
+    assert max(inverses) <= 1
+    assert max(shares) > Fraction(1, 10**6)
 
 
 def test_the_bound_of_a_completion_is_rounded_down():

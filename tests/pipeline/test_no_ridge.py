@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from cardqp import (
     ParameterError,
@@ -113,6 +114,25 @@ def test_dependent_columns_against_rational_least_squares(seed):
     assert solution.stages[0].name == "dependent columns"
     nonzeros = solution.support
     assert np.linalg.matrix_rank(X[:, nonzeros]) == len(nonzeros)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_dependent_columns_with_signs(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((int(rng.integers(8, 20)), 6))
+    X[:, 2] = X[:, 0] + (-1) ** seed * X[:, 1]
+    y = X[:, 0] + rng.standard_normal(len(X))
+    size = 1 + seed % 5
+    best = min(
+        nnls(X[:, support], y)[1] ** 2 / len(y)
+        for support in itertools.combinations(range(6), size)
+    )
+    problem = SparseQP.from_regression(X, y, eta=None, sparsity=size, lower=0.0)
+    solution = solve(problem)
+    assert solution.status is Status.OPTIMAL
+    assert solution.verify().ok
+    assert solution.lower_bound <= best + 1e-12
+    assert solution.objective == pytest.approx(best, rel=1.1e-4)
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))

@@ -1,43 +1,40 @@
-"""Supports with independent columns, where only these count."""
+"""Points with independent nonzeros, where only these count."""
 
 import numpy as np
+import scipy.linalg
 
-from cardqp._typing import FloatArray, IntArray
+from cardqp._typing import FloatArray
 from cardqp.problem import SparseQP
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 
 def thinned(problem: SparseQP, fit: SupportFit) -> SupportFit:
-    """The fit, or one on fewer variables if its columns are dependent.
+    """The fit, or one on fewer variables if its nonzeros are dependent.
 
-    Columns that others explain are left out: they hardly lower the objective.
+    Along a dependence the objective is flat: it is followed until a nonzero vanishes,
+    which costs nothing (docs/theory.md#no-ridge), and what is left is fitted again.
     """
-    if fit.x is None or problem.is_independent(fit.x):
-        return fit
-    nonzeros = np.flatnonzero(fit.x)
-    G = problem.quadratic.block(nonzeros) + np.diag(problem.ridge[nonzeros])
-    kept = nonzeros[independent_columns(G, 2.0 * len(nonzeros) * problem.independence)]
-    return fit_support(problem, np.union1d(kept, problem.forced_in))
+    while fit.x is not None and not problem.is_independent(fit.x):
+        nonzeros = np.flatnonzero(fit.x)
+        G = problem.quadratic.block(nonzeros) + np.diag(problem.ridge[nonzeros])
+        leaving = first_to_vanish(G, fit.x[nonzeros])
+        fit = fit_support(problem, np.delete(nonzeros, leaving))
+    return fit
 
 
-def independent_columns(G: FloatArray, least: float) -> IntArray:
-    """Columns none of which the others explain but for a share of its square.
-
-    By elimination, the column of which most is left always being the next.
+def first_to_vanish(G: FloatArray, x: FloatArray) -> int:
+    """The first entry to vanish along the direction in which a form curves least.
 
     Examples
     --------
-    >>> independent_columns(np.array([[1.0, 1.0], [1.0, 1.0]]), 0.1).tolist()
-    [0]
+    >>> first_to_vanish(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([3.0, 1.0]))
+    1
     """
-    rest, chosen = G.copy(), list[int]()
-    curvature = np.where(G.diagonal() > 0, G.diagonal(), 1.0)
-    for _ in range(len(G)):
-        share = rest.diagonal() / curvature
-        share[chosen] = 0.0
-        best = int(share.argmax())
-        if not share[best] > least:
-            break
-        chosen.append(best)
-        rest = rest - np.outer(rest[:, best], rest[best]) / rest[best, best]
-    return np.sort(np.array(chosen, dtype=np.intp))
+    curvature = G.diagonal()
+    unit = 1.0 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
+    _, vectors = scipy.linalg.eigh(
+        unit[:, None] * G * unit, subset_by_index=[0, 0], check_finite=False
+    )
+    # It is the one that changes most for its size: it vanishes in one of the two
+    # directions, and no other one before it.
+    return int(np.abs(unit * vectors[:, 0] / x).argmax())

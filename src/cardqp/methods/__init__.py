@@ -13,6 +13,7 @@ from cardqp.methods.registry import METHODS, Method
 if TYPE_CHECKING:
     from cardqp.branch_and_bound.settings import (
         ClusterSettings,
+        DroppingSettings,
         RootSettings,
         SearchSettings,
     )
@@ -37,6 +38,7 @@ _HOME = {
     "ClusterSettings": "cardqp.branch_and_bound.settings",
     "CoarseningSettings": "cardqp.branch_and_bound.streamed.settings",
     "DiagonalSettings": "cardqp.splitting.settings",
+    "DroppingSettings": "cardqp.branch_and_bound.settings",
     "FunctionSettings": "cardqp.splitting.settings",
     "HeuristicSettings": "cardqp.heuristics.settings",
     "RelaxationSettings": "cardqp.relaxation.settings",
@@ -54,6 +56,7 @@ __all__ = [
     "ClusterSettings",
     "CoarseningSettings",
     "DiagonalSettings",
+    "DroppingSettings",
     "FunctionSettings",
     "HeuristicSettings",
     "Method",

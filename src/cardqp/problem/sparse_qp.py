@@ -215,6 +215,10 @@ class SparseQP(ProblemData):
         the factor ``X / sqrt(N)`` takes the place of ``Q``.  There is no intercept:
         centre ``X`` and ``y`` first if you want one.
 
+        What counts is ``Q`` as it is stored, rounding included.  Without a ridge,
+        columns that are linearly dependent up to that rounding are not chosen together;
+        what is optimal then is so among the supports with independent columns.
+
         Parameters
         ----------
         X : (N, n) array, DataFrame or SciPy sparse matrix
