@@ -21,7 +21,7 @@ eliminates :math:`u` and :math:`p`, variable by variable, and factorises one mat
 order ``2 n + m + 1``.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
@@ -62,7 +62,7 @@ class DiagonalProgram:
     def convex_part(self, d: FloatArray) -> FloatArray:
         """What a diagonal leaves of ``Q``."""
         left = self.Q.copy()
-        left[np.diag_indices_from(left)] -= d
+        left.flat[:: len(d) + 1] -= d
         return left
 
     def tangent_slope(self, point: "BarrierPoint") -> FloatArray:
@@ -86,9 +86,13 @@ class BarrierPoint:
 
     def moved(self, step: "BarrierPoint", length: float) -> "BarrierPoint":
         """The point after a step of some length."""
-        names = [field.name for field in fields(self)]
         return BarrierPoint(
-            *(getattr(self, name) + length * getattr(step, name) for name in names)
+            self.slope + length * step.slope,
+            self.d + length * step.d,
+            self.beta + length * step.beta,
+            self.u + length * step.u,
+            self.p + length * step.p,
+            self.t + length * step.t,
         )
 
 
@@ -106,21 +110,24 @@ def positive_terms(data: DiagonalProgram, point: BarrierPoint) -> FloatArray:
     )
 
 
-def barrier_value(data: DiagonalProgram, point: BarrierPoint, barrier: float) -> float:
-    """The barrier function; infinite outside its domain."""
+def barrier_terms(data: DiagonalProgram, point: BarrierPoint) -> tuple[float, float]:
+    """The objective and the sum of the logarithms, of which the barrier is made.
+
+    The objective is infinite outside the domain.
+    """
     n, positive = len(data.c), positive_terms(data, point)
     if not positive.min() > 0:
-        return np.inf
+        return np.inf, 0.0
     w = positive[n + 1 : 2 * n + 1]
     room = (point.u + data.undecided * point.t) * w - point.p**2
     if not room.min() > 0:
-        return np.inf
+        return np.inf, 0.0
     try:
         L = scipy.linalg.cholesky(
             data.convex_part(point.d), lower=True, check_finite=False
         )
     except scipy.linalg.LinAlgError:
-        return np.inf
+        return np.inf, 0.0
     half = scipy.linalg.solve_triangular(
         L, data.tangent_slope(point), lower=True, check_finite=False
     )
@@ -133,7 +140,7 @@ def barrier_value(data: DiagonalProgram, point: BarrierPoint, barrier: float) ->
     )
     linear = data.remaining * point.t + point.u.sum()
     value = 0.25 * (half @ half + linear) + data.rows.rhs @ point.beta
-    return float(value - barrier * logs)
+    return float(value), float(logs)
 
 
 def newton_step(

@@ -15,7 +15,7 @@ from cardqp._typing import FloatArray
 from cardqp.splitting.diagonal_program import (
     BarrierPoint,
     DiagonalProgram,
-    barrier_value,
+    barrier_terms,
     newton_step,
     positive_terms,
 )
@@ -56,6 +56,7 @@ def optimal_diagonal(
     n = len(data.c)
     barrier = settings.first * size / n
     point = starting_point(data, d, x, beta, barrier)
+    terms = barrier_terms(data, point)
     for _ in range(settings.max_steps):
         if is_over():
             break
@@ -65,10 +66,10 @@ def optimal_diagonal(
         step, decrement = found
         # Cheap limits first: each value of the barrier function takes a factorisation.
         longest = min(1.0, settings.to_boundary * _way_to_boundary(data, point, step))
-        length = _line_search(data, point, step, barrier, longest, decrement)
-        if length == 0.0:
+        search = _line_search(data, point, step, terms, barrier, longest, decrement)
+        if search is None:
             break
-        point = point.moved(step, length)
+        length, point, terms = search
         # A nearly full step means that Newton's method converges: exact centring would
         # only cost steps.
         is_full = length > 0.9
@@ -125,20 +126,21 @@ def _line_search(
     data: DiagonalProgram,
     point: BarrierPoint,
     step: BarrierPoint,
+    terms: tuple[float, float],
     barrier: float,
     length: float,
     decrement: float,
-) -> float:
-    """A step length that decreases the barrier function enough; 0 if there is none.
+) -> tuple[float, BarrierPoint, tuple[float, float]] | None:
+    """A step length that decreases the barrier function enough; None if there is none.
 
-    Backtracking with Armijo's condition, from the longest one.
+    Backtracking with Armijo's condition, from the longest one.  Also the point there,
+    and the terms of the barrier function, which take a factorisation.
     """
-    if not decrement > 0:
-        return 0.0
-    before = barrier_value(data, point, barrier)
-    while length > 1e-6:
-        after = barrier_value(data, point.moved(step, length), barrier)
-        if after <= before - 0.01 * length * decrement:
-            return length
+    before = terms[0] - barrier * terms[1]
+    while decrement > 0 and length > 1e-6:
+        moved = point.moved(step, length)
+        terms = barrier_terms(data, moved)
+        if terms[0] - barrier * terms[1] <= before - 0.01 * length * decrement:
+            return length, moved, terms
         length *= 0.6
-    return 0.0
+    return None
