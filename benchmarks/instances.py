@@ -45,6 +45,12 @@ SYNTHETIC: dict[str, Maker] = {
     "n 3000, N 500": synthetic(n=3000, N=500),
     "n 3000, N 500, rho .9": synthetic(n=3000, N=500, rho=0.9),
     "n 3000, N 500, SNR 5, eta 50": synthetic(n=3000, N=500, snr=5.0, eta=50.0),
+    **{
+        f"n 3000, N 500, SNR 5, eta 50, rho {rho}": synthetic(
+            n=3000, N=500, snr=5.0, eta=50.0, rho=rho
+        )
+        for rho in (0.1, 0.9)
+    },
 }
 
 
