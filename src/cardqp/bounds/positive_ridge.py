@@ -130,12 +130,10 @@ def counted(problem: SparseQP) -> SparseQP:
 
 
 def is_counted(problem: SparseQP, x: FloatArray) -> bool:
-    """Whether a point counts by the rule of :func:`counted`.
+    """Whether a point of a problem without a ridge counts: see :func:`counted`.
 
     Independent nonzeros do in any case, which is quick to find out.
     """
-    if has_ridge(problem):
-        return problem.is_independent(x)
     is_independent = problem.with_independence(INDEPENDENT).is_independent(x)
     return is_independent or counted(problem).is_independent(x)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.bounds.gap import gap_unit, relative_gap
-from cardqp.bounds.positive_ridge import is_counted
+from cardqp.bounds.positive_ridge import has_ridge, is_counted
 from cardqp.certificate import Certificate
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, in_memory
@@ -114,7 +114,7 @@ def compare(
     else:
         try:
             feasibility, objective = problem.feasibility(x), problem.objective(x)
-            if not is_counted(in_memory(problem), x):
+            if not (has_ridge(problem) or is_counted(in_memory(problem), x)):
                 feasibility = replace(feasibility, is_independent=False)
         except ProblemError as err:
             return Verification(np.inf, lower, np.inf, None, (str(err),))
