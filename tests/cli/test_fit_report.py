@@ -78,3 +78,14 @@ def test_after_an_interruption_only_what_is_known_is_written(file, monkeypatch, 
     assert main([*words, "--gap", "0", "--report", str(page)]) == 3
     assert "Chosen features" in page.read_text(encoding="utf-8")
     assert "FEASIBLE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("flag", ["--refit", "--no-refit"])
+def test_page_without_a_ridge_does_not_speak_of_one(file, flag, capsys):
+    page = file.with_name("page.html")
+    words = ["fit", str(file), "--target", "y", "-s", "3", "--eta", "none", flag]
+    assert main([*words, "--report", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "with the ridge" not in text
+    assert "without ridge" not in text
+    assert "OPTIMAL" in capsys.readouterr().out

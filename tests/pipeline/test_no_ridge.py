@@ -28,6 +28,7 @@ from cardqp import (
 )
 from cardqp.arithmetic.rational import solve_exactly
 from cardqp.backends import Scip
+from cardqp.gram import GramAccumulator
 from cardqp.methods import METHODS
 from tests.arithmetic.exact import exact
 from tests.problems import KINDS, enumerate_optimum, random_problem, rebuilt
@@ -285,3 +286,40 @@ def test_another_solver_agrees(formulation):
     other = solve(problem, backend=Scip(formulation=formulation))
     assert other.objective == pytest.approx(best.objective, rel=1e-4)
     assert other.verify().ok
+
+
+def test_every_constructor_takes_no_ridge():
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((30, 5))
+    y = X[:, 0] - X[:, 3] + rng.standard_normal(30)
+    centred, target = X - X.mean(axis=0), y - y.mean()
+    rows = GramAccumulator().update(X[:10], y[:10]).update(X[10:], y[10:])
+    F, c = centred / np.sqrt(30), -2.0 * centred.T @ target / 30
+    settings = {"eta": None, "sparsity": 2}
+    constant = target @ target / 30
+    problems = [
+        SparseQP.from_regression(centred, target, **settings),
+        SparseQP.from_data(centred, target, **settings),
+        SparseQP.from_factor(F, c, constant=constant, **settings),
+        SparseQP(F.T @ F, c, constant=constant, **settings),
+        rows.problem(**settings),
+        SparseQP.from_factor_model(
+            F, np.full(5, 1e-12), c, constant=constant, **settings
+        ),
+    ]
+    found = [solve(problem) for problem in problems]
+    assert [solution.status for solution in found] == [Status.OPTIMAL] * 6
+    values = [solution.objective for solution in found]
+    np.testing.assert_allclose(values, values[0], rtol=1e-9)
+
+
+def test_a_ridge_for_some_variables_only():
+    rng = np.random.default_rng(7)
+    F = rng.standard_normal((3, 5))
+    eta = [np.inf, 2.0, np.inf, 1.0, 5.0]
+    problem = SparseQP(F.T @ F, rng.standard_normal(5), eta=eta, sparsity=2)
+    optimum, _ = enumerate_optimum(problem)
+    solution = solve(problem)
+    assert solution.status is Status.OPTIMAL
+    assert solution.verify().ok
+    assert solution.objective == pytest.approx(optimum, rel=1e-4)

@@ -129,6 +129,15 @@ def counted(problem: SparseQP) -> SparseQP:
     return problem.with_independence(INDEPENDENT)
 
 
+def is_counted(problem: SparseQP, x: FloatArray) -> bool:
+    """Whether a point of a problem without a ridge counts: see :func:`counted`.
+
+    Independent nonzeros do in any case, which is quick to find out.
+    """
+    is_independent = problem.with_independence(INDEPENDENT).is_independent(x)
+    return is_independent or counted(problem).is_independent(x)
+
+
 def _definite(problem: SparseQP) -> SparseQP | None:
     """The equal problem with a part of the diagonal in the ridge, if ``Q`` is definite.
 

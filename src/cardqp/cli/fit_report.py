@@ -61,7 +61,7 @@ def page_about(
             intercept=found.model.intercept_,
             r2_in_sample=found.r2(),
             r2_out_of_sample=_judged(found),
-            is_refitted=bool(found.model.refit),
+            is_refitted=bool(found.model.refit) and _has_ridge(found),
             notes=found.notes,
             path=_path(found),
             cv=_curve(found),
@@ -74,13 +74,19 @@ def page_about(
     )
 
 
+def _has_ridge(found: FittedTable) -> bool:
+    """Whether there is a ridge to do without once features are chosen."""
+    return bool(np.isfinite(found.model.eta_))
+
+
 def _features(found: FittedTable) -> tuple[Feature, ...]:
     summary, X = found.model.summary(), found.train.X
     chosen = found.model.support_
     coef = found.model.coef_[chosen]
     names = [found.encoder.names[j] for j in chosen]
     mean, deviation = X[:, chosen].mean(axis=0), X[:, chosen].std(axis=0)
-    columns = (names, coef, summary.coef_refit, mean, deviation, summary.worth)
+    refitted = summary.coef_refit if _has_ridge(found) else coef
+    columns = (names, coef, refitted, mean, deviation, summary.worth)
     return tuple(
         Feature(name, *map(float, numbers))
         for name, *numbers in zip(*columns, strict=True)

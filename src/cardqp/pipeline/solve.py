@@ -131,7 +131,6 @@ def solve(
     guess = None if start is None else check.vector("start", start, problem.n)
     load_for(problem)
     is_streamed = solver is None and stays_streamed(problem, chosen)
-    prepared = prepare(problem, chosen, solver, is_streamed=is_streamed)
     with Watch(time_limit, callback) as watch, _executor(threads) as executor:
         branching = BranchAndBound(
             gap,
@@ -146,7 +145,7 @@ def solve(
             settings=search_settings(chosen),
         )
         context = SolveContext(
-            prepared,
+            prepare(problem, chosen, solver, is_streamed=is_streamed),
             gap,
             watch,
             branching,

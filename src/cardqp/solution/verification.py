@@ -1,14 +1,14 @@
 """Verification: a solution is recomputed from the data and compared to its claims."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.bounds.gap import gap_unit, relative_gap
-from cardqp.bounds.positive_ridge import counted, has_ridge
+from cardqp.bounds.positive_ridge import has_ridge, is_counted
 from cardqp.certificate import Certificate
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, in_memory
@@ -113,8 +113,9 @@ def compare(
         return Verification(np.inf, lower, np.inf, None, complaint)
     else:
         try:
-            ruled = problem if has_ridge(problem) else counted(in_memory(problem))
-            feasibility, objective = ruled.feasibility(x), problem.objective(x)
+            feasibility, objective = problem.feasibility(x), problem.objective(x)
+            if not (has_ridge(problem) or is_counted(in_memory(problem), x)):
+                feasibility = replace(feasibility, is_independent=False)
         except ProblemError as err:
             return Verification(np.inf, lower, np.inf, None, (str(err),))
     gap = relative_gap(problem, x, objective, lower)
