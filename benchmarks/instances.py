@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cardqp import SparseQP
+from cardqp._typing import FloatArray
 from cardqp.datasets import make_regression
 from experiments.datasets import load_uci
 
@@ -102,3 +103,55 @@ UCI: dict[str, Maker] = {
     "facebook": uci("facebook"),
     "UJIndoor": uci("ujindoor"),
 }
+
+
+def squares_and_products() -> tuple[FloatArray, FloatArray]:
+    """Diabetes (Efron et al. 2004) with all squares and products, but that of sex."""
+    from sklearn.datasets import load_diabetes
+
+    X, y = load_diabetes(return_X_y=True)
+    X = X / X.std(axis=0)
+    sex = 1
+    pairs = [(i, j) for i in range(10) for j in range(i, 10) if not i == j == sex]
+    products = [X[:, i] * X[:, j] for i, j in pairs]
+    return np.column_stack([X, *products]), y
+
+
+def table(name: str) -> Callable[[], tuple[FloatArray, FloatArray]]:
+    """All rows of a UCI table; online news in logarithms, as is usual."""
+
+    def load() -> tuple[FloatArray, FloatArray]:
+        rows = load_uci(name)
+        return rows.X, np.log(rows.y) if name == "online-news" else rows.y
+
+    return load
+
+
+def best_subset(
+    load: Callable[[], tuple[FloatArray, FloatArray]], sparsity: int, eta: float | None
+) -> Maker:
+    """Best subset selection: features of variance one, next to no ridge or none."""
+
+    def make(_: int) -> SparseQP:
+        X, y = load()
+        X = X - X.mean(axis=0)
+        X, y = X[:, X.any(axis=0)], y - y.mean()
+        X, y = X / X.std(axis=0), y / y.std()
+        Q, c = X.T @ X / len(y), -2.0 * (X.T @ y) / len(y)
+        return SparseQP(Q, c, eta=eta, sparsity=sparsity, constant=y @ y / len(y))
+
+    return make
+
+
+BEST_SUBSET: dict[str, Maker] = {
+    f"{name}, s {sparsity}, {label}": best_subset(load, sparsity, eta)
+    for sparsity in (5, 10, 15)
+    for name, load in {
+        "diabetes": squares_and_products,
+        "online news": table("online-news"),
+        "superconductivity": table("superconductivity"),
+        "crime": table("crime"),
+    }.items()
+    for label, eta in {"eta 1e6": 1e6, "no ridge": None}.items()
+}
+"""The diabetes data come with scikit-learn, the others are tables of UCI."""

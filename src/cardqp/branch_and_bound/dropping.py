@@ -34,8 +34,11 @@ cutoff, and hardly ever takes as many."""
 
 
 def is_weak(problem: SparseQP, settings: DroppingSettings) -> bool:
-    """Whether a problem has neither rows nor bounds, and next to no ridge."""
-    if not is_searchable(problem):
+    """Whether a problem has neither rows nor bounds, and next to no ridge.
+
+    Supports with dependent columns must count.
+    """
+    if not is_searchable(problem) or problem.independence > 0.0:
         return False
     share = settings.weak_ridge * np.abs(problem.quadratic.diagonal)
     return bool(2 * np.count_nonzero(problem.ridge <= share) > problem.n)
@@ -211,6 +214,8 @@ class DroppingPhase:
         is_done, support = dropping.advance(cutoff, tree.settings.dropping.slice_steps)
         if support is not None:
             self._keep(dropping, np.sort(support))
+            # A support that is no better, in spite of its gain, would spoil the proof.
+            tree.may_drop = self.cutoff(tree) < cutoff
         if is_done:
             self._close(dropping, cutoff)
 
