@@ -8,7 +8,12 @@ import pytest
 from cardqp import SparseQP
 from cardqp.bounds.sparse_minorant import sparse_minorant
 from cardqp.exceptions import ProblemError
-from cardqp.splitting.matrix_function import FunctionSplit, mirror, upper_part
+from cardqp.splitting.matrix_function import (
+    FunctionSplit,
+    is_above,
+    mirror,
+    upper_part,
+)
 from cardqp.splitting.settings import FunctionSettings
 from tests.problems import enumerate_optimum
 
@@ -48,6 +53,13 @@ def test_entries_are_single_precision_numbers_and_symmetric():
 def test_a_matrix_that_is_not_definite_is_refused():
     Q = np.array([[1.0, 3.0], [3.0, 1.0]])
     assert upper_part(Q, np.ones(2), 0.1, 3.0) is None
+
+
+def test_whether_all_eigenvalues_exceed_a_level():
+    Q = random_matrix(2)
+    least = np.linalg.eigvalsh(units(Q)[:, None] * Q * units(Q))[0]
+    assert is_above(Q, Q.diagonal(), 0.9 * least)
+    assert not is_above(Q, Q.diagonal(), 1.1 * least)
 
 
 @pytest.mark.parametrize("n", [1, 5, 511, 512, 513, 1030])
