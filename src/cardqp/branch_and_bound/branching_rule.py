@@ -8,8 +8,13 @@ compared.
 
 import numpy as np
 
+from cardqp.branch_and_bound.clusters import near
 from cardqp.branch_and_bound.node import NodeProcessor
+from cardqp.branch_and_bound.tree import Tree
 from cardqp.branch_and_bound.tree_size import dive_sizes
+
+SAMPLE = 50
+"""The number of columns that stand for all where the size of clusters is looked at."""
 
 
 def choose_rule(processor: NodeProcessor) -> None:
@@ -39,7 +44,7 @@ def _best_correlation(processor: NodeProcessor) -> float | None:
     """The first correlation whose clusters make the tree much smaller, if any."""
     settings, single = processor.tree.settings.clusters, np.inf
     for correlation in settings.correlations:
-        if not _is_local(processor, correlation):
+        if not _is_local(processor.tree, correlation):
             continue
         if np.isinf(single):
             single = _depth(processor, None)
@@ -48,14 +53,15 @@ def _best_correlation(processor: NodeProcessor) -> float | None:
     return None
 
 
-def _is_local(processor: NodeProcessor, correlation: float) -> bool:
+def _is_local(tree: Tree, correlation: float) -> bool:
     """Whether clusters are more than single variables, and less than everything."""
-    tree, settings = processor.tree, processor.tree.settings.clusters
-    tree.use_clusters(correlation)
-    if tree.is_near is None:
+    settings, n = tree.settings.clusters, tree.presolved.problem.n
+    if tree.supports is None:
         return False
-    size = float(np.median(np.count_nonzero(tree.is_near, axis=1)))
-    return settings.least_size <= size <= settings.most_share * len(tree.is_near)
+    some = np.unique(np.linspace(0, n - 1, SAMPLE).astype(int))
+    is_near = near(tree.supports, tree.presolved.original.ridge, correlation, some)
+    size = float(np.median(np.count_nonzero(is_near, axis=1)))
+    return settings.least_size <= size <= settings.most_share * n
 
 
 def _depth(processor: NodeProcessor, correlation: float | None) -> float:

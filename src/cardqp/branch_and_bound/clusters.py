@@ -124,16 +124,21 @@ def choose_cluster(
     return best
 
 
-def near(supports: Supports, ridge: FloatArray, correlation: float) -> BoolArray:
-    """Which pairs of columns have at least a correlation, up to its sign.
+def near(
+    supports: Supports,
+    ridge: FloatArray,
+    correlation: float,
+    some: IntArray | slice = slice(None),
+) -> BoolArray:
+    """Which columns have at least a correlation with some of them, up to its sign.
 
     A column that is zero is near none but itself.
     """
     curvature = np.maximum(np.diagonal(supports.G) - ridge, 0.0)
-    scale = np.sqrt(curvature)
-    is_near = np.abs(supports.G) >= correlation * np.outer(scale, scale)
-    is_near[curvature == 0] = is_near[:, curvature == 0] = False
-    np.fill_diagonal(is_near, True)
+    scale = np.where(curvature > 0, np.sqrt(curvature), np.inf)
+    is_near = np.abs(supports.G[some]) >= correlation * scale[some, None] * scale
+    rows = np.arange(len(scale))[some]
+    is_near[np.arange(len(rows)), rows] = True
     return is_near
 
 

@@ -31,7 +31,7 @@ from cardqp.relaxation.assessment import (
 from cardqp.relaxation.block_assessment import assess_blocks
 from cardqp.relaxation.completion import is_countable
 from cardqp.relaxation.relaxation import Effort
-from cardqp.relaxation.scaled_data import ClusterData
+from cardqp.relaxation.scaled_data import ClusterData, with_clusters
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 from cardqp.subproblems.violation import find_ray
 
@@ -370,7 +370,7 @@ class NodeProcessor:
         index, point = round_tangent_point(tangent_point, relaxation.unit, single)
         if self.problem.blocks is None:
             value, least, decided, on, off, costs = assess(
-                relaxation.data._replace(clusters=node.clusters),
+                with_clusters(relaxation.data, node.clusters),
                 relaxation.rows,
                 relaxation.margins,
                 node.status,

@@ -131,7 +131,7 @@ class ClusterSettings:
     try_after: int = 100
     dives: int = 6
     least_advantage: float = 2.0
-    least_size: float = 4.0
+    least_size: float = 7.0
     most_share: float = 0.2
 
     def __post_init__(self) -> None:

@@ -210,15 +210,17 @@ def survey(
     least = np.inf
     for i in range(min(remaining - clusters.size, len(ranked))):
         least = min(least, ranked[i])
+    # Gains are net of the price of a nonzero; shares are taken of gross ones.
+    enough = NEAR_SHARE * (least + data.theta) - data.theta
     first, _ = best_members(clusters, gains)
     kept, count = np.empty(len(live), dtype=np.intp), 0
     for j in live:
-        rival = least
-        if clusters.size > 0 and clusters.label[j] >= 0:
-            rival = min(rival, gains[first[clusters.label[j]]])
-        # Gains are net of the price of a nonzero; shares are taken of gross ones.
-        enough = NEAR_SHARE * (rival + data.theta) - data.theta
-        if status[j] > 0 or x[j] != 0 or (status[j] == 0 and gains[j] >= enough):
+        is_wanted = (
+            status[j] > 0 or x[j] != 0 or (status[j] == 0 and gains[j] >= enough)
+        )
+        if not is_wanted and clusters.size > 0 and clusters.label[j] >= 0:
+            is_wanted = gains[j] >= NEAR_SHARE * gains[first[clusters.label[j]]]
+        if is_wanted:
             kept[count] = j
             count += 1
     return bound, kept[:count] if count <= GATHER_SHARE * len(live) else live

@@ -29,6 +29,7 @@ from cardqp.relaxation.scaled_data import (
     GroupData,
     RankOneMetric,
     RowData,
+    with_clusters,
 )
 from cardqp.relaxation.settings import DEFAULT, RelaxationSettings
 
@@ -224,7 +225,7 @@ class Relaxation:
         if self.problem.blocks is not None:
             nothing = np.zeros(self.problem.n), np.zeros(len(nu))
             return Relaxed(*nothing, subproblem.fixed_in.astype(float), x, nu, False)
-        best, data = -np.inf, self.data._replace(clusters=clusters)
+        best, data = -np.inf, with_clusters(self.data, clusters)
         # Compiled code cannot see the clock: it works in chunks, each a warm start of
         # the next.
         for _ in range(effort.chunks or self.settings.max_chunks):

@@ -69,6 +69,11 @@ class Data(NamedTuple):
     clusters: ClusterData = NO_CLUSTERS
 
 
+def with_clusters(data: Data, clusters: ClusterData) -> Data:
+    """The data of a node that requires clusters."""
+    return data if clusters.size == 0 else data._replace(clusters=clusters)
+
+
 class RankOneMetric(NamedTuple):
     """The term ``sigma direction direction'`` of a metric, where there are no rows.
 
