@@ -158,22 +158,18 @@ def drop_row(state: DropState, at: int, p: int) -> None:
 def drop_and_gather(state: DropState, at: int, p: int) -> None:
     """Fill the matrix of the next level, in which row p is dropped: free rows only."""
     H, out, row, m = state.H[at], state.H[at + 1], state.H[at, p], state.n_free[at + 1]
-    order, pivot = state.order[at + 1], 1.0 / row[p]
-    index, part, place = (
-        np.sort(order[:m]),
-        np.empty(m),
-        np.empty(state.size[at], np.intp),
-    )
+    order, pivot, part = state.order[at + 1], 1.0 / row[p], np.empty(m)
     for q in range(m):
-        part[q], place[index[q]] = row[index[q]], q
+        part[q] = row[order[q]]
     for q in range(m):
-        i = index[q]
+        i = order[q]
         t, source, target = row[i] * pivot, H[i], out[q]
         for r in range(m):
-            target[r] = source[index[r]] - t * part[r]
+            target[r] = source[order[r]] - t * part[r]
         state.b[at + 1, q] = state.slope[i]
         state.variable[at + 1, q] = state.variable[at, i]
-        order[q] = place[order[q]]
+    for q in range(m):
+        order[q] = q
     state.size[at + 1] = m
 
 
@@ -242,6 +238,16 @@ def best_pair(
 
 
 @inner
+def best_single(R: FloatArray, c: FloatArray, free: IntArray) -> int:
+    """Return the variable that gains most."""
+    best, at = -1.0, -1
+    for j in free:
+        if c[j] * c[j] / R[j, j] > best:
+            best, at = c[j] * c[j] / R[j, j], j
+    return at
+
+
+@inner
 def complete(
     state: DropState, free: IntArray, n_in: int, remaining: int, least: float
 ) -> tuple[float, int]:
@@ -256,9 +262,9 @@ def complete(
     eliminate_inside(state, n_in)
     R, c, gain = state.R[n_in], state.c[n_in], state.own[n_in]
     if remaining == 1:
-        singles = np.array([c[j] * c[j] / R[j, j] for j in free])
-        put_inside(state, n_in, free[singles.argmax()])
-        gain += singles.max()
+        i = best_single(R, c, free)
+        put_inside(state, n_in, i)
+        gain += c[i] * c[i] / R[i, i]
     elif remaining == 2:
         own, i, j = best_pair(R, c, free, least - gain)
         gain += own
@@ -304,7 +310,9 @@ def advance(
             branch(state, at, threshold)
             continue
         state.at[0] -= 1
-        free = state.variable[at][state.order[at, first:last]]
+        free = np.empty(last - first, dtype=np.intp)
+        for q in range(first, last):
+            free[q - first] = state.variable[at, state.order[at, q]]
         gain, size = complete(state, free, n_in, remaining, least)
         if size > 0:
             return FOUND, steps, gain, state.inside[:size].copy()
