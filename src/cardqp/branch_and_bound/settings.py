@@ -46,8 +46,12 @@ class RootSettings:
         dives see little.
     tiny_nodes : int
         With rows or bounds no diagonal is optimised if fewer nodes are expected.
+    row_shift_gap : float
+        Another ascent starts along a row where the first leaves this relative gap.
     least_shrinking : float
         A split by signs is taken if the tree is expected to be smaller by this factor.
+    hopeless_nodes : float
+        It is also taken if more nodes than this are expected with and without.
     """
 
     reduction_share: float = 0.85
@@ -64,15 +68,18 @@ class RootSettings:
     easy_gap: float = 0.08
     sure_dives: int = 12
     tiny_nodes: int = 100
+    row_shift_gap: float = 0.15
     least_shrinking: float = 2.0
+    hopeless_nodes: float = 1e6
 
     def __post_init__(self) -> None:
         check.ranges(
             self,
             counts="easy_dives sure_dives",
-            positives="least_shrinking",
+            positives="least_shrinking hopeless_nodes",
             shares="reduction_share max_ridge_loss max_gap_loss",
             nonnegatives="diagonal_gap minorant_gap split_gap tight_gap easy_gap "
+            "row_shift_gap "
             "max_formed_variables wrap_up easy_nodes tiny_nodes",
         )
 

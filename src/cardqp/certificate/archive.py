@@ -41,6 +41,7 @@ def to_arrays(certificate: Certificate | StreamedCertificate) -> dict[str, Any]:
                 "moved": step.reduction.diagonal_shift,
                 "minorant": step.reduction.minorant,
                 "weights": step.reduction.weights,
+                "row_shift": step.reduction.row_shift,
             }
             parts |= {name: a for name, a in changes.items() if a is not None}
         arrays |= {f"root.{number}.{name}": part for name, part in parts.items()}
@@ -85,10 +86,9 @@ def _step(arrays: Mapping[str, Any], prefix: str) -> RootStep:
     reduction = None
     if prefix + "kept" in arrays:
         kept = arrays[prefix + "kept"]
-        changes = (
-            arrays.get(prefix + name) for name in ("moved", "minorant", "weights")
-        )
-        reduction = Reduction(kept, *changes)
+        names = ("moved", "minorant", "weights", "row_shift")
+        moved, minorant, weights, shift = (arrays.get(prefix + name) for name in names)
+        reduction = Reduction(kept, moved, minorant, weights, row_shift=shift)
     fixed_in, fixed_out = arrays[prefix + "fixed_in"], arrays[prefix + "fixed_out"]
     return RootStep(proof, fixed_in, fixed_out, reduction)
 
