@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         DiagonalSettings,
         SplittingSettings,
         SupergradientSettings,
+        TrackingSettings,
     )
 
 _HOME = {
@@ -38,6 +39,7 @@ _HOME = {
     "SplittingSettings": "cardqp.splitting.settings",
     "StreamedSettings": "cardqp.branch_and_bound.streamed.settings",
     "SupergradientSettings": "cardqp.splitting.settings",
+    "TrackingSettings": "cardqp.splitting.settings",
 }
 
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "SplittingSettings",
     "StreamedSettings",
     "SupergradientSettings",
+    "TrackingSettings",
 ]
 
 
