@@ -17,6 +17,7 @@ from cardqp.methods import (
     SearchSettings,
     SplittingSettings,
     SupergradientSettings,
+    TrackingSettings,
 )
 
 ALL = (
@@ -29,6 +30,7 @@ ALL = (
     SearchSettings,
     SplittingSettings,
     SupergradientSettings,
+    TrackingSettings,
 )
 
 

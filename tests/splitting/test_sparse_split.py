@@ -393,7 +393,7 @@ def test_supergradient_agrees_with_differences_of_the_bound(settings):
     problem = regression(**settings)
     root = Subproblem.root(60, 5)
     unit = 1.0 / np.sqrt(problem.ridge)
-    function = SplitBound(in_units(problem, unit), root, 1e-9)
+    function = SplitBound(in_units(problem, unit), root, 1e-9, np.full(problem.n, 0.01))
     start = Levels.of(problem).above(4.0)
     x, nu = np.zeros(60), np.zeros(len(problem.rows))
     for _ in range(10):

@@ -253,6 +253,22 @@ def dependence_unit(n: int) -> float:
     return (2 * n + 8) * UNIT_ROUNDOFF
 
 
+def row_shift_unit(width: int, formed: int) -> float:
+    """A form to which ``a v' + v a'`` is added, for points with up to ``K`` nonzeros.
+
+    Relative to ``q_j^2 + 2 alpha_j^2``, where ``q_i q_j`` and ``2 alpha_i alpha_j``
+    bound entries of ``Q`` and of what is added: four roundings of an entry (a product,
+    two sums, a symmetric part), four spare, and ``formed`` if ``Q`` is a product of
+    other data.  A point with ``K`` nonzeros sees ``K`` times as much (Lemma 6); one
+    per cent pays for computed ``q`` and ``alpha``.
+    """
+    return NORM_FACTOR * width * (8 + formed) * UNIT_ROUNDOFF
+
+
+ROW_SHIFT_COST_UNIT = 4 * UNIT_ROUNDOFF
+"""The cost ``c - 2 b v``, relative to ``|c| + |2 b v|``: two roundings, two spare."""
+
+
 def cholesky_shift(n: int) -> float:
     """Shift added to the diagonal of a unit-diagonal matrix before it is factored.
 

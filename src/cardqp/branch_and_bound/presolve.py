@@ -11,6 +11,7 @@ import numpy as np
 
 from cardqp._typing import IntArray
 from cardqp.bounds.positive_ridge import with_positive_ridge
+from cardqp.bounds.row_shift import shift_by_row
 from cardqp.bounds.sparse_minorant import sparse_minorant
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import Reduction
@@ -128,6 +129,8 @@ def reduce_problem(state: PresolveState, reduction: Reduction) -> SparseQP:
         reduced = state.problem.restrict(reduction.kept)
     else:
         reduced = state.original.restrict(reduction.kept)
+    if reduction.row_shift is not None:
+        reduced = shift_by_row(reduced, reduction.row_shift)
     if reduction.diagonal_shift is not None:
         reduced = reduced.move_to_ridge(reduction.diagonal_shift)
     if reduction.minorant is not None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.bounds.row_shift import shift_by_row
 from cardqp.branch_and_bound.function_split import (
     AdoptedSplit,
     FunctionSplitSearch,
@@ -29,6 +30,7 @@ from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.splitting.ascent import level_start, optimise_split, signed_start
 from cardqp.splitting.diagonal import eigenvalue_shift, optimal_diagonal_shift
 from cardqp.splitting.sparse_split import Split, is_splittable
+from cardqp.splitting.tracking_start import scaled_start, tracking_shift
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,20 +244,51 @@ class ReductionSearch:
         is_easy = self._is_easy(presolved.reduced(Reduction(kept)), None, kept)
         if is_easy or is_over():
             return None
+        found = self._ascend_by_signs(presolved, kept, reached)
+        trial = TrialDives(self.tree, self.effort)
+        return found if found and trial.is_smaller(presolved, found) else None
+
+    def _ascend_by_signs(
+        self, presolved: PresolveState, kept: IntArray, reached: float
+    ) -> tuple[Reduction, SparseQP] | None:
+        """The better of two ascents: from the form as it is, and along a row.
+
+        The second is tried where the first leaves a large gap.
+        """
         splitting = self.tree.settings.splitting
         diagonal_shift = eigenvalue_shift(presolved.original, kept, splitting.diagonal)
         if diagonal_shift is None:
             diagonal_shift = np.zeros(len(kept))
-        start = (
-            None if is_over() else self._signed_start(presolved, kept, diagonal_shift)
-        )
-        if start is None:
+        start = self._signed_start(presolved, kept, diagonal_shift)
+        base, split = Reduction(kept, diagonal_shift), None
+        if start is not None:
+            split = self._optimise(presolved, base, start, None)
+        best = reached if split is None else max(reached, split.bound)
+        gap = (self.tree.best.objective - best) / self.tree.gap_unit
+        if gap > self.settings.row_shift_gap:
+            along = self._ascend_along_row(presolved, kept)
+            if along is not None and along[1].bound > best:
+                return self._adopt(presolved, *along, reached)
+        return self._adopt(presolved, base, split, reached)
+
+    def _ascend_along_row(
+        self, presolved: PresolveState, kept: IntArray
+    ) -> tuple[Reduction, Split] | None:
+        """A split of the form shifted along a row, where the objective is one."""
+        original = presolved.original.restrict(kept)
+        shift = tracking_shift(original)
+        if shift is None or self.effort.is_over():
             return None
-        found = self._ascend(
-            presolved, Reduction(kept, diagonal_shift), start, None, reached
-        )
-        trial = TrialDives(self.tree, self.effort)
-        return found if found and trial.is_smaller(presolved, found) else None
+        try:
+            shifted = shift_by_row(original, shift)
+        except ProblemError:
+            return None
+        start = scaled_start(shifted, self.tree.settings.splitting.tracking)
+        if start is None or self.effort.is_over():
+            return None
+        base = Reduction(kept, row_shift=shift)
+        split = self._optimise(presolved, base, start[0], None, start[1])
+        return None if split is None else (base, split)
 
     def _signed_start(
         self, presolved: PresolveState, kept: IntArray, diagonal_shift: FloatArray
@@ -278,7 +311,32 @@ class ReductionSearch:
         supports: Supports | None,
         least: float,
     ) -> tuple[Reduction, SparseQP] | None:
-        """A sparse minorant of a reduced problem, if its bound is good enough.
+        """A sparse minorant of a reduced problem, if its bound is good enough."""
+        split = self._optimise(presolved, base, start, supports)
+        return self._adopt(presolved, base, split, least)
+
+    def _adopt(
+        self,
+        presolved: PresolveState,
+        base: Reduction,
+        split: Split | None,
+        least: float,
+    ) -> tuple[Reduction, SparseQP] | None:
+        """The minorant of a split: never worse than the bound at hand."""
+        if split is None or split.bound < least:
+            return None
+        reduction = replace(base, minorant=split.P, weights=split.weights)
+        return self._apply(presolved, reduction)
+
+    def _optimise(
+        self,
+        presolved: PresolveState,
+        base: Reduction,
+        start: FloatArray,
+        supports: Supports | None,
+        weights: FloatArray | None = None,
+    ) -> Split | None:
+        """Optimise a split of a reduced problem.
 
         A good incumbent is worth a local search first: the ascent aims at it.  The
         ascent ends in time for the split to be adopted, which takes about as long as
@@ -298,7 +356,7 @@ class ReductionSearch:
             seconds = min(seconds, left - reserve)
         if seconds <= 0:
             return None
-        split = optimise_split(
+        return optimise_split(
             problem,
             presolved.subproblem.restrict(kept),
             start,
@@ -308,11 +366,8 @@ class ReductionSearch:
             is_over=self.effort.is_over,
             is_enough=lambda split: self._is_enough(presolved, kept, split, supports),
             settings=settings,
+            weights=weights,
         )
-        # Never worse than before: a split that loses the bound at hand is refused.
-        if split is None or split.bound < least:
-            return None
-        return self._apply(presolved, replace(base, minorant=split.P))
 
     def _leaves_gap(self, presolved: PresolveState, share: float) -> bool:
         """Whether the relative gap at the root is larger than a share."""

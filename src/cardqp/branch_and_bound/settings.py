@@ -54,11 +54,15 @@ class RootSettings:
         dives see little.
     tiny_nodes : int
         With rows or bounds no diagonal is optimised if fewer nodes are expected.
+    row_shift_gap : float
+        Another ascent starts along a row where the first leaves this relative gap.
     least_shrinking : float
         A split by signs is taken if the tree is expected to be smaller by this factor.
     ascent_nodes : int
         The same number of nodes for a split by a matrix function, whose nodes cost
         less than an ascent from it.
+    hopeless_nodes : float
+        It is also taken if more nodes than this are expected with and without.
     """
 
     reduction_share: float = 0.85
@@ -78,18 +82,20 @@ class RootSettings:
     easy_gap: float = 0.08
     sure_dives: int = 12
     tiny_nodes: int = 100
+    row_shift_gap: float = 0.15
     least_shrinking: float = 2.0
     ascent_nodes: int = 3000
+    hopeless_nodes: float = 1e6
 
     def __post_init__(self) -> None:
         check.ranges(
             self,
             counts="easy_dives sure_dives",
-            positives="least_shrinking",
+            positives="least_shrinking hopeless_nodes",
             shares="reduction_share max_ridge_loss max_gap_loss inner_share",
             nonnegatives="diagonal_gap minorant_gap split_gap tight_gap easy_gap "
             "max_formed_variables wrap_up weak_ridge rank_tolerance easy_nodes "
-            "ascent_nodes tiny_nodes",
+            "ascent_nodes tiny_nodes row_shift_gap",
         )
 
 

@@ -92,11 +92,16 @@ class TrialDives:
     def is_smaller(
         self, presolved: PresolveState, found: tuple[Reduction, SparseQP]
     ) -> bool:
-        """Whether a reduction leads to a smaller tree than going on as it is."""
+        """Whether a reduction leads to a smaller tree than going on as it is.
+
+        Trees that will not be searched to their end count as smaller: what counts there
+        is the bound at the root.
+        """
         reduction, problem = found
         kept, settings = reduction.kept, self.tree.settings.root
         plain = presolved.reduced(Reduction(kept))
         before = self.expected_nodes(plain, kept, settings.easy_dives)
         reduced = presolved.reduced(reduction, problem)
         after = self.expected_nodes(reduced, kept, settings.easy_dives)
-        return settings.least_shrinking * after < before
+        is_hopeless = min(before, after) > settings.hopeless_nodes
+        return is_hopeless or settings.least_shrinking * after < before

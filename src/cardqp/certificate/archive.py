@@ -44,6 +44,7 @@ def to_arrays(certificate: Certificate | StreamedCertificate) -> dict[str, Any]:
                 "minorant": step.reduction.minorant,
                 "weights": step.reduction.weights,
                 "drops_bounds": np.array(True) if step.reduction.drops_bounds else None,
+                "row_shift": step.reduction.row_shift,
             }
             parts |= {name: a for name, a in changes.items() if a is not None}
         arrays |= {f"root.{number}.{name}": part for name, part in parts.items()}
@@ -91,11 +92,10 @@ def _step(arrays: Mapping[str, Any], prefix: str) -> RootStep:
     reduction = None
     if prefix + "kept" in arrays:
         kept = arrays[prefix + "kept"]
-        diagonal_shift, minorant, weights = (
-            arrays.get(prefix + name) for name in ("moved", "minorant", "weights")
-        )
+        names = ("moved", "minorant", "weights", "row_shift")
+        moved, minorant, weights, shift = (arrays.get(prefix + name) for name in names)
         drops_bounds = prefix + "drops_bounds" in arrays
-        reduction = Reduction(kept, diagonal_shift, minorant, weights, drops_bounds)
+        reduction = Reduction(kept, moved, minorant, weights, drops_bounds, shift)
     fixed_in, fixed_out = arrays[prefix + "fixed_in"], arrays[prefix + "fixed_out"]
     return RootStep(proof, fixed_in, fixed_out, reduction)
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.bounds.row_shift import shift_by_row
 from cardqp.bounds.sparse_minorant import sparse_minorant
 from cardqp.bounds.tangent_bound import SeparableBound, tangent_bound
 from cardqp.problem import SparseQP
@@ -85,6 +86,9 @@ class Reduction:
     drops_bounds : bool
         Whether bounds of variables are ignored from here on
         (docs/theory.md#dropped-bounds).
+    row_shift : (len(kept),) array or None
+        A vector by which the form is shifted along an equality row before the minorant
+        replaces it (docs/theory.md#row-shift).
     """
 
     kept: IntArray
@@ -92,6 +96,7 @@ class Reduction:
     minorant: NDArray[np.floating[Any]] | None = None
     weights: FloatArray | None = None
     drops_bounds: bool = False
+    row_shift: FloatArray | None = None
 
     def is_sound(self) -> bool:
         """Return whether the arrays have the right types and dimensions."""
@@ -99,11 +104,13 @@ class Reduction:
             is_array(self.kept, "i", 1)
             and (self.diagonal_shift is None or is_array(self.diagonal_shift, "f", 1))
             and (self.minorant is None or is_array(self.minorant, "f", 2))
-            and (self.weights is None or self._has_weights())
+            and self._is_for_minorant(self.weights)
+            and self._is_for_minorant(self.row_shift)
         )
 
-    def _has_weights(self) -> bool:
-        return self.minorant is not None and is_array(self.weights, "f", 1)
+    def _is_for_minorant(self, value: FloatArray | None) -> bool:
+        """Return whether a vector comes with a minorant, or is not there."""
+        return value is None or (self.minorant is not None and is_array(value, "f", 1))
 
     def apply(self, problem: SparseQP, original: SparseQP) -> SparseQP:
         """Return the problem that later dual points are evaluated at.
@@ -118,6 +125,8 @@ class Reduction:
         # A minorant brings its own split of Q, which replaces that of earlier steps, so
         # that it starts from the problem as given.
         fewer = (problem if self.minorant is None else original).restrict(self.kept)
+        if self.row_shift is not None:
+            fewer = shift_by_row(fewer, self.row_shift)
         if self.diagonal_shift is not None:
             fewer = fewer.move_to_ridge(self.diagonal_shift)
         if self.minorant is not None:

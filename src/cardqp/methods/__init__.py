@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         FunctionSettings,
         SplittingSettings,
         SupergradientSettings,
+        TrackingSettings,
     )
 
 _HOME = {
@@ -47,6 +48,7 @@ _HOME = {
     "SplittingSettings": "cardqp.splitting.settings",
     "StreamedSettings": "cardqp.branch_and_bound.streamed.settings",
     "SupergradientSettings": "cardqp.splitting.settings",
+    "TrackingSettings": "cardqp.splitting.settings",
 }
 
 __all__ = [
@@ -66,6 +68,7 @@ __all__ = [
     "SplittingSettings",
     "StreamedSettings",
     "SupergradientSettings",
+    "TrackingSettings",
 ]
 
 

@@ -13,7 +13,6 @@ from collections.abc import Callable
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.bounds.sparse_minorant import ridge_unit
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort
@@ -24,7 +23,13 @@ from cardqp.splitting.sparse_split import (
     highest_level,
     is_splittable,
 )
-from cardqp.splitting.split_bound import SplitBound, SplitPoint, in_units
+from cardqp.splitting.split_bound import (
+    SplitBound,
+    SplitPoint,
+    in_units,
+    least_ridge,
+    weighted_unit,
+)
 from cardqp.splitting.supergradient import Slope, supergradient
 
 
@@ -119,6 +124,7 @@ def optimise_split(
     is_over: Callable[[], bool] = lambda: False,
     is_enough: Callable[[Split], bool] = lambda _: False,
     settings: AscentSettings = DEFAULT.ascent,
+    weights: FloatArray | None = None,
 ) -> Split | None:
     """Improve a split for the sake of its bound on a node.
 
@@ -147,6 +153,8 @@ def optimise_split(
         Whether a split is good enough; called at ``settings.checkpoints``.
     settings : AscentSettings
         Steps, limits and accuracies.
+    weights : (n,) array, optional
+        The weights of the minorant, which are kept.
 
     Returns
     -------
@@ -157,9 +165,14 @@ def optimise_split(
     if not is_splittable(problem, subproblem, settings):
         return None
     end = time.perf_counter() + (settings.max_seconds if seconds is None else seconds)
-    unit = ridge_unit(problem)
+    unit = weighted_unit(problem, weights)
+    scaled = in_units(problem, unit)
     function = SplitBound(
-        in_units(problem, unit), subproblem, settings.step_accuracy * size, settings
+        scaled,
+        subproblem,
+        settings.step_accuracy * size,
+        least_ridge(scaled, weights, settings),
+        settings,
     )
     nothing = np.zeros(problem.n), np.zeros(len(problem.rows))
     first = function.at(start * unit[:, None] * unit, *nothing)
@@ -170,7 +183,7 @@ def optimise_split(
 
     def split_at(point: SplitPoint) -> Split | None:
         P, x = point.P / unit[:, None] / unit, point.x * unit
-        return Split.relax(problem, subproblem, P, x, effort)
+        return Split.relax(problem, subproblem, P, x, effort, weights)
 
     for n_steps in range(settings.max_steps):
         if is_over():

@@ -138,8 +138,9 @@ class AscentSettings:
     step_accuracy, final_accuracy : float
         Accuracy of the relaxation in each step and in the end, as a share of the
         objective.
-    least_ridge_share : float
-        No ridge may fall below this share of the original.
+    least_ridge_share, least_diagonal_share : float
+        No ridge may fall below the first share of the original; nor, with weights,
+        below the second share of the diagonal of ``Q``.
     max_growth : float
         ``P`` may not outgrow ``Q`` by more than this factor.
     first_gain, max_gain : float
@@ -168,6 +169,7 @@ class AscentSettings:
     step_accuracy: float = 1e-4
     final_accuracy: float = 1e-5
     least_ridge_share: float = 0.01
+    least_diagonal_share: float = 1e-6
     max_growth: float = 1e3
     first_gain: float = 0.1
     max_gain: float = 0.2
@@ -184,7 +186,7 @@ class AscentSettings:
             counts="max_steps patience",
             shares="start_ridge_share rank_tolerance mixed_share decrease",
             positives="least_level least_ridge_share first_gain max_gain "
-            "step_accuracy final_accuracy",
+            "least_diagonal_share step_accuracy final_accuracy",
             nonnegatives="max_variables max_seconds least_gain",
         )
         for name in ("increase", "max_lengthening", "max_growth"):
@@ -262,6 +264,39 @@ class FunctionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class TrackingSettings:
+    """Where the ascent starts for index tracking, along a row.
+
+    Parameters
+    ----------
+    level : float
+        Eigenvalues of the correlation matrix count above this level.
+    mixed_share : float
+        The share of the matrix itself that is mixed into the start.
+    lost_share : float
+        Weights are raised until no row loses more than this share of its diagonal.
+    max_rounds : int
+        The most rounds in which weights are raised.
+    max_unit : float
+        The largest unit that weights are made of.
+    """
+
+    level: float = 0.6
+    mixed_share: float = 0.02
+    lost_share: float = 0.95
+    max_rounds: int = 200
+    max_unit: float = 1e3
+
+    def __post_init__(self) -> None:
+        check.ranges(
+            self,
+            counts="max_rounds",
+            shares="mixed_share lost_share",
+            positives="level lost_share max_unit",
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class SplittingSettings:
     """Splits of ``Q`` into a part that stays quadratic and one for the ridge.
 
@@ -273,11 +308,14 @@ class SplittingSettings:
         Minorants that hold for sparse points only.
     function : FunctionSettings
         Such minorants by a matrix function, for many variables.
+    tracking : TrackingSettings
+        Where they start for index tracking.
     """
 
     diagonal: DiagonalSettings = field(default_factory=DiagonalSettings)
     ascent: AscentSettings = field(default_factory=AscentSettings)
     function: FunctionSettings = field(default_factory=FunctionSettings)
+    tracking: TrackingSettings = field(default_factory=TrackingSettings)
 
     def __post_init__(self) -> None:
         check.ranges(self)

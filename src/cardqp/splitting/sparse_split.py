@@ -36,12 +36,15 @@ class Split:
         The point whose tangent gives the bound (Theorem 1 for the minorant).
     bound : float
         A lower bound on the problem's objective over the node, constant included.
+    weights : (n,) array or None
+        The weights of the minorant.
     """
 
     P: FloatArray
     minorant: SparseQP
     tangent_point: FloatArray
     bound: float
+    weights: FloatArray | None = None
 
     @classmethod
     def relax(
@@ -51,10 +54,11 @@ class Split:
         P: FloatArray,
         x: FloatArray,
         effort: Effort,
+        weights: FloatArray | None = None,
     ) -> "Split | None":
         """Split by ``P``, and relax from ``x``; None if too little ridge is left."""
         try:
-            minorant = sparse_minorant(problem, P)
+            minorant = sparse_minorant(problem, P, weights)
             relaxation = Relaxation.prepare(minorant)
         except ProblemError:
             return None
@@ -63,7 +67,7 @@ class Split:
         bound = tangent_bound(minorant, relaxed.tangent_point, relaxed.beta).value(
             subproblem
         )
-        return cls(P, minorant, relaxed.tangent_point, bound)
+        return cls(P, minorant, relaxed.tangent_point, bound, weights)
 
 
 def is_splittable(

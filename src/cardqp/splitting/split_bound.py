@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.bounds.sparse_minorant import offdiagonal_loss, top_row_sums
+from cardqp.bounds.sparse_minorant import offdiagonal_loss, ridge_unit, top_row_sums
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
@@ -16,7 +16,7 @@ from cardqp.splitting.settings import DEFAULT, AscentSettings
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitPoint:
-    """A split and its relaxation, in the units where the ridge is 1.
+    """A split and its relaxation, in the units of the ascent.
 
     Attributes
     ----------
@@ -55,18 +55,22 @@ class SplitBound:
     Attributes
     ----------
     problem : SparseQP
-        The problem in units in which its ridge is 1.
+        The problem in units in which the products of two variables are shared evenly;
+        without weights, its ridge is 1.
     subproblem : Subproblem
         The node.
     tolerance : float
         Accuracy of relaxations.
+    least_ridge : (n,) array
+        The domain: the least ridges.
     settings : AscentSettings
-        The domain: the least ridge and the largest ``P``.
+        The rest of the domain: the largest ``P``.
     """
 
     problem: SparseQP
     subproblem: Subproblem
     tolerance: float
+    least_ridge: FloatArray
     settings: AscentSettings = DEFAULT.ascent
 
     def at(self, P: FloatArray, x: FloatArray, nu: FloatArray) -> SplitPoint | None:
@@ -78,8 +82,8 @@ class SplitBound:
         R = Q - P
         entries = offdiagonal_loss(R, self.problem.signs)
         reach, threshold = top_row_sums(entries, self.problem.rule.limit)
-        ridge = 1.0 + R.diagonal() - reach
-        if not ridge.min() >= self.settings.least_ridge_share:
+        ridge = self.problem.ridge + R.diagonal() - reach
+        if not (ridge >= self.least_ridge).all():
             return None
         # P is positive semidefinite by construction; sparse_minorant proves it later.
         minorant = self.problem.with_quadratic(Gram(P, np.zeros(len(P))), ridge)
@@ -100,6 +104,26 @@ class SplitBound:
             relaxed.nu,
             bound.value(self.subproblem),
         )
+
+
+def least_ridge(
+    problem: SparseQP, weights: FloatArray | None, settings: AscentSettings
+) -> FloatArray:
+    """The least ridges of splits: a share of the ridge as given.
+
+    Weights are for problems whose own ridge is next to nothing, less than what rounding
+    may take off the minorant's: a share of the diagonal is the least then.
+    """
+    least = settings.least_ridge_share * problem.ridge
+    if weights is None:
+        return np.asarray(least)
+    return np.maximum(least, settings.least_diagonal_share * problem.quadratic.diagonal)
+
+
+def weighted_unit(problem: SparseQP, weights: FloatArray | None) -> FloatArray:
+    """The units in which products of two variables are shared evenly."""
+    unit = ridge_unit(problem)
+    return unit if weights is None else unit * weights
 
 
 def in_units(problem: SparseQP, unit: FloatArray) -> SparseQP:
