@@ -17,8 +17,10 @@ def _failing_kernel(monkeypatch):
     """Whatever the kernel finds counts as a failure."""
     solve_by_kernel = Relaxation.solve
 
-    def fail(self, subproblem, x, nu, effort, _clusters=None):
-        relaxed = solve_by_kernel(self, subproblem, x, nu, replace(effort, chunks=1))
+    def fail(self, subproblem, x, nu, effort, *clusters):
+        relaxed = solve_by_kernel(
+            self, subproblem, x, nu, replace(effort, chunks=1), *clusters
+        )
         nothing = np.zeros_like(relaxed.tangent_point), np.zeros_like(relaxed.beta)
         return replace(
             relaxed, tangent_point=nothing[0], beta=nothing[1], has_worked=False
