@@ -210,7 +210,12 @@ class ReductionSearch:
         return found and search.adopt(*found, plain, subproblem, reached)
 
     def _is_tiny(self, presolved: PresolveState, kept: IntArray) -> bool:
-        """Whether the tree takes less time than optimising a diagonal."""
+        """Whether the tree takes less time than optimising a diagonal.
+
+        On few variables that takes less time than finding out.
+        """
+        if len(kept) < self.settings.tiny_variables:
+            return False
         trial, most = TrialDives(self.tree, self.effort), self.settings.tiny_nodes
         return trial.is_surely_easy(presolved.reduced(Reduction(kept)), kept, most)
 

@@ -52,8 +52,9 @@ class RootSettings:
     sure_dives : int
         The number of dives that must agree where there are rows or bounds, in which few
         dives see little.
-    tiny_nodes : int
-        With rows or bounds no diagonal is optimised if fewer nodes are expected.
+    tiny_nodes, tiny_variables : int
+        With rows or bounds no diagonal is optimised if fewer nodes are expected than
+        the first; this is not asked if there are fewer variables than the second.
     row_shift_gap : float
         Another ascent starts along a row where the first leaves this relative gap.
     least_shrinking : float
@@ -82,6 +83,7 @@ class RootSettings:
     easy_gap: float = 0.08
     sure_dives: int = 12
     tiny_nodes: int = 100
+    tiny_variables: int = 60
     row_shift_gap: float = 0.15
     least_shrinking: float = 2.0
     ascent_nodes: int = 3000
@@ -95,7 +97,7 @@ class RootSettings:
             shares="reduction_share max_ridge_loss max_gap_loss inner_share",
             nonnegatives="diagonal_gap minorant_gap split_gap tight_gap easy_gap "
             "max_formed_variables wrap_up weak_ridge rank_tolerance easy_nodes "
-            "ascent_nodes tiny_nodes row_shift_gap",
+            "ascent_nodes tiny_nodes tiny_variables row_shift_gap",
         )
 
 

@@ -220,6 +220,8 @@ class Replay:
                     position=first + child,
                     status=status,
                     depth=branch.depth + 1,
+                    # Without what is required the branch is larger: no harm is done.
+                    required=None,
                 )
             )
         return children
