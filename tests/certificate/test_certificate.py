@@ -17,6 +17,7 @@ from cardqp.certificate import (
 )
 from cardqp.datasets import make_regression
 from cardqp.exceptions import ParameterError
+from cardqp.heuristics.settings import HeuristicSettings
 from cardqp.methods import RootSettings, SearchSettings
 from tests.problems import random_problem, support_optimum
 
@@ -381,10 +382,12 @@ def test_children_inherit_what_their_own_side_costs(kind):
 
 WITH_MINORANT = Exact(
     SearchSettings(
-        root=RootSettings(easy_nodes=0, split_gap=0.002, least_shrinking=1e-9)
+        root=RootSettings(easy_nodes=0, split_gap=0.002, least_shrinking=1e-9),
+        heuristics=HeuristicSettings(max_completion_variables=0),
     )
 )
-"""A search that never thinks a tree too easy for a sparse minorant."""
+"""A search that never thinks a tree too easy for a sparse minorant, and does not end it
+above its leaves."""
 
 
 @pytest.fixture

@@ -177,7 +177,7 @@ def hard():
 
 
 @pytest.mark.parametrize("max_open", [SearchSettings().max_open, 0])
-@pytest.mark.parametrize("limit", [*range(1, 12), 50])
+@pytest.mark.parametrize("limit", [*range(1, 12), 40])
 def test_a_node_limit_is_kept_exactly(hard, limit, max_open):
     method = Exact(SearchSettings(max_open=max_open))
     alone, together = (

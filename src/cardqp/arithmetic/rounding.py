@@ -322,6 +322,16 @@ def elimination_unit(size: int, formed: int) -> float:
     return 16 * (size + 4) * (size + 4 + formed) * UNIT_ROUNDOFF
 
 
+def penalised_unit(size: int, formed: int, n_rows: int) -> float:
+    """An entry of the penalised form ``Q + diag(ridge) + A'MA``, in roots of diagonals.
+
+    Elimination of ``s`` variables is exact for entries off by ``3 s + 6`` (Lemma 9),
+    ``formed`` for a form that is a product, ``m + 4`` for adding ridge and penalties.
+    Four times as much, as for :func:`elimination_unit`, and six spare.
+    """
+    return 4 * (3 * size + formed + n_rows + 16) * UNIT_ROUNDOFF
+
+
 COMPLETION_UNIT = 4 * UNIT_ROUNDOFF
 """``constant - gain (1 + error)``, relative to both: two roundings of the second term,
 one for the difference, one for the subtraction of the margin.  None is spare: the error

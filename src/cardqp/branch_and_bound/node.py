@@ -63,6 +63,8 @@ class ProcessedNode:
         A feasible point of a leaf.
     by_cones : bool
         Whether it was relaxed by interior points, not by the kernel.
+    leaves : list of ProcessedNode
+        Children that are done: supports that enumeration without rows has left.
     """
 
     node: Node
@@ -81,6 +83,7 @@ class ProcessedNode:
     support: IntArray | None = None
     fit: SupportFit | None = None
     by_cones: bool = False
+    leaves: list["ProcessedNode"] = field(default_factory=list)
 
     def commit(self, tree: Tree, is_over: Callable[[], bool] = lambda: False) -> None:
         """Write the outcome into the tree; points are improved while time lasts."""
@@ -94,6 +97,8 @@ class ProcessedNode:
         tree.pruned_bound = min(tree.pruned_bound, self.pruned_bound)
         tree.n_nodes += 1
         tree.n_by_cones += self.by_cones
+        for leaf in self.leaves:
+            leaf.commit_leaf(tree, is_over)
         if self.fit is not None:
             tree.update_incumbent(self.fit, is_over)
         if self.support is not None and self.support.tobytes() not in tree.tried:
@@ -102,10 +107,20 @@ class ProcessedNode:
                 fit_support(tree.presolved.original, self.support), is_over
             )
 
+    def commit_leaf(self, tree: Tree, is_over: Callable[[], bool]) -> None:
+        """Write a child that is done into the tree, after its parent."""
+        tree.n_created += 1
+        tree.pruned_bound = min(tree.pruned_bound, self.pruned_bound)
+        if self.fit is not None:
+            tree.update_incumbent(self.fit, is_over)
+
     def _record(self, log: ProofLog) -> None:
         fixed = None
         if self.children:
             fixed = signed_changes(self.node.status, self.status)
+        elif self.leaves:
+            free = [np.flatnonzero(leaf.node.status == 0) for leaf in self.leaves]
+            fixed = np.concatenate(free) + 1
         log.record(
             self.node.position,
             self.kind,
@@ -116,6 +131,11 @@ class ProcessedNode:
         )
         if self.children:
             log.split(self.node.position, self.branch)
+        elif self.leaves:
+            first = log.add_children(self.node.position, len(self.leaves))
+            for position, leaf in enumerate(self.leaves, first):
+                leaf.node = leaf.node._replace(position=position)
+                leaf._record(log)
 
     def open(self, first: int) -> list[Node]:
         """The children as open nodes, numbered from ``first`` on."""
@@ -164,6 +184,11 @@ class NodeProcessor:
     cutoff: float
     effort: Effort
 
+    def __post_init__(self) -> None:
+        # One chunk from a warm start: a node that is not done then is branched on.
+        effort = replace(self.effort, cutoff=self.cutoff, chunks=1)
+        object.__setattr__(self, "effort", effort)
+
     @property
     def problem(self) -> SparseQP:
         """The presolved problem."""
@@ -185,6 +210,11 @@ class NodeProcessor:
                 return result
         if self._is_leaf(node.status):
             return self._solve(node, remaining)
+        is_few = 0 < remaining < n_free and is_countable(n_free, remaining)
+        if self.tree.penalised is not None and is_few:
+            result = self._complete_without_rows(node, remaining)
+            if result is not None:
+                return result
         return self._relax_both_ways(node, remaining)
 
     def _complete(self, node: Node, remaining: int) -> ProcessedNode | None:
@@ -208,6 +238,32 @@ class NodeProcessor:
         result.support = support if bound < objective else None
         return result
 
+    def _complete_without_rows(
+        self, node: Node, remaining: int
+    ) -> ProcessedNode | None:
+        """Enumerate completions without rows, and solve those that this leaves over.
+
+        None if they are too many.  The multipliers are those of the parent, which are
+        nearly right: few supports that are not good are left over then.
+        """
+        penalised, relaxation = self.tree.penalised, self.tree.relaxation_of(node.kind)
+        if penalised is None:
+            return None
+        beta = node.nu * relaxation.data.lipschitz / relaxation.row_scale
+        fixed_in = np.flatnonzero(node.status > 0)
+        free = np.flatnonzero(node.status == 0)
+        hits = penalised.below(self.cutoff, beta, fixed_in, free, remaining)
+        if hits is None:
+            return None
+        result = ProcessedNode(node, Kind.PENALISED, beta=beta)
+        result.pruned_bound = max(self.cutoff, node.bound)
+        for hit in hits:
+            status = np.where(node.status > 0, node.status, -1).astype(np.int8)
+            status[hit] = 0
+            leaf = node._replace(status=status)
+            result.leaves.append(self._solve(leaf, remaining))
+        return result
+
     def _is_overfull(self, status: IntArray) -> bool:
         """Whether more variables are switched on in a group than it allows."""
         groups = self.problem.rule.groups
@@ -219,12 +275,17 @@ class NodeProcessor:
         So it is if no more switches may be on, or if all that are undecided may be:
         unless being on has a price or a threshold.
         """
-        subproblem = Subproblem.of_status(status, self.problem.rule)
-        if subproblem.remaining <= 0 or not subproblem.undecided.any():
+        rule = self.problem.rule
+        left = np.count_nonzero(status == 0)
+        if left == 0 or rule.limit <= rule.count(np.flatnonzero(status > 0)):
             return True
-        if self.problem.is_semicontinuous.any() or self.problem.rule.penalty != 0:
+        # Nearly always there are more undecided variables than may be chosen.
+        possible = np.flatnonzero(status >= 0)
+        if rule.count(possible) > rule.limit:
             return False
-        return self.problem.rule.excess(np.flatnonzero(status >= 0)) == 0
+        if self.problem.is_semicontinuous.any() or rule.penalty != 0:
+            return False
+        return rule.excess(possible) == 0
 
     def _solve(self, node: Node, remaining: int) -> ProcessedNode:
         """Solve the quadratic program of a leaf, and prove its optimum or emptiness."""
@@ -329,17 +390,19 @@ class NodeProcessor:
         x[node.entries] = node.values
         subproblem = Subproblem.of_status(node.status, self.problem.rule)
         gives_up = self.tree.kernel_fails and not relaxation.prefers_cones
-        # One chunk from a warm start: a node that is not done then is branched on.
-        effort = replace(self.effort, cutoff=self.cutoff, chunks=1)
-        rescue = relaxation.solve_by_cones(subproblem, effort) if gives_up else None
-        relaxed = rescue or relaxation.solve(subproblem, x * change, node.nu, effort)
+        rescue = (
+            relaxation.solve_by_cones(subproblem, self.effort) if gives_up else None
+        )
+        relaxed = rescue or relaxation.solve(
+            subproblem, x * change, node.nu, self.effort
+        )
         if not relaxed.has_worked:
             # Diverging multipliers are the sign of an empty node, and often its proof.
             last = relaxed.nu / relaxation.row_scale
             if (empty := self._empty(node, last)) is not None:
                 return empty
             if not (gives_up or relaxation.prefers_cones):
-                relaxed = relaxation.solve_by_cones(subproblem, effort) or relaxed
+                relaxed = relaxation.solve_by_cones(subproblem, self.effort) or relaxed
         result, on, off, costs = self._assess(
             node, remaining, kind, relaxed.tangent_point / relaxation.unit, relaxed.beta
         )

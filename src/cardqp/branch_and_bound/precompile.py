@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from cardqp.certificate.completions import completion_bound
-from cardqp.heuristics.completed_supports import Supports
+from cardqp.bounds.penalised_rows import PenalisedRows
+from cardqp.certificate.completions import completion_bound, penalised_bound
+from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
 from cardqp.problem import SparseQP
 from cardqp.relaxation.assessment import (
     assess,
@@ -54,9 +55,12 @@ def load_tree_kernels(
     largest_share(x, status, x, x)
     signed_changes(status, status)
     is_countable(2, 1)
-    supports = Supports.of(problem)
-    if is_unconstrained and supports is not None:
-        fixed_in, free = np.arange(0), np.arange(2)
+    supports, fixed_in, free = Supports.of(problem), np.arange(0), np.arange(2)
+    if not is_unconstrained:
+        form, beta = PenalisedRows.of(problem), np.zeros(len(problem.rows))
+        PenalisedSupports(form, 1).below(0.0, beta, fixed_in, free, 1)
+        penalised_bound(form, beta, fixed_in, free, np.zeros((0, 1), dtype=np.intp))
+    elif supports is not None:
         supports.best(fixed_in, free, 1)
         completion_bound(problem, fixed_in, free, 1, 0.0)
 
@@ -72,7 +76,7 @@ def _kind(problem: SparseQP) -> dict[str, bool]:
 def _tiny_problem(has_rows: bool, has_groups: bool) -> SparseQP:
     settings: dict[str, Any] = {"eta": 1.0, "sparsity": 1}
     if has_rows:
-        settings |= {"A": np.ones((1, 2)), "b": np.ones(1)}
+        settings |= {"A": np.ones((1, 2)), "b": np.ones(1), "lower": np.zeros(2)}
     if has_groups:
         settings |= {"groups": np.zeros(2, dtype=int), "group_sparsity": 1}
     return SparseQP(np.eye(2), np.ones(2), **settings)

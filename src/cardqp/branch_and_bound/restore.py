@@ -10,7 +10,6 @@ from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.replay import OpenBranch
-from cardqp.heuristics.completed_supports import Supports
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
 from cardqp.subproblems.support_qp import SupportFit
@@ -58,7 +57,7 @@ def restore(
         tree.keep(SupportFit(x, beta, problem.objective(x)))
     if len(certificate.tree):
         tree.is_rooted = True
-        tree.supports = Supports.of(presolved.original, settings.heuristics)
+        tree.prepare_supports()
         tree.log = ProofLog.resumed(certificate.tree)
         tree.n_created = len(certificate.tree)
         tree.closed_share = 1.0 - sum(2.0**-branch.depth for branch in branches)

@@ -4,10 +4,11 @@ Land & Doig (1960) with perspective relaxations (Frangioni & Gentile 2006) at th
 why the least bound over the leaves is a bound: docs/theory.md#tree.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -25,6 +26,11 @@ from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 PROOF_MEMORY = 2e9
 """Bytes for the proof, unless something else is asked for."""
+
+PER_TASK = 4
+"""How many nodes are handed to a thread at a time."""
+
+Process = Callable[[Node], ProcessedNode | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +149,7 @@ class BranchAndBound:
             if self.executor is None or len(nodes) == 1:
                 results = [process(node) for node in nodes]
             else:
-                results = list(self.executor.map(process, nodes))
+                results = list(self._process_together(self.executor, process, nodes))
         except BaseException:
             # Ctrl-C as well: the bound of a tree with nodes missing would be wrong.
             for node in nodes:
@@ -171,9 +177,29 @@ class BranchAndBound:
         """Process a node; None if time is up."""
         return None if self.is_over() else processor.process(node)
 
+    @staticmethod
+    def _process_together(
+        executor: Executor, process: Process, nodes: list[Node]
+    ) -> Iterator[ProcessedNode | None]:
+        """Process nodes in several threads; results come in order.
+
+        A task is a few nodes, so that handing it over hardly counts.
+        """
+
+        def process_some(some: list[Node]) -> list[ProcessedNode | None]:
+            return [process(node) for node in some]
+
+        parts = [nodes[i : i + PER_TASK] for i in range(0, len(nodes), PER_TASK)]
+        return chain.from_iterable(executor.map(process_some, parts))
+
     def _n_together(self, tree: Tree) -> int:
-        """Number of nodes in the next batch, all processed before any is committed."""
-        most = min(tree.settings.batch_size, tree.n_open)
+        """Number of nodes in the next batch, all processed before any is committed.
+
+        Among very many open nodes, those with the least bounds are processed anyway.
+        """
+        settings = tree.settings
+        many = min(settings.max_batch_size, int(settings.batch_share * tree.n_open))
+        most = min(max(settings.batch_size, many), tree.n_open)
         if self.node_limit is None:
             return most
         return min(most, self.node_limit - tree.n_nodes)

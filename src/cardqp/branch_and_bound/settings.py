@@ -8,7 +8,7 @@ from cardqp.problem import validation as check
 from cardqp.relaxation.settings import RelaxationSettings
 from cardqp.splitting.settings import SplittingSettings
 
-PRUNING_SHARE, RELAXATION_SHARE, NODE_SLACK = 0.99, 0.01, 0.1
+PRUNING_SHARE, RELAXATION_SHARE = 0.99, 0.01
 """Defaults that the search in memory and the streamed one share."""
 
 
@@ -112,9 +112,10 @@ class SearchSettings:
     few_remaining : int
         Nodes with at most so many variables still to be chosen are relaxed with and
         without the sparse minorant, which is not exact at leaves.
-    batch_size : int
-        Nodes that are processed before any of them is committed.  The tree depends on
-        it, and not on the number of threads.
+    batch_size, batch_share, max_batch_size : int, float, int
+        Nodes that are processed before any of them is committed: this share of the open
+        ones, but at least the first and at most the last of these numbers.  The tree
+        depends on them, and not on the number of threads.
     max_open : int
         The search goes depth first while more nodes than this are open.
     max_failures : int
@@ -147,12 +148,14 @@ class SearchSettings:
     pruning_share: float = PRUNING_SHARE
     relaxation_share: float = RELAXATION_SHARE
     root_slack: float = 0.01
-    node_slack: float = NODE_SLACK
+    node_slack: float = 0.3
     row_node_slack: float = 1.0
     round_every: int = 8
     round_first: int = 200
     few_remaining: int = 3
     batch_size: int = 4
+    batch_share: float = 0.05
+    max_batch_size: int = 64
     max_open: int = 100_000
     max_failures: int = 4
     local_search_after: tuple[int, ...] = (300, 3000, 30000)
@@ -167,8 +170,8 @@ class SearchSettings:
     def __post_init__(self) -> None:
         check.ranges(
             self,
-            counts="round_every batch_size estimate_dives",
-            shares="pruning_share relaxation_share",
+            counts="round_every batch_size max_batch_size estimate_dives",
+            shares="pruning_share relaxation_share batch_share",
             nonnegatives="root_slack node_slack row_node_slack round_first max_open "
             "few_remaining max_failures estimate_after",
         )

@@ -12,7 +12,7 @@ from cardqp.bounds.gap import gap_unit
 from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
-from cardqp.heuristics.completed_supports import Supports
+from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
 from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
@@ -79,6 +79,8 @@ class Tree:
         Open nodes; those on the stack come first.
     supports : Supports or None
         Enumerates completions of supports, where there are neither rows nor bounds.
+    penalised : PenalisedSupports or None
+        Enumerates them without their rows and bounds, where there are some.
     is_rooted : bool
         Whether the presolve is over.
     pruned_bound : float
@@ -92,6 +94,8 @@ class Tree:
     n_nodes, n_created, n_by_cones : int
         Nodes processed, nodes created, and relaxations by interior points, mostly
         because the kernel failed.
+    nodes_per_second : float
+        Nodes processed per second after the presolve, in the last run.
     n_perturbations : int
         How many iterated local searches have started at the incumbent.
     tightened : float
@@ -115,6 +119,7 @@ class Tree:
     heap: list[Node] = field(default_factory=list)
     stack: list[Node] = field(default_factory=list)
     supports: Supports | None = None
+    penalised: PenalisedSupports | None = None
     is_rooted: bool = False
     pruned_bound: float = np.inf
     closed_share: float = 0.0
@@ -123,6 +128,7 @@ class Tree:
     n_nodes: int = 0
     n_created: int = 0
     n_by_cones: int = 0
+    nodes_per_second: float = 0.0
     n_perturbations: int = 0
     tightened: float = np.inf
     split: float = np.inf
@@ -246,12 +252,18 @@ class Tree:
             Dual points are stored in single precision if that costs no more in a bound.
         """
         self.is_rooted = True
-        self.supports = Supports.of(self.presolved.original, self.settings.heuristics)
+        self.prepare_supports()
         self.n_created = 1
         if self.keep_proof:
             self.log = self._new_log(accuracy)
             self.log.open(1)
         self.push(self.root())
+
+    def prepare_supports(self) -> None:
+        """Prepare the enumeration of completions."""
+        problem, settings = self.presolved.original, self.settings.heuristics
+        self.supports = Supports.of(problem, settings)
+        self.penalised = PenalisedSupports.of(problem, settings)
 
     def root(self) -> Node:
         """The root node."""

@@ -17,11 +17,14 @@ import numpy as np
 from cardqp._compiled import compiled, inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rounding import COMPLETION_UNIT, elimination_unit
+from cardqp.bounds.penalised_rows import PenalisedRows
 from cardqp.problem import SparseQP
 
 MOST_FREE = {2: 2000, 3: 400}
 """The most undecided variables for which two, or three, remaining nonzeros are
 enumerated: about two million pairs, or ten million triples."""
+
+_NONE = np.zeros((0, 3), dtype=np.intp)
 
 
 def gain_error(problem: SparseQP, size: int) -> float:
@@ -40,17 +43,6 @@ def gain_error(problem: SparseQP, size: int) -> float:
 
 
 @inner
-def largest_single(G: FloatArray, c: FloatArray, first: int) -> float:
-    """Return the most that one variable from ``first`` on adds to ``c'G^{-1}c``."""
-    most = 0.0
-    for j in range(first, len(c)):
-        if not G[j, j] > 0:
-            return np.inf
-        most = max(most, c[j] * c[j] / G[j, j])
-    return most
-
-
-@inner
 def reduce(
     G: FloatArray, c: FloatArray, i: int, rest: FloatArray, slope: FloatArray
 ) -> float:
@@ -65,63 +57,111 @@ def reduce(
     return float(c[i] * c[i] / G[i, i])
 
 
+@inner
+def is_listed(skipped: IntArray, first: int, second: int, third: int) -> bool:
+    """Return whether a support is in a list, which has one in each row.
+
+    Supports are named by up to three positions, -1 standing for none.
+    """
+    for row in range(len(skipped)):
+        if (
+            skipped[row, 0] == first
+            and skipped[row, 1] == second
+            and skipped[row, 2] == third
+        ):
+            return True
+    return False
+
+
+@inner
+def largest_single(
+    G: FloatArray, c: FloatArray, first: int, skipped: IntArray
+) -> float:
+    """Return the most that one variable from ``first`` on adds to ``c'G^{-1}c``."""
+    most = 0.0
+    for j in range(first, len(c)):
+        if not G[j, j] > 0:
+            return np.inf
+        gain = c[j] * c[j] / G[j, j]
+        if gain > most and not is_listed(skipped, -1, -1, j):
+            most = gain
+    return most
+
+
 @inner_fast
 def largest_pair(
-    G: FloatArray, c: FloatArray, first: int, diagonal: FloatArray
+    G: FloatArray,
+    c: FloatArray,
+    first: int,
+    least: float,
+    skipped: IntArray,
+    third: int,
+    diagonal: FloatArray,
 ) -> float:
     """Return the most that two variables from ``first`` on add to ``c'G^{-1}c``.
 
-    ``diagonal`` is scratch space of length n, so that nothing is allocated here.
+    It is ``least`` if no pair adds more than that.  Pairs that are listed with the
+    variable ``third`` are passed over.  ``diagonal`` is scratch space of length n, so
+    that nothing is allocated here.
     """
-    n, most = len(c), 0.0
+    n, most = len(c), least
     for i in range(first, n):
         diagonal[i] = G[i, i]
         if not diagonal[i] > 0:
             return np.inf
-        most = max(most, c[i] * c[i] / diagonal[i])
     for i in range(first, n):
         inverse = 1.0 / diagonal[i]
         own = c[i] * c[i] * inverse
         # Division is what pairs cost most: a first pass without it finds out whether
         # any partner of i can beat the best pair so far, and few i have one.
-        excess, least, volume = 0.0, np.inf, 0.0
+        excess, room_left, volume = 0.0, np.inf, 0.0
         for j in range(i + 1, n):
             t = G[i, j] * inverse
             room, slope = diagonal[j] - t * G[i, j], c[j] - t * c[i]
             excess = max(excess, slope * slope - (most - own) * room)
-            least, volume = min(least, room), volume + room
-        if not (least > 0 and volume < np.inf):
+            room_left, volume = min(room_left, room), volume + room
+        if not (room_left > 0 and volume < np.inf):
             return np.inf
         if excess > 0:
             for j in range(i + 1, n):
                 t = G[i, j] * inverse
                 room, slope = diagonal[j] - t * G[i, j], c[j] - t * c[i]
-                most = max(most, own + slope * slope / room)
+                gain = own + slope * slope / room
+                if gain > most and not is_listed(skipped, third, i, j):
+                    most = gain
     return most
 
 
 @compiled
-def largest_gain(G: FloatArray, c: FloatArray, n_inside: int, remaining: int) -> float:
+def largest_gain(
+    G: FloatArray, c: FloatArray, n_inside: int, remaining: int, skipped: IntArray
+) -> float:
     """Return a quarter of the largest ``c'G^{-1}c`` over the supports of a branch.
 
     The first ``n_inside`` variables are in the support, with up to ``remaining`` of the
-    others, which must be at most three, or as many as there are.
+    others, which must be at most three, or as many as there are.  Supports whose last
+    variables are a row of ``skipped``, in increasing order after as many -1 as lack to
+    three, do not count.
     """
     n, total = len(c), 0.0
     rest, slope, diagonal = G.copy(), c.copy(), np.empty(n)
-    # The gain never decreases when a support grows: where all fit, all are taken.
+    # The gain never decreases when a support grows: where all fit, all are taken, and
+    # otherwise supports of the largest size are enough.
     n_taken = n if remaining >= n - n_inside else n_inside
     for i in range(n_taken):
         total += reduce(rest, slope, i, rest, slope)
     if n_taken < n and remaining == 1:
-        total += largest_single(rest, slope, n_inside)
+        total += largest_single(rest, slope, n_inside, skipped)
     elif n_taken < n and remaining == 2:
-        total += largest_pair(rest, slope, n_inside, diagonal)
+        total += largest_pair(rest, slope, n_inside, 0.0, skipped, -1, diagonal)
     elif n_taken < n and remaining == 3:
         most, smaller, reduced = 0.0, rest.copy(), slope.copy()
-        for i in range(n_inside, n):
+        for i in range(n_inside, n - 2):
             own = reduce(rest, slope, i, smaller, reduced)
-            most = max(most, own + largest_pair(smaller, reduced, i + 1, diagonal))
+            pair = largest_pair(
+                smaller, reduced, i + 1, most - own, skipped, i, diagonal
+            )
+            most = max(most, own + pair)
         total += most
     elif n_taken < n and remaining > 3:
         return np.inf
@@ -151,18 +191,68 @@ def completion_bound(
     """
     if remaining < 0:
         return np.inf
-    if not problem.is_unconstrained or problem.rule.penalty != 0:
-        return -np.inf
-    if len(free) > MOST_FREE.get(remaining, len(free)) and len(free) > remaining:
-        # The search does not enumerate so many; a forged certificate must not make
-        # the checker do so.
+    is_plain = problem.is_unconstrained and problem.rule.penalty == 0
+    if not (is_plain and _are_few(free, remaining)):
         return -np.inf
     index = np.concatenate([fixed_in, free if remaining > 0 else free[:0]])
     G = problem.quadratic.block(index)
     G.flat[:: len(index) + 1] += problem.ridge[index]
-    gain = largest_gain(G, problem.c[index], len(fixed_in), remaining)
+    gain = largest_gain(G, problem.c[index], len(fixed_in), remaining, _NONE)
     gain *= 1.0 + error
     if not np.isfinite(gain):
         return -np.inf
     scale = abs(problem.constant) + gain
     return float(problem.constant - gain - COMPLETION_UNIT * scale)
+
+
+def penalised_bound(
+    form: PenalisedRows,
+    beta: FloatArray,
+    fixed_in: IntArray,
+    free: IntArray,
+    listed: IntArray,
+) -> float:
+    """Return a lower bound on a branch but for some supports, by enumeration.
+
+    Every support is bounded without its rows and bounds, at multipliers of the rows
+    (docs/theory.md#row-completions).
+
+    Parameters
+    ----------
+    form : PenalisedRows
+        The problem, with the penalties of its equations.
+    beta : (m,) array
+        Multipliers of the rows.
+    fixed_in, free : int arrays
+        The variables in every support of the branch, and the undecided ones.
+    listed : (k, remaining) array
+        The undecided variables of the supports that are not bounded here, nor those
+        within them; as many in each as may be nonzero.
+
+    Returns
+    -------
+    float
+        ``-inf`` if nothing is proved.
+    """
+    remaining = listed.shape[1]
+    has_price = form.problem.rule.penalty != 0 or form.problem.blocks is not None
+    if has_price or not _are_few(free, remaining) or not np.isfinite(form.reach):
+        return -np.inf
+    skipped = np.full((len(listed), 3), -1)
+    skipped[:, 3 - remaining :] = len(fixed_in) + np.sort(
+        np.searchsorted(free, listed), axis=1
+    )
+    index = np.concatenate([fixed_in, free])
+    objective = form.at(beta)
+    G = form.G[np.ix_(index, index)]
+    gain = largest_gain(G, objective.c[index], len(fixed_in), remaining, skipped)
+    return objective.bound(gain)
+
+
+def _are_few(free: IntArray, remaining: int) -> bool:
+    """Return whether supports are few enough to be enumerated.
+
+    The search does not enumerate more; a forged certificate must not make the checker
+    do so.
+    """
+    return len(free) <= max(MOST_FREE.get(remaining, len(free)), remaining)

@@ -23,10 +23,13 @@ class Kind(IntEnum):
     FULL = 4
     """By Theorem 1 at a dual point of the problem before it was replaced by a sparse
     minorant."""
+    PENALISED = 5
+    """By enumerating all of its supports without rows and bounds, at multipliers of the
+    rows; supports that this does not prune are its children."""
 
 
-WITH_RECORD = (Kind.POINT, Kind.RAY, Kind.FULL)
-"""The kinds that refer to a dual point or a ray."""
+WITH_RECORD = (Kind.POINT, Kind.RAY, Kind.FULL, Kind.PENALISED)
+"""The kinds that refer to a dual point, a ray or multipliers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +47,7 @@ class ProofTree:
         The branching variable, which the first child fixes in and the second fixes
         out; -1 if there is one child, which has the variables fixed here, or none.
     child : (N,) int32 array
-        Position of the first child; the second one follows.  0 without children.
+        Position of the first child; the others follow.  0 without children.
     record : (N,) int32 array
         Where the node's dual point is; -1 if it has none.
     beta : (R, m) array
@@ -55,7 +58,9 @@ class ProofTree:
         The nonzeros of the tangent points, one record after the other.
     fixed : int array
         Variables fixed by Theorem 2 (docs/theory.md#theorem-2) at each record:
-        ``j + 1`` if j is fixed in, ``-j - 1`` if it is fixed out.
+        ``j + 1`` if j is fixed in, ``-j - 1`` if it is fixed out.  For
+        :attr:`Kind.PENALISED` the variables of its children, ``j + 1``: as many for
+        each child as may be nonzero, undecided there, while all others are fixed out.
     """
 
     kind: IntArray
@@ -221,8 +226,12 @@ class ProofLog:
         There is one child if ``branch`` is -1; otherwise one with the variable fixed in
         and one with it fixed out.
         """
-        first = self.open(1 if branch < 0 else 2)
         self._parts["branch"].data[position] = branch
+        return self.add_children(position, 1 if branch < 0 else 2)
+
+    def add_children(self, position: int, count: int) -> int:
+        """Add open children to a node and return the position of the first."""
+        first = self.open(count)
         self._parts["child"].data[position] = first
         return first
 

@@ -13,8 +13,13 @@ import numpy as np
 from cardqp._typing import BoolArray, Float, FloatArray, IntArray
 from cardqp.arithmetic.rounding import FIXING_SHARE, FIXING_UNIT, total_unit
 from cardqp.bounds.farkas import proves_empty
+from cardqp.bounds.penalised_rows import PenalisedRows
 from cardqp.bounds.tangent_bound import SeparableBound, evaluate
-from cardqp.certificate.completions import completion_bound, gain_error
+from cardqp.certificate.completions import (
+    completion_bound,
+    gain_error,
+    penalised_bound,
+)
 from cardqp.certificate.dual_proof import is_array
 from cardqp.certificate.proof_tree import WITH_RECORD, Kind, ProofTree
 from cardqp.exceptions import ProblemError
@@ -74,6 +79,8 @@ class Replay:
         Nodes that the search left open.
     error : float
         By what share the gain of a support may exceed the computed one.
+    penalised : PenalisedRows or None
+        The form at which supports are enumerated without their rows, if any are.
     n_seen : int
         Nodes that have been followed.
     """
@@ -85,6 +92,7 @@ class Replay:
     pruned_bound: float = np.inf
     open: list[OpenBranch] = field(default_factory=list)
     error: float = np.inf
+    penalised: PenalisedRows | None = None
     n_seen: int = 0
 
     @property
@@ -117,6 +125,8 @@ class Replay:
             return
         _check_arrays(self.tree, self.problem)
         self.error = gain_error(self.original, self.original.rule.limit)
+        if (self.tree.kind == Kind.PENALISED).any():
+            self.penalised = PenalisedRows.of(self.original)
         stack = [OpenBranch(0, subproblem.status, lower_bound)]
         self._follow(stack, BATCH if threads > 1 else np.inf)
         if stack:
@@ -146,14 +156,16 @@ class Replay:
             kinds = self.tree.kind[[branch.position for branch in batch]]
             evaluated = {Kind.POINT: self.problem, Kind.FULL: self.without_minorant}
             for i in np.flatnonzero(~np.isin(kinds, list(evaluated))):
-                self._take(batch[i], int(kinds[i]))
+                stack += self._take(batch[i], int(kinds[i]))
             for kind, problem in evaluated.items():
                 points = [batch[i] for i in np.flatnonzero(kinds == kind)]
                 if points:
                     stack += self._evaluate(points, problem)
 
-    def _take(self, branch: OpenBranch, kind: int) -> None:
-        """Bound a node that has no dual point, and hence no children."""
+    def _take(self, branch: OpenBranch, kind: int) -> list[OpenBranch]:
+        """Bound a node that has no dual point, and return its children, if any."""
+        if kind == Kind.PENALISED:
+            return self._enumerate(branch)
         if kind == Kind.COMPLETED:
             self._prune(max(branch.lower_bound, self._complete(branch)))
         elif kind == Kind.RAY:
@@ -162,6 +174,42 @@ class Replay:
             raise ProblemError("A branch was split without a dual point.")
         else:
             self.open.append(branch)
+        return []
+
+    def _enumerate(self, branch: OpenBranch) -> list[OpenBranch]:
+        """Bound the supports of a node without their rows, but for its children."""
+        record = int(self.tree.record[branch.position])
+        fixed_in = np.flatnonzero(branch.status > 0)
+        free = np.flatnonzero(branch.status == 0)
+        remaining = self.original.rule.limit - len(fixed_in)
+        _, at = _entries(self.tree.fixed_end, np.array([record]))
+        listed = self.tree.fixed[at].astype(np.intp) - 1
+        if not 1 <= remaining < len(free) or len(listed) % remaining > 0:
+            raise ProblemError("A branch lists supports that it does not have.")
+        listed = np.sort(listed.reshape(-1, remaining), axis=1)
+        first, count = int(self.tree.child[branch.position]), len(listed)
+        is_free = (listed >= 0).all() and (branch.status[listed] == 0).all()
+        is_once = (np.diff(listed, axis=1) > 0).all()
+        has_room = count == 0 or branch.position < first <= len(self.tree) - count
+        if not (is_free and is_once and has_room):
+            raise ProblemError("A branch lists supports that it does not have.")
+        if self.penalised is not None:
+            beta = self.tree.beta[record]
+            bound = penalised_bound(self.penalised, beta, fixed_in, free, listed)
+            self._prune(max(branch.lower_bound, bound))
+        children = []
+        for child, support in enumerate(listed):
+            status = np.where(branch.status > 0, branch.status, -1).astype(np.int8)
+            status[support] = 0
+            children.append(
+                replace(
+                    branch,
+                    position=first + child,
+                    status=status,
+                    depth=branch.depth + 1,
+                )
+            )
+        return children
 
     def _prune(self, bound: float) -> None:
         self.pruned_bound = min(self.pruned_bound, bound)

@@ -6,10 +6,11 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rounding import COMPLETION_UNIT
+from cardqp.bounds.penalised_rows import PenalisedRows
 from cardqp.certificate.completions import gain_error
 from cardqp.heuristics.settings import DEFAULT, HeuristicSettings
 from cardqp.problem import SparseQP
-from cardqp.relaxation.completion import best_completion
+from cardqp.relaxation.completion import best_completion, list_completions
 
 _NONE = np.zeros(0, dtype=np.intp)
 
@@ -80,3 +81,58 @@ class Supports:
         """The objective of the best point on a support, up to rounding."""
         gain, _ = best_completion(self.G, self.c, support, _NONE, 0)
         return self.constant - gain
+
+
+@dataclass(frozen=True, slots=True)
+class PenalisedSupports:
+    """Supports bounded without their rows and bounds, to be solved only if need be.
+
+    Attributes
+    ----------
+    form : PenalisedRows
+        The problem, with the penalties of its equations.
+    max_hits : int
+        The most supports that are listed for a node.
+    """
+
+    form: PenalisedRows
+    max_hits: int
+
+    @classmethod
+    def of(
+        cls, problem: SparseQP, settings: HeuristicSettings = DEFAULT
+    ) -> "PenalisedSupports | None":
+        """Prepare a problem.
+
+        Returns None if it has a penalty, blocks, thresholds, or points as far out as
+        one likes, and if it is large.  Without rows and bounds there is nothing to
+        gain: :class:`Supports` is exact.
+        """
+        has_price = problem.rule.penalty != 0 or problem.blocks is not None
+        is_large = problem.n > settings.max_completion_variables
+        if problem.is_unconstrained or has_price or is_large:
+            return None
+        if problem.is_semicontinuous.any():
+            # A support that is left over would not be a quadratic program.
+            return None
+        form = PenalisedRows.of(problem)
+        return cls(form, settings.max_hits) if np.isfinite(form.reach) else None
+
+    def below(
+        self,
+        cutoff: float,
+        beta: FloatArray,
+        fixed_in: IntArray,
+        free: IntArray,
+        remaining: int,
+    ) -> IntArray | None:
+        """The completions that may hold a point below a cutoff; None if too many.
+
+        Those within a larger one are not listed: it has their points.
+        """
+        objective = self.form.at(beta)
+        least = objective.least_gain(cutoff)
+        count, hits = list_completions(
+            self.form.G, objective.c, fixed_in, free, remaining, least, self.max_hits
+        )
+        return hits if count <= self.max_hits else None

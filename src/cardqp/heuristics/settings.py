@@ -28,6 +28,9 @@ class HeuristicSettings:
         support can be filled by trying all ways.
     max_completion_error : float
         The largest relative error of a gain computed in this way.
+    max_hits : int
+        With rows or bounds, the most completions of a node that are solved one by one
+        after all have been tried without their rows.
     """
 
     max_greedy_steps: int = 200
@@ -38,6 +41,7 @@ class HeuristicSettings:
     max_linear_programs: int = 60
     max_completion_variables: int = 4000
     max_completion_error: float = 0.1
+    max_hits: int = 20
 
     def __post_init__(self) -> None:
         check.ranges(
@@ -45,7 +49,7 @@ class HeuristicSettings:
             counts="max_swaps n_entering n_perturbations perturbation_size "
             "max_linear_programs",
             shares="max_completion_error",
-            nonnegatives="max_greedy_steps max_completion_variables",
+            nonnegatives="max_greedy_steps max_completion_variables max_hits",
         )
 
 

@@ -21,6 +21,9 @@ from cardqp.subproblems.support_qp import fit_support
 
 log = logging.getLogger(__name__)
 
+MANY_NODES = 1000
+"""From so many nodes on, a stage says how many were processed per second."""
+
 Result = TypeVar("Result")
 
 
@@ -217,12 +220,17 @@ def _grow(method: BranchAndBound, tree: Tree, watch: Watch) -> tuple[Tree, Stop]
     # now, and does not count as time of the search.
     with watch.paused():
         load_tree_for(tree.presolved.original)
-    return iterate(method, tree, watch)
+    start, before = watch.seconds, tree.n_nodes
+    tree, stop = iterate(method, tree, watch)
+    tree.nodes_per_second = (tree.n_nodes - before) / max(watch.seconds - start, 1e-9)
+    return tree, stop
 
 
 def _account(tree: Tree, own: float) -> str:
     """Return the summary of a search for its stage."""
     text = f"{tree.n_nodes} nodes"
+    if tree.n_nodes >= MANY_NODES:
+        text += f", {tree.nodes_per_second:.0f} per second"
     if tree.best.objective < own < np.inf:
         text += f", met a better point: {tree.best.objective:.6g}"
     if tree.n_by_cones > 0:

@@ -1,11 +1,12 @@
 """Compiled: the best completion of a support by up to three variables, by enumeration.
 
-For problems without rows and bounds.  Variables that are switched on are eliminated by
-a Schur complement; for the rest, with ``G = Q + diag(ridge)`` reduced in this way, one
-variable gains ``c_j^2 / G_jj`` (a quarter of it), two gain a ratio of two by two
-determinants, and a third one is eliminated like those before
-(docs/theory.md#completions).  This ends the tree two or three levels above its leaves,
-where it is widest.
+Variables that are switched on are eliminated by a Schur complement; for the rest, with
+``G = Q + diag(ridge)`` reduced in this way, one variable gains ``c_j^2 / G_jj`` (a
+quarter of it), two gain a ratio of two by two determinants, and a third one is
+eliminated like those before (docs/theory.md#completions).  This ends the tree two or
+three levels above its leaves, where it is widest.  With rows or bounds gains are upper
+limits, and all supports that may gain enough are listed
+(docs/theory.md#row-completions).
 """
 
 import numpy as np
@@ -164,3 +165,117 @@ def best_completion(
         chosen[0], chosen[1], chosen[2] = free[i], free[j], free[k]
         gain += best
     return 0.25 * gain, chosen
+
+
+@inner_fast
+def list_singles(
+    G: FloatArray,
+    L: FloatArray,
+    c: FloatArray,
+    free: IntArray,
+    least: float,
+    hits: IntArray,
+) -> int:
+    """List the variables that gain more than ``least``; return how many there are."""
+    m, count = len(L), 0
+    for j in range(len(free)):
+        room = G[free[j], free[j]]
+        for p in range(m):
+            room -= L[p, m + j] * L[p, m + j]
+        if not c[j] * c[j] <= least * room:
+            if count < len(hits):
+                hits[count, 0] = j
+            count += 1
+    return count
+
+
+@inner_fast
+def list_pairs(
+    G: FloatArray,
+    c: FloatArray,
+    least: float,
+    first: int,
+    hits: IntArray,
+    count: int,
+) -> int:
+    """List the pairs that gain more than ``least``; return how many hits there are.
+
+    Their positions, counted from ``first``, go to the last two columns of ``hits``,
+    whose row ``count`` is the next one; beyond its end hits are counted only.
+    """
+    n = len(c)
+    for i in range(n):
+        Gii, ci = G[i, i], c[i]
+        # Most rows hold no hit: a first loop without branches finds that out.
+        excess = 0.0
+        for j in range(i + 1, n):
+            g = G[i, j]
+            gain = ci * ci * G[j, j] - 2.0 * ci * c[j] * g + c[j] * c[j] * Gii
+            excess = max(excess, gain - least * (Gii * G[j, j] - g * g))
+        if not excess > 0.0:
+            continue
+        for j in range(i + 1, n):
+            g = G[i, j]
+            gain = ci * ci * G[j, j] - 2.0 * ci * c[j] * g + c[j] * c[j] * Gii
+            if gain > least * (Gii * G[j, j] - g * g):
+                if count < len(hits):
+                    hits[count, -2], hits[count, -1] = first + i, first + j
+                count += 1
+    return count
+
+
+@inner_fast
+def list_triples(G: FloatArray, c: FloatArray, least: float, hits: IntArray) -> int:
+    """List the triples that gain more than ``least``; return how many there are."""
+    n, count = len(c), 0
+    rest, slope = np.empty((n, n)), np.empty(n)
+    for i in range(n - 2):
+        pivot, first, before = 1.0 / G[i, i], i + 1, count
+        for j in range(first, n):
+            t = G[i, j] * pivot
+            slope[j - first] = c[j] - t * c[i]
+            for k in range(j, n):
+                rest[j - first, k - first] = G[j, k] - t * G[i, k]
+        enough = least - c[i] * c[i] * pivot
+        count = list_pairs(rest, slope[: n - first], enough, first, hits, count)
+        if count > len(hits):
+            break
+        for hit in range(before, count):
+            hits[hit, 0] = i
+    return count
+
+
+@compiled
+def list_completions(
+    G: FloatArray,
+    c: FloatArray,
+    fixed_in: IntArray,
+    free: IntArray,
+    remaining: int,
+    least: float,
+    max_hits: int,
+) -> tuple[int, IntArray]:
+    """All completions of a support that gain more than ``least``, if they are few.
+
+    ``remaining`` is at least 1, at most 3 and less than the number of free variables.
+    Returns how many there are and the variables of each; beyond ``max_hits``, which is
+    also returned where pivots vanish, they are not all listed.
+    """
+    hits = np.empty((max_hits, remaining), dtype=np.intp)
+    L, slope, gain = eliminate(G, c, fixed_in, free)
+    # Gains grow with the support: each completion of a hit is one.
+    if not 0.25 * gain <= least:
+        return max_hits + 1, hits
+    enough = 4.0 * least - gain
+    if remaining == 1:
+        count = list_singles(G, L, slope, free, enough, hits)
+    elif remaining == 2:
+        count = list_pairs(complement(G, L, free), slope, enough, 0, hits, 0)
+    else:
+        count = list_triples(complement(G, L, free), slope, enough, hits)
+    if count > max_hits:
+        return count, hits
+    for hit in range(count):
+        for k in range(remaining):
+            hits[hit, k] = free[hits[hit, k]]
+    return count, hits[:count]

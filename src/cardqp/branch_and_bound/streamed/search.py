@@ -9,11 +9,7 @@ import numpy as np
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.residual_bound import Residual
-from cardqp.branch_and_bound.settings import (
-    NODE_SLACK,
-    PRUNING_SHARE,
-    RELAXATION_SHARE,
-)
+from cardqp.branch_and_bound.settings import PRUNING_SHARE, RELAXATION_SHARE
 from cardqp.branch_and_bound.streamed.incumbent import root_columns, try_swaps
 from cardqp.branch_and_bound.streamed.node_bounds import NodeBound
 from cardqp.branch_and_bound.streamed.root import RootBound
@@ -259,7 +255,7 @@ class StreamedSearch:
             return
         # A node that failed before is relaxed as far as it goes: there is no column to
         # add, so that a better dual point is all that can help.
-        slack = 0.0 if node.failures else NODE_SLACK
+        slack = 0.0 if node.failures else self.settings.node_slack
         relaxed, estimate = self._relax(tree, subproblem, node.point, slack)
         self._update_from_rounding(tree, subproblem, relaxed)
         point = SparsePoint.of(relaxed.tangent_point)

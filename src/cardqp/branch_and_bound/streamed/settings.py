@@ -74,8 +74,8 @@ class StreamedSettings:
         largest derivatives at the incumbent.
     root_columns : int
         The most columns that join the working set after a pass at the root.
-    root_slack : float
-        How near to its optimum the root is relaxed: the ``slack`` of
+    root_slack, node_slack : float
+        How near to their optima the root and nodes are relaxed: the ``slack`` of
         :class:`cardqp.relaxation.relaxation.Effort`.
     root_tolerance, root_gap_share : float
         Branching starts once the bound on the working set exceeds that over all columns
@@ -120,6 +120,7 @@ class StreamedSettings:
     derivative_columns: int = 300
     root_columns: int = 200
     root_slack: float = 0.02
+    node_slack: float = 0.1
     root_tolerance: float = 0.1
     root_gap_share: float = 0.2
     max_root_passes: int = 15
