@@ -74,10 +74,9 @@ def test_infeasible_archive(tmp_path, capsys):
 @pytest.fixture
 def hard_archive(tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((30, 100)) + rng.standard_normal((30, 1))
+    X, y = rng.standard_normal((100, 200)), rng.standard_normal(100)
     path = tmp_path / "p.npz"
-    problem = SparseQP.from_regression(X, X[:, :12].sum(1), eta=1e3, sparsity=12)
-    problem.save(path)
+    SparseQP.from_regression(X, y, eta=1e3, sparsity=20).save(path)
     return path
 
 
