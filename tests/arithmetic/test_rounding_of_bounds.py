@@ -21,7 +21,7 @@ from cardqp.arithmetic.rounding import (
 )
 from cardqp.bounds.separable import separable_minimum
 from cardqp.bounds.tangent_bound import SeparableBound, cost_down, evaluate
-from cardqp.certificate.replay import _Bounds
+from cardqp.certificate.branch_bounds import BranchBounds
 from cardqp.problem.quadratic import Gram, Minorant, plane
 from cardqp.problem.sparsity import Subproblem, SupportRule
 from cardqp.problem.sparsity.blocks import Blocks
@@ -241,7 +241,7 @@ def test_fixings_of_variables(is_checker):
         base = float(numbers(rng, 1)[0])
         if is_checker:
             status = np.zeros((1, n), dtype=np.int8)
-            found = _Bounds.of(base, costs[None], status, SupportRule(limit))
+            found = BranchBounds.of(base, costs[None], status, SupportRule(limit))
             value, on, off = found.value[0], found.on[0], found.off[0]
         else:
             bound, root = SeparableBound(base, costs), Subproblem.root(n, limit)
@@ -280,7 +280,7 @@ def test_sums_of_many_costs():
         costs, true = draw_costs(np.random.default_rng(seed), 12)
         base = -float(costs.sum())
         status = np.ones((1, 12), dtype=np.int8)
-        found = _Bounds.of(base, costs[None], status, SupportRule(12))
+        found = BranchBounds.of(base, costs[None], status, SupportRule(12))
         true_value = Fraction(base) + sum(true)
         assert Fraction(found.value[0]) <= true_value
         size = abs(base) + np.abs(costs).sum()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.certificate.replay import _Bounds
+from cardqp.certificate.branch_bounds import BranchBounds
 from cardqp.certificate.required import propagate
 from cardqp.problem.sparsity.rule import SupportRule
 from cardqp.relaxation.assessment import assess
@@ -70,7 +70,7 @@ def test_the_checker_is_right_and_tight_over_all_supports(seed):
     base = float(10.0 * rng.standard_normal())
     value, on, off = exact_bounds(base, costs, status, labels, limit)
     rule = SupportRule(limit)
-    found = _Bounds.of(base, costs[None], status[None], rule, labels[None])
+    found = BranchBounds.of(base, costs[None], status[None], rule, labels[None])
     assert Fraction(found.value[0]) <= value
     assert found.value[0] == pytest.approx(float(value), abs=1e-12)
     for j in np.flatnonzero(status == 0):
@@ -88,7 +88,7 @@ def test_positive_costs_are_bounded_as_well(seed):
     costs = rng.standard_normal(n)
     value, on, off = exact_bounds(0.0, costs, status, labels, limit)
     rule = SupportRule(limit)
-    found = _Bounds.of(0.0, costs[None], status[None], rule, labels[None])
+    found = BranchBounds.of(0.0, costs[None], status[None], rule, labels[None])
     assert Fraction(found.value[0]) <= value
     for j in np.flatnonzero(status == 0):
         for bound, least in ((found.on, on[j]), (found.off, off[j])):

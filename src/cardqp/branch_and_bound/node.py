@@ -4,21 +4,16 @@ Processing a node changes nothing in the tree, so that several nodes can be proc
 the same time; what was found is committed in a fixed order afterwards.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.farkas import proves_empty
-from cardqp.branch_and_bound.clusters import (
-    Required,
-    children,
-    choose_cluster,
-    follow,
-)
+from cardqp.branch_and_bound.clusters import choose_cluster
+from cardqp.branch_and_bound.processed_node import ProcessedNode
 from cardqp.branch_and_bound.tree import Node, Tree
-from cardqp.certificate import Kind, ProofLog
+from cardqp.certificate import Kind
 from cardqp.heuristics.local_search import round_switches
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
@@ -26,168 +21,13 @@ from cardqp.relaxation.assessment import (
     assess,
     largest_share,
     round_tangent_point,
-    signed_changes,
 )
 from cardqp.relaxation.block_assessment import assess_blocks
 from cardqp.relaxation.completion import is_countable
 from cardqp.relaxation.relaxation import Effort
-from cardqp.relaxation.scaled_data import ClusterData, with_clusters
-from cardqp.subproblems.support_qp import SupportFit, fit_support
+from cardqp.relaxation.scaled_data import with_clusters
+from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import find_ray
-
-_NONE = np.zeros(0, dtype=np.intp)
-
-
-@dataclass(slots=True)
-class ProcessedNode:
-    """The outcome of processing a node, to be committed to the tree.
-
-    Attributes
-    ----------
-    node : Node
-        The node.
-    kind : Kind
-        How it is proved.
-    index, value, beta : arrays
-        Its dual point, in the problem's units, or its Farkas ray.
-    status : (n,) int8 array
-        The status of variables after reduced-cost fixing (Theorem 2).
-    pruned_bound : float
-        The least bound among what was pruned.
-    bound : float
-        The bound of what was not pruned.
-    branch : int
-        The variable to branch on; -1 to go on with one child.
-    members : int array
-        The variable and those that share its switch.
-    cluster : int array or None
-        The variables to branch on together: at least one on, or all off.
-    children : tuple of float
-        The bounds of the children, on before off.
-    x, nu : arrays
-        The warm start of their relaxations.
-    support : int array or None
-        A support worth fitting.
-    fit : SupportFit or None
-        A feasible point of a leaf.
-    by_cones : bool
-        Whether it was relaxed by interior points, not by the kernel.
-    leaves : list of ProcessedNode
-        Children that are done: supports that enumeration without rows has left.
-    limit : int
-        How many variables may be on, for what required clusters imply.
-    """
-
-    node: Node
-    kind: Kind = Kind.INHERITED
-    index: IntArray = field(default_factory=lambda: _NONE)
-    value: FloatArray = field(default_factory=lambda: np.zeros(0))
-    beta: FloatArray = field(default_factory=lambda: np.zeros(0))
-    status: IntArray = field(default_factory=lambda: _NONE)
-    pruned_bound: float = np.inf
-    bound: float = -np.inf
-    branch: int = -1
-    members: IntArray = field(default_factory=lambda: _NONE)
-    cluster: IntArray | None = None
-    children: tuple[float, ...] = ()
-    x: FloatArray = field(default_factory=lambda: np.zeros(0))
-    nu: FloatArray = field(default_factory=lambda: np.zeros(0))
-    support: IntArray | None = None
-    fit: SupportFit | None = None
-    by_cones: bool = False
-    leaves: list["ProcessedNode"] = field(default_factory=list)
-    limit: int = 0
-
-    def commit(self, tree: Tree, is_over: Callable[[], bool] = lambda: False) -> None:
-        """Write the outcome into the tree; points are improved while time lasts."""
-        if tree.log is not None:
-            self._record(tree.log)
-        for child in self.open(tree.n_created):
-            tree.push(child)
-        tree.n_created += len(self.children)
-        if not self.children:
-            tree.closed_share += 2.0**self.node.height
-        tree.pruned_bound = min(tree.pruned_bound, self.pruned_bound)
-        tree.n_nodes += 1
-        tree.n_by_cones += self.by_cones
-        for leaf in self.leaves:
-            leaf.commit_leaf(tree, is_over)
-        if self.fit is not None:
-            tree.update_incumbent(self.fit, is_over)
-        if self.support is not None and self.support.tobytes() not in tree.tried:
-            tree.tried.add(self.support.tobytes())
-            tree.update_incumbent(
-                fit_support(tree.presolved.original, self.support), is_over
-            )
-
-    def commit_leaf(self, tree: Tree, is_over: Callable[[], bool]) -> None:
-        """Write a child that is done into the tree, after its parent."""
-        tree.n_created += 1
-        tree.pruned_bound = min(tree.pruned_bound, self.pruned_bound)
-        if self.fit is not None:
-            tree.update_incumbent(self.fit, is_over)
-
-    def _record(self, log: ProofLog) -> None:
-        fixed = None
-        if self.children:
-            fixed = signed_changes(self.node.status, self.status)
-        elif self.leaves:
-            free = [np.flatnonzero(leaf.node.status == 0) for leaf in self.leaves]
-            fixed = np.concatenate(free) + 1
-        log.record(
-            self.node.position,
-            self.kind,
-            index=self.index,
-            value=self.value,
-            beta=self.beta,
-            fixed=fixed,
-        )
-        if self.children:
-            log.split(self.node.position, self.branch, self.cluster)
-        elif self.leaves:
-            first = log.add_children(self.node.position, len(self.leaves))
-            for position, leaf in enumerate(self.leaves, first):
-                leaf.node = leaf.node._replace(position=position)
-                leaf._record(log)
-
-    def open(self, first: int) -> list[Node]:
-        """The children as open nodes, numbered from ``first`` on."""
-        if not self.children:
-            return []
-        index = np.flatnonzero(self.x).astype(np.int32)
-        value = self.x[index]
-        height = self.node.height - (len(self.children) > 1)
-        return [
-            Node(
-                np.inf if side.is_empty else bound,
-                height,
-                first + child,
-                side.status,
-                index,
-                value,
-                self.nu,
-                self.kind,
-                ClusterData(side.label, side.size),
-            )
-            for child, (bound, side) in enumerate(
-                zip(self.children, self._sides(), strict=True)
-            )
-        ]
-
-    def _sides(self) -> list[Required]:
-        """The decisions of each child."""
-        clusters, limit = self.node.clusters, self.limit
-        if self.cluster is not None:
-            return children(self.status, clusters, self.cluster, limit)
-        if self.branch < 0:
-            # Without a variable to branch on, the one child shares the array.
-            return [follow(self.status, clusters, limit)]
-        sides = []
-        for value in (1, -1):
-            status = self.status.copy()
-            status[self.members] = value
-            sides.append(follow(status, clusters, limit))
-        return sides
 
 
 @dataclass(frozen=True, slots=True)

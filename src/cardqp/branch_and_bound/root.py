@@ -14,7 +14,7 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.branch_and_bound.inactive_bounds import are_inactive
-from cardqp.branch_and_bound.node import ProcessedNode
+from cardqp.branch_and_bound.processed_node import ProcessedNode
 from cardqp.branch_and_bound.reduction import ReductionSearch
 from cardqp.branch_and_bound.settings import RootSettings
 from cardqp.branch_and_bound.tree import Tree

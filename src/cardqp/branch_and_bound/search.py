@@ -16,7 +16,8 @@ from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
 from cardqp.branch_and_bound.branching_rule import choose_rule
 from cardqp.branch_and_bound.dropping import DroppingPhase, is_weak
-from cardqp.branch_and_bound.node import NodeProcessor, ProcessedNode
+from cardqp.branch_and_bound.node import NodeProcessor
+from cardqp.branch_and_bound.processed_node import ProcessedNode
 from cardqp.branch_and_bound.root import RootPhase
 from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.branch_and_bound.tree import Node, Tree

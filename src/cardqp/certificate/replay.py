@@ -10,29 +10,27 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cardqp._typing import BoolArray, Float, FloatArray, IntArray
-from cardqp.arithmetic.rounding import FIXING_SHARE, FIXING_UNIT, total_unit
+from cardqp._typing import IntArray
 from cardqp.bounds.farkas import proves_empty
 from cardqp.bounds.penalised_rows import PenalisedRows
-from cardqp.bounds.tangent_bound import SeparableBound, evaluate
+from cardqp.bounds.tangent_bound import evaluate
+from cardqp.certificate.branch_bounds import BranchBounds
 from cardqp.certificate.completions import (
     completion_bound,
     gain_error,
     penalised_bound,
 )
-from cardqp.certificate.dropping import MOST_STEPS, searched_bound
-from cardqp.certificate.dual_proof import is_array
-from cardqp.certificate.proof_tree import WITH_RECORD, Kind, ProofTree
+from cardqp.certificate.dropping import searched_bound
+from cardqp.certificate.proof_arrays import check_arrays, entries, have_kinds
+from cardqp.certificate.proof_tree import Kind, ProofTree
 from cardqp.certificate.required import (
     add_cluster,
-    competing_gains,
     labels_of,
     propagate,
-    ranked_gains,
 )
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
-from cardqp.problem.sparsity import Subproblem, SupportRule
+from cardqp.problem.sparsity import Subproblem
 
 BATCH = 256
 """How many nodes are evaluated together, so that NumPy's overhead hardly counts."""
@@ -130,11 +128,11 @@ class Replay:
         """
         # All arrays are checked before any is used as an index: what is read from a
         # file may be anything.
-        if not _have_kinds(self.tree):
+        if not have_kinds(self.tree):
             raise ProblemError("The arrays of a proof are not of the right kind.")
         if len(self.tree) == 0:
             return
-        _check_arrays(self.tree, self.problem)
+        check_arrays(self.tree, self.problem)
         self.error = gain_error(self.original, self.original.rule.limit)
         if (self.tree.kind == Kind.PENALISED).any():
             self.penalised = PenalisedRows.of(self.original)
@@ -195,7 +193,7 @@ class Replay:
         fixed_in = np.flatnonzero(branch.status > 0)
         free = np.flatnonzero(branch.status == 0)
         remaining = self.original.rule.limit - len(fixed_in)
-        _, at = _entries(self.tree.fixed_end, np.array([record]))
+        _, at = entries(self.tree.fixed_end, np.array([record]))
         listed = self.tree.fixed[at].astype(np.intp) - 1
         if not 1 <= remaining < len(free) or len(listed) % remaining > 0:
             raise ProblemError("A branch lists supports that it does not have.")
@@ -263,14 +261,14 @@ class Replay:
         lower_bound = np.array([branch.lower_bound for branch in batch])
         records = self.tree.record[position]
         tangent_points = np.zeros(status.shape)
-        row, at = _entries(self.tree.point_end, records)
+        row, at = entries(self.tree.point_end, records)
         tangent_points[row, self.tree.index[at]] = self.tree.value[at]
-        # Dual points are arbitrary numbers: what overflows proves nothing, see _Bounds.
+        # Dual points are arbitrary numbers: what overflows proves nothing.
         with np.errstate(over="ignore", invalid="ignore"):
             minorant = problem.quadratic.tangent(tangent_points)
             base, costs = evaluate(problem, minorant, self.tree.beta[records])
             labels = labels_of([branch.required for branch in batch], problem.n)
-            bounds = _Bounds.of(base, costs, status, problem.rule, labels)
+            bounds = BranchBounds.of(base, costs, status, problem.rule, labels)
         lower_bound = np.maximum(lower_bound, bounds.value)
         has_child = self.tree.child[position] > 0
         self._prune(lower_bound[~has_child].min(initial=np.inf))
@@ -279,13 +277,15 @@ class Replay:
         parents = [batch[i] for i in np.flatnonzero(has_child)]
         return self._split(parents, fixed, bounds)
 
-    def _fix(self, records: IntArray, status: IntArray, bounds: "_Bounds") -> IntArray:
+    def _fix(
+        self, records: IntArray, status: IntArray, bounds: BranchBounds
+    ) -> IntArray:
         """Fix the variables of each record, and return the status after that.
 
         The other side of each fixing is pruned by Theorem 2
         (docs/theory.md#theorem-2): reduced-cost fixing.
         """
-        row, at = _entries(self.tree.fixed_end, records)
+        row, at = entries(self.tree.fixed_end, records)
         fixed = self.tree.fixed[at]
         index, sign = np.abs(fixed) - 1, np.sign(fixed)
         n_decided = np.count_nonzero(status) + len(fixed)
@@ -297,7 +297,7 @@ class Replay:
         return status
 
     def _split(
-        self, parents: list[OpenBranch], status: IntArray, bounds: "_Bounds"
+        self, parents: list[OpenBranch], status: IntArray, bounds: BranchBounds
     ) -> list[OpenBranch]:
         """Return the children of nodes, with the bounds they inherit."""
         children = []
@@ -368,167 +368,3 @@ class Replay:
             parent.depth + int(self.tree.branch[at] != -1),
             required,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Bounds:
-    """Bounds of several nodes, each at its own dual point.
-
-    ``value`` holds the bound of each node: Theorem 1 (docs/theory.md#theorem-1).
-    ``on`` and ``off`` hold, with one node in each row, the bounds with an undecided
-    variable fixed in, or out: Theorem 2 (docs/theory.md#theorem-2).
-    """
-
-    value: FloatArray
-    on: FloatArray
-    off: FloatArray
-
-    def rows(self, which: BoolArray, value: FloatArray) -> "_Bounds":
-        """Select the bounds of some nodes, with better values in place of their own."""
-        return _Bounds(value[which], self.on[which], self.off[which])
-
-    @classmethod
-    def of(
-        cls,
-        base: Float,
-        costs: FloatArray,
-        status: IntArray,
-        rule: SupportRule,
-        labels: IntArray | None = None,
-    ) -> "_Bounds":
-        """Evaluate the bounds from base, costs and the status of the variables.
-
-        ``labels`` are the required clusters of each node, if any has some.
-        """
-        if rule.groups is not None or rule.blocks is not None:
-            return cls._one_by_one(base, costs, status, rule)
-        n, limit = status.shape[1], rule.limit
-        fixed_in = np.where(status > 0, costs, 0.0)
-        gains = np.where(status == 0, np.maximum(-costs, 0.0), 0.0)
-        remaining = limit - np.count_nonzero(status > 0, axis=1)
-        if labels is None:
-            gained, last, following = ranked_gains(gains, np.clip(remaining, 0, n))
-        else:
-            gained, last, following = competing_gains(gains, labels, remaining)
-        total = fixed_in.sum(axis=1) - gained
-        size = np.abs(base) + np.abs(fixed_in).sum(axis=1) + gained
-        value = base + total - total_unit(n) * size
-        value = np.where(np.isnan(value), -np.inf, value)
-        start = (value - FIXING_UNIT * np.abs(value))[:, None]
-        on = start + FIXING_SHARE * np.maximum(costs + last, 0.0)
-        off = start + FIXING_SHARE * np.maximum(-costs - following, 0.0)
-        # What is not a number proves nothing; what is beyond the limit is empty.
-        on, off = (np.where(np.isnan(side), -np.inf, side) for side in (on, off))
-        on[remaining <= 0] = np.inf
-        is_empty = remaining < 0
-        value[is_empty], off[is_empty] = np.inf, np.inf
-        return cls(value, on, off)
-
-    @classmethod
-    def _one_by_one(
-        cls, base: Float, costs: FloatArray, status: IntArray, rule: SupportRule
-    ) -> "_Bounds":
-        """Evaluate the bounds node by node, for rules with groups or blocks.
-
-        The best exchange within groups does not vectorise over nodes.
-        """
-        value, on, off = np.empty(len(status)), costs.copy(), costs.copy()
-        for i, decided in enumerate(status):
-            subproblem = Subproblem.of_status(decided, rule)
-            bound = SeparableBound(
-                float(np.broadcast_to(base, len(status))[i]), costs[i]
-            )
-            value[i] = bound.value(subproblem)
-            on[i], off[i] = bound.fixing_bounds(subproblem)
-        return cls(value, on, off)
-
-
-def _entries(ends: IntArray, records: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the number of the record, and the position, of each of their entries.
-
-    The entries of all records lie one after the other and end at ``ends``.
-    """
-    start = np.where(records > 0, ends[records - 1], 0)
-    count = ends[records] - start
-    row = np.repeat(np.arange(len(records)), count)
-    before = np.cumsum(count) - count
-    return row, np.arange(len(row)) - before[row] + start[row]
-
-
-def _check_arrays(tree: ProofTree, problem: SparseQP) -> None:
-    """Raise unless all lengths match and every number is within its range."""
-    if not (_have_lengths(tree, problem) and _have_ranges(tree, problem)):
-        raise ProblemError("The arrays of a proof do not fit together.")
-
-
-def _have_kinds(tree: ProofTree) -> bool:
-    kinds = {"value": ("f", 1), "beta": ("f", 2)}
-    return all(
-        is_array(array, *kinds.get(name, ("i", 1)))
-        for name, array in tree.arrays().items()
-    )
-
-
-def _have_lengths(tree: ProofTree, problem: SparseQP) -> bool:
-    n_records = len(tree.point_end)
-    return (
-        len(tree.branch) == len(tree.child) == len(tree.record) == len(tree)
-        and tree.beta.shape == (n_records, len(problem.rows))
-        and len(tree.fixed_end) == n_records
-        and len(tree.index) == len(tree.value)
-        and _is_cumulative(tree.point_end, len(tree.index))
-        and _is_cumulative(tree.fixed_end, len(tree.fixed))
-        and _is_cumulative(tree.cluster_end, len(tree.cluster))
-    )
-
-
-def _have_ranges(tree: ProofTree, problem: SparseQP) -> bool:
-    # In 64 bits: child + 1 and -fixed may overflow in the stored types.
-    first, fixed = tree.child.astype(np.int64), tree.fixed.astype(np.int64)
-    second = first + (tree.branch != -1)
-    has_record = np.isin(tree.kind, WITH_RECORD)
-    rules = (
-        (tree.branch < problem.n) & (tree.branch >= -1 - len(tree.cluster_end)),
-        (first == 0) | (first > np.arange(len(tree))),
-        second < len(tree),
-        (tree.record >= 0) | ~has_record,
-        tree.record < len(tree.point_end),
-        (tree.index >= 0) & (tree.index < problem.n),
-        (fixed != 0) & (fixed >= -problem.n) & (fixed <= problem.n),
-        np.isfinite(tree.value),
-        np.isfinite(tree.beta),
-        (tree.cluster >= 0) & (tree.cluster < problem.n),
-    )
-    is_right = all(bool(rule.all()) for rule in rules)
-    return is_right and _have_clusters(tree, problem) and _have_searches(tree)
-
-
-def _have_clusters(tree: ProofTree, problem: SparseQP) -> bool:
-    """Return whether clusters are increasing sets, in a problem that may have any."""
-    if len(tree.cluster_end) == 0:
-        return True
-    rule, sizes = problem.rule, np.diff(tree.cluster_end, prepend=0)
-    if rule.groups is not None or rule.blocks is not None or not (sizes > 0).all():
-        return False
-    increases = np.diff(tree.cluster.astype(np.int64)) > 0
-    increases[tree.cluster_end[:-1] - 1] = True
-    return bool(increases.all())
-
-
-def _have_searches(tree: ProofTree) -> bool:
-    """Whether searches have a cutoff and a number of steps, and these are not too many.
-
-    Records may be shared; each node that refers to one is searched.
-    """
-    records = tree.record[tree.kind == Kind.SEARCHED].astype(np.int64)
-    row, at = _entries(tree.point_end, records)
-    if len(records) == 0 or (np.bincount(row, minlength=len(records)) != 2).any():
-        return len(records) == 0
-    n_steps = tree.value[at[1::2]].astype(np.float64)
-    return bool((n_steps >= 0).all() and n_steps.sum() <= MOST_STEPS)
-
-
-def _is_cumulative(ends: IntArray, total: int) -> bool:
-    if len(ends) == 0:
-        return total == 0
-    return bool((np.diff(ends) >= 0).all() and ends[0] >= 0 and ends[-1] == total)
