@@ -76,11 +76,13 @@ def square(p: int, box: float = np.inf) -> Maker:
     return make
 
 
+SQUARE_SIZES = (1000, 2000, 4000, 8000, 16000)
+
 SQUARE: dict[str, Maker] = {
-    **{f"square {p}": square(p) for p in (1000, 2000, 4000, 8000)},
-    **{f"square {p}, box": square(p, 2.0) for p in (1000, 2000, 4000, 8000)},
+    **{f"square {p}": square(p) for p in SQUARE_SIZES},
+    **{f"square {p}, box": square(p, 2.0) for p in SQUARE_SIZES},
 }
-"""Large: they are solved only if asked for by name."""
+"""Large: they are solved only if asked for by name.  The largest take 18 GB."""
 
 
 def uci(name: str) -> Maker:

@@ -1,6 +1,7 @@
 """Branching on clusters: against enumeration, replayed, resumed, and forged."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -277,6 +278,14 @@ def test_dives_choose_clusters_where_correlation_is_local():
     assert found.n_nodes < solve(problem, method=never, time_limit=20).n_nodes
     choose_rule(NodeProcessor(tree, search.cutoff(tree), Effort(1e-6)))
     assert tree.n_created == 1  # once is enough
+
+
+def test_a_tree_that_is_about_to_end_is_not_dived_into():
+    tree = SimpleNamespace(
+        settings=SearchSettings(), has_rule=False, n_nodes=100, n_open=49
+    )
+    choose_rule(SimpleNamespace(tree=tree))
+    assert not tree.has_rule
 
 
 def test_single_variables_where_columns_are_independent():

@@ -116,7 +116,7 @@ def test_nothing_is_proved_without_steps_or_about_other_problems():
         return searched_bound(problem, NONE, everything, cutoff, n_steps, error)
 
     assert bound(problem) == 0.01
-    assert bound(problem, n_steps=3) == -np.inf
+    assert bound(problem, cutoff=0.83, n_steps=3) == -np.inf
     assert bound(problem, cutoff=2.0 * problem.constant) == -np.inf
     assert bound(problem, error=np.inf) == -np.inf
     assert bound(problem.with_limits(penalty=0.1)) == -np.inf

@@ -371,7 +371,7 @@ def test_children_inherit_what_their_own_side_costs(kind):
             fixed=np.zeros(0, dtype=int),
         )
         log.split(0, variable)
-        found = replay.Replay(log.tree(), problem, problem, problem)
+        found = replay.Replay(log.tree(), problem, problem, problem, problem)
         found.run(problem.root, -np.inf)
         assert [branch.status[variable] for branch in found.open] == [1, -1]
         floors = [max(value, side[variable]) for side in sides]

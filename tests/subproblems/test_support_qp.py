@@ -89,6 +89,25 @@ def test_an_empty_program_comes_with_a_ray():
     assert proves_empty(problem, fit.beta, branch)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_rays_with_inequalities_and_unbounded_variables(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((2, 4))
+    problem = SparseQP(
+        np.eye(4),
+        rng.standard_normal(4),
+        eta=1.0,
+        sparsity=3,
+        A=np.vstack([rows, -rows[:1]]),
+        b=[1.0, 0.5, -1.0 - rng.uniform(0.01, 10.0)],
+        lower=np.where(rng.random(4) < 0.5, 0.0, -np.inf),
+    )
+    fit = fit_support(problem, np.arange(3), needs_proof=True)
+    branch = Subproblem.of_status(np.array([1, 1, 1, -1], dtype=np.int8), problem.rule)
+    assert fit.x is None
+    assert proves_empty(problem, fit.beta, branch)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_rational_arithmetic_finds_what_solvers_find(seed, monkeypatch):
     rng = np.random.default_rng(seed)

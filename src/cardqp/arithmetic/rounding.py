@@ -253,6 +253,17 @@ def dependence_unit(n: int) -> float:
     return (2 * n + 8) * UNIT_ROUNDOFF
 
 
+def circuit_unit(n: int, formed: int) -> float:
+    """The curvature of a unit vector, in units in which the curvatures are one.
+
+    ``2 n + 2`` for a product with a matrix and one with a vector, both by Lemma 2, four
+    for scaled entries and a sum with the ridge, two for the squared length, four spare;
+    ``formed`` for a product that the matrix is made by, twice: the matrix of another
+    block may be rounded in another way.  A vector sees ``n`` times as much (Lemma 6).
+    """
+    return NORM_FACTOR * n * (2 * n + 12 + 2 * formed) * UNIT_ROUNDOFF
+
+
 def row_shift_unit(width: int, formed: int) -> float:
     """A form to which ``a v' + v a'`` is added, for points with up to ``K`` nonzeros.
 

@@ -44,8 +44,9 @@ is left of it proves as much as a slightly weaker one."""
 MOST_PRICE = 1e-5
 """The most that a tiny ridge may take off the bound, relative to the objective ..."""
 
-ABOVE_ROUNDING = 32.0
-"""... unless that is less than so many defects of a factorisation."""
+ABOVE_ROUNDING = 8.0
+"""... unless that is less than so many defects of a factorisation, which would take
+more than an eighth of it otherwise."""
 
 MOST_DECOMPOSED = 4000
 """The most variables for which an eigenvalue is computed: half a minute."""
@@ -127,6 +128,22 @@ def counted(problem: SparseQP) -> SparseQP:
         )
     refuse_unbounded(problem)
     return problem.with_independence(INDEPENDENT)
+
+
+def without_cut(given: SparseQP, ridged: SparseQP) -> SparseQP:
+    """Return the problem that a tiny ridge was added to, where columns depend.
+
+    Parameters
+    ----------
+    given : SparseQP
+        A problem.
+    ridged : SparseQP
+        What :func:`with_positive_ridge` made of it, which is returned if all points
+        count.
+    """
+    if ridged.independence == 0.0 or has_ridge(given):
+        return ridged
+    return given.with_independence(ridged.independence)
 
 
 def is_counted(problem: SparseQP, x: FloatArray) -> bool:

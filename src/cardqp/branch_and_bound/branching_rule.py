@@ -21,7 +21,8 @@ def choose_rule(processor: NodeProcessor) -> None:
     """Try out clusters in a tree that has become long, once, and use them if better.
 
     A tree that was begun with single variables begins again then: each of its open
-    nodes would have to be branched on the same clusters.
+    nodes would have to be branched on the same clusters.  A tree with few open nodes is
+    left alone, as it may well end before dives have paid.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ def choose_rule(processor: NodeProcessor) -> None:
     """
     tree = processor.tree
     after = tree.settings.clusters.try_after
-    if tree.has_rule or tree.n_nodes < after or tree.n_open == 0:
+    if tree.has_rule or tree.n_nodes < after or not _is_growing(tree):
         return
     tree.has_rule = True
     correlation = _best_correlation(processor)
@@ -38,6 +39,12 @@ def choose_rule(processor: NodeProcessor) -> None:
     # A tree that was resumed may have many nodes, which are worth more.
     if correlation is not None and tree.n_created <= 4 * after:
         tree.restart()
+
+
+def _is_growing(tree: Tree) -> bool:
+    """Whether most nodes so far have been branched on, not pruned."""
+    least = tree.settings.clusters.least_open * tree.n_nodes
+    return tree.n_open > 0 and tree.n_open >= least
 
 
 def _best_correlation(processor: NodeProcessor) -> float | None:

@@ -2,7 +2,8 @@
 
 Where the ridge is weak, relaxations are loose and the tree is large; a search that
 needs no relaxation is then often over first.  Either one may end the search: the root
-is proved by that which does.
+is proved by that which does.  Where columns are linearly dependent and there is no
+ridge, parts of the root in which they are not are searched one after the other.
 """
 
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import IntArray
+from cardqp.bounds.circuits import Part, independent_parts
 from cardqp.branch_and_bound.dropping_kernel import (
     DONE,
     FOUND,
@@ -24,6 +26,7 @@ from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Kind, ProofLog
 from cardqp.certificate.completions import gain_error
 from cardqp.certificate.dropping import FullGain, gain_at, is_searchable
+from cardqp.heuristics.independent_supports import thinned
 from cardqp.heuristics.local_search import improve
 from cardqp.problem import SparseQP
 from cardqp.subproblems.support_qp import fit_support
@@ -34,11 +37,8 @@ cutoff, and hardly ever takes as many."""
 
 
 def is_weak(problem: SparseQP, settings: DroppingSettings) -> bool:
-    """Whether a problem has neither rows nor bounds, and next to no ridge.
-
-    Supports with dependent columns must count.
-    """
-    if not is_searchable(problem) or problem.independence > 0.0:
+    """Whether a problem has neither rows nor bounds, and next to no ridge."""
+    if not is_searchable(problem):
         return False
     share = settings.weak_ridge * np.abs(problem.quadratic.diagonal)
     return bool(2 * np.count_nonzero(problem.ridge <= share) > problem.n)
@@ -83,6 +83,52 @@ def _first(count: int, value: Any) -> Any:
 
 
 @dataclass(slots=True)
+class PartSearch:
+    """A search of a part of the root, whose columns are independent.
+
+    Attributes
+    ----------
+    part : Part
+        The variables of the part.
+    full : FullGain
+        All of them together.
+    places : int
+        The size of the supports.
+    state : DropState or None
+        The open nodes; None before the first step and after the last.
+    """
+
+    part: Part
+    full: FullGain
+    places: int
+    state: DropState | None = None
+
+    @classmethod
+    def of(cls, problem: SparseQP, part: Part) -> "PartSearch | None":
+        """Prepare a part; None if rounding would be too much."""
+        full = FullGain.of(problem, part.index)
+        places = min(problem.rule.limit, len(part.index))
+        return None if full is None else cls(part, full, places)
+
+    def fresh(self) -> DropState:
+        """The search before its first step."""
+        return initial_state(self.full, len(self.part.fixed_in), self.places)
+
+    def is_over(self, threshold: float) -> bool:
+        """Whether there is nothing to be found, as all variables gain too little."""
+        return self.full.gain <= threshold
+
+    def expected(self, threshold: float, n_dives: int) -> float:
+        """How many steps to expect in all."""
+        if self.is_over(threshold):
+            return 0.0
+        fresh = self.fresh()
+        # A fixed seed: estimates decide what is done, and runs can be repeated.
+        draws = np.random.default_rng(0).random((n_dives, len(fresh.gain)))
+        return float(estimate_steps(fresh, threshold, draws))
+
+
+@dataclass(slots=True)
 class Dropping:
     """A search by dropping variables, which goes on from where it was.
 
@@ -90,26 +136,20 @@ class Dropping:
     ----------
     original : SparseQP
         The problem as given, with the variables that the presolve has left.
-    index : int array
-        These variables, those first that are in every support.
-    full : FullGain
-        All of them together.
-    n_inside : int
-        How many are in every support.
+    parts : list of PartSearch
+        The root, or parts of it that have no dependent columns.
     error : float
         The relative error of the gain of a support.
-    state : DropState
-        The open nodes.
+    at : int
+        How many parts are over.
     n_steps : int
         Steps so far.
     """
 
     original: SparseQP
-    index: IntArray
-    full: FullGain
-    n_inside: int
+    parts: list[PartSearch]
     error: float
-    state: DropState
+    at: int = 0
     n_steps: int = 0
 
     @classmethod
@@ -118,43 +158,64 @@ class Dropping:
         presolved, settings = tree.presolved, tree.settings.dropping
         fixed_in = np.flatnonzero(presolved.subproblem.fixed_in)
         free = np.flatnonzero(presolved.subproblem.undecided)
-        index, original = np.concatenate([fixed_in, free]), presolved.original
-        is_small = len(index) <= settings.max_variables
+        original, n_left = presolved.uncut, len(fixed_in) + len(free)
+        is_small = n_left <= settings.max_variables
         if not (is_small and len(free) and is_weak(original, settings)):
             return None
-        full = FullGain.of(original, index)
-        if full is None:
+        parts = independent_parts(original, fixed_in, free)
+        if parts is None:
             return None
-        places = min(original.rule.limit, len(index))
-        state = initial_state(full, len(fixed_in), places)
-        error = gain_error(original, original.rule.limit)
-        return cls(original, index, full, len(fixed_in), error, state)
+        found = [PartSearch.of(original, part) for part in parts if len(part.index)]
+        searches = [search for search in found if search is not None]
+        if len(searches) < len(found):
+            return None
+        return cls(original, searches, gain_error(original, original.rule.limit))
 
-    def thresholds(self, cutoff: float) -> tuple[float, float]:
-        """The gains up to which nodes, and supports, are of no interest.
+    def wanted(self, cutoff: float) -> float:
+        """The gain of supports that are of interest.
 
-        Both are lower than a replay has them, so that it is sure to find no less.
+        It is lower than a replay has it, which is then sure to find no less.
         """
-        wanted = gain_at(self.original.constant, cutoff) * (1.0 - 4.0 * self.error)
-        return self.full.threshold(wanted), wanted * (1.0 - self.error)
+        return gain_at(self.original.constant, cutoff) * (1.0 - 4.0 * self.error)
+
+    def thresholds(self, search: PartSearch, cutoff: float) -> tuple[float, float]:
+        """The gains up to which nodes, and supports, are of no interest."""
+        wanted = self.wanted(cutoff)
+        return search.full.threshold(wanted), wanted * (1.0 - self.error)
 
     def loss(self, cutoff: float) -> float:
         """What rounding costs, in units of the objective."""
         wanted = 4.0 * (self.original.constant - cutoff)
-        return 0.25 * (wanted - min(self.thresholds(cutoff)))
+        least = [min(self.thresholds(search, cutoff)) for search in self.parts]
+        return 0.25 * (wanted - min(least, default=wanted))
 
     def expected(self, cutoff: float, n_dives: int) -> float:
-        """How many steps to expect in all."""
-        fresh = initial_state(self.full, self.n_inside, len(self.state.inside))
-        # A fixed seed: estimates decide what is done, and runs can be repeated.
-        draws = np.random.default_rng(0).random((n_dives, len(fresh.gain)))
-        return float(estimate_steps(fresh, self.thresholds(cutoff)[0], draws))
+        """How many steps to expect from here on."""
+        left = self.parts[self.at :]
+        dives = max(1, n_dives // max(len(left), 1))
+        return sum(
+            search.expected(self.thresholds(search, cutoff)[0], dives)
+            for search in left
+        )
 
     def advance(self, cutoff: float, n_steps: int) -> tuple[bool, IntArray | None]:
         """Take some steps; return whether it is over, and a better support if found."""
-        code, steps, _, support = advance(self.state, *self.thresholds(cutoff), n_steps)
-        self.n_steps += steps
-        return code == DONE, self.index[support] if code == FOUND else None
+        while self.at < len(self.parts) and n_steps > 0:
+            search = self.parts[self.at]
+            thresholds = self.thresholds(search, cutoff)
+            code, steps = DONE, 0
+            if search.state is None and not search.is_over(thresholds[0]):
+                search.state = search.fresh()
+            if search.state is not None:
+                code, steps, _, support = advance(search.state, *thresholds, n_steps)
+            self.n_steps += steps
+            n_steps -= steps
+            if code == FOUND:
+                return False, search.part.index[support]
+            if code == DONE:
+                search.state = None
+                self.at += 1
+        return self.at == len(self.parts), None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,10 +282,13 @@ class DroppingPhase:
 
     def _keep(self, dropping: Dropping, support: IntArray) -> None:
         """Improve a support by local search, and the incumbent by it."""
-        tree, problem = self.tree, dropping.original
-        fit = fit_support(problem, support)
-        fit = improve(problem, fit, self.is_over, tree.settings.heuristics)
-        tree.keep_inside(fit)
+        tree, original = self.tree, self.tree.presolved.original
+        if dropping.original is not original:
+            # With a tiny ridge, the best fit is another one.
+            tree.keep_inside(fit_support(dropping.original, support))
+        fit = thinned(original, fit_support(original, support))
+        fit = improve(original, fit, self.is_over, tree.settings.heuristics)
+        tree.keep_inside(thinned(original, fit))
 
     def _close(self, dropping: Dropping, cutoff: float) -> None:
         """Prove the root by the search, in place of the tree so far."""

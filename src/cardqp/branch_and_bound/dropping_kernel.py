@@ -267,10 +267,12 @@ def complete(
         gain += c[i] * c[i] / R[i, i]
     elif remaining == 2:
         own, i, j = best_pair(R, c, free, least - gain)
+        if i < 0:
+            # The sum may be rounded to more than ``least``, without a pair.
+            return least, 0
         gain += own
-        if i >= 0:
-            put_inside(state, n_in, i)
-            put_inside(state, n_in + 1, j)
+        put_inside(state, n_in, i)
+        put_inside(state, n_in + 1, j)
     return gain, n_in + remaining if gain > least else 0
 
 

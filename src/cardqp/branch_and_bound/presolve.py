@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import IntArray
-from cardqp.bounds.positive_ridge import with_positive_ridge
+from cardqp.bounds.positive_ridge import with_positive_ridge, without_cut
 from cardqp.bounds.row_shift import shift_by_row
 from cardqp.bounds.sparse_minorant import sparse_minorant
 from cardqp.bounds.tangent_bound import SeparableBound
@@ -33,6 +33,8 @@ class PresolveState:
         The same, before a minorant took its place.
     original : SparseQP
         The problem as given, with the variables that are left.
+    uncut : SparseQP
+        The same before a tiny ridge made up for dependent columns, if one did.
     indices : int array
         Which variables of the given problem these are.
     subproblem : Subproblem
@@ -46,6 +48,7 @@ class PresolveState:
     problem: SparseQP
     without_minorant: SparseQP
     original: SparseQP
+    uncut: SparseQP
     indices: IntArray
     subproblem: Subproblem
     lower_bound: float = -np.inf
@@ -54,8 +57,10 @@ class PresolveState:
     @classmethod
     def start(cls, problem: SparseQP) -> "PresolveState":
         """Nothing done yet; streamed data come into memory, and there is a ridge."""
-        problem = with_positive_ridge(in_memory(problem))
-        return cls(problem, problem, problem, np.arange(problem.n), problem.root)
+        given = in_memory(problem)
+        problem = with_positive_ridge(given)
+        uncut = without_cut(given, problem)
+        return cls(problem, problem, problem, uncut, np.arange(problem.n), problem.root)
 
     @classmethod
     def restored(cls, state: RootState) -> "PresolveState":
@@ -64,6 +69,7 @@ class PresolveState:
             state.problem,
             state.without_minorant,
             state.original,
+            state.uncut,
             state.indices,
             state.subproblem,
             state.lower_bound,
@@ -95,8 +101,15 @@ class PresolveState:
         original = problem
         if self.original is not self.problem:
             original = self.original.without_bounds()
+        uncut = original
+        if self.uncut is not self.original:
+            uncut = self.uncut.without_bounds()
         return replace(
-            self, problem=problem, without_minorant=problem, original=original
+            self,
+            problem=problem,
+            without_minorant=problem,
+            original=original,
+            uncut=uncut,
         )
 
     def reduced(
@@ -109,11 +122,14 @@ class PresolveState:
         without_minorant = problem
         if self.without_minorant is not self.problem or reduction.minorant is not None:
             without_minorant = self.without_minorant.restrict(kept)
+        original = self.original.restrict(kept)
+        is_cut = self.uncut is not self.original
         return replace(
             self,
             problem=problem,
             without_minorant=without_minorant,
-            original=self.original.restrict(kept),
+            original=original,
+            uncut=self.uncut.restrict(kept) if is_cut else original,
             indices=self.indices[kept],
             subproblem=self.subproblem.restrict(kept),
         )

@@ -122,6 +122,9 @@ class ClusterSettings:
         less than one by more than this.
     try_after : int
         The number of nodes after which clusters are tried.
+    least_open : float
+        They are tried once there are so many open nodes for each one processed: with
+        fewer, a tree is about to end.  It is one if all have been branched on.
     dives : int
         The number of random dives with each rule.
     least_advantage : float
@@ -137,6 +140,7 @@ class ClusterSettings:
     candidates: int = 15
     least_share: float = 0.1
     try_after: int = 100
+    least_open: float = 0.5
     dives: int = 6
     least_advantage: float = 2.0
     least_size: float = 7.0
@@ -148,7 +152,7 @@ class ClusterSettings:
             self,
             counts="candidates dives",
             shares="least_share most_share",
-            nonnegatives="try_after least_advantage least_size",
+            nonnegatives="try_after least_open least_advantage least_size",
         )
         check.listing("correlations", self.correlations, "numbers", float)
 

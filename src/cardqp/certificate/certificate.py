@@ -118,7 +118,11 @@ class Certificate:
     def _replay(self, problem: SparseQP, threads: int = 1) -> tuple[RootState, Replay]:
         *_, presolved = self.root_states(problem)
         replay = Replay(
-            self.tree, presolved.problem, presolved.without_minorant, presolved.original
+            self.tree,
+            presolved.problem,
+            presolved.without_minorant,
+            presolved.original,
+            presolved.uncut,
         )
         replay.run(presolved.subproblem, presolved.lower_bound, threads)
         return presolved, replay

@@ -24,6 +24,7 @@ from cardqp.arithmetic.rounding import (
     dropped_gain_unit,
     inverse_residual_unit,
 )
+from cardqp.bounds.circuits import Part, independent_parts
 from cardqp.bounds.definiteness import definite_diagonal
 from cardqp.problem import SparseQP
 
@@ -72,7 +73,11 @@ class FullGain:
 
         See docs/theory.md#dropping-rounding.
         """
-        if not 0 < len(index) <= MOST_VARIABLES or definite_diagonal(problem) is None:
+        if not 0 < len(index) <= MOST_VARIABLES:
+            return None
+        # Where columns depend, those of a part do not: they have to be definite alone.
+        part = problem if problem.independence == 0.0 else problem.restrict(index)
+        if definite_diagonal(part) is None:
             return None
         G = problem.quadratic.block(index)
         G.flat[:: len(index) + 1] += problem.ridge[index]
@@ -351,7 +356,7 @@ def descend(nodes: Nodes, inside: Inside, at: int, threshold: float) -> int:
 @compiled
 def largest_left(
     nodes: Nodes, inside: Inside, threshold: float, least: float, n_steps: float
-) -> float:
+) -> tuple[float, float]:
     """Return the largest computed gain of a support that no threshold rules out.
 
     Parameters
@@ -367,14 +372,16 @@ def largest_left(
 
     Returns
     -------
-    float
+    most : float
         Infinite if steps run out, or a pivot is not positive.
+    n_steps : float
+        How many steps are left.
     """
     at, most = 0, least
     while at >= 0:
         n_steps -= 1
         if n_steps < 0:
-            return np.inf
+            return np.inf, 0.0
         p, n_in = nodes.following[at], nodes.n_in[at]
         if p > 1:
             # Nodes that were searched since then have used this place.
@@ -386,8 +393,8 @@ def largest_left(
             most = fill(nodes, inside, at, most)
             at -= 1
         if at < -1 or most == np.inf:
-            return np.inf
-    return most
+            return np.inf, n_steps
+    return most, n_steps
 
 
 def searched_bound(
@@ -404,6 +411,7 @@ def searched_bound(
     ----------
     problem : SparseQP
         The problem; with constraints, a penalty, groups or blocks nothing is proved.
+        If only points with independent nonzeros count, it is searched in parts.
     fixed_in, free : int arrays
         The variables in every support of the branch, and the undecided ones.
     cutoff : float
@@ -418,21 +426,39 @@ def searched_bound(
     float
         At most the cutoff; ``-inf`` if nothing is proved.
     """
-    if not is_searchable(problem) or not np.isfinite(error):
-        return -np.inf
-    full = FullGain.of(problem, np.concatenate([fixed_in, free]))
     wanted = gain_at(problem.constant, cutoff)
-    if full is None or not wanted > 0:
+    if not is_searchable(problem) or not np.isfinite(error) or not wanted > 0:
         return -np.inf
-    places, n_inside = min(problem.rule.limit, len(full.c)), len(fixed_in)
-    nodes, inside = Nodes.start(full, n_inside), Inside.start(full, n_inside, places)
-    threshold, least = full.threshold(wanted), wanted / (1.0 + 2.0 * error)
-    most = largest_left(nodes, inside, threshold, least, n_steps)
+    parts = independent_parts(problem, fixed_in, free)
+    if parts is None:
+        return -np.inf
+    least = most = wanted / (1.0 + 2.0 * error)
+    for part in parts:
+        gain, n_steps = _largest_gain(problem, part, wanted, least, n_steps)
+        most = max(most, gain)
     if most == least:
         return cutoff
     gain = 0.25 * most * (1.0 + error)
     bound = problem.constant - gain - COMPLETION_UNIT * (abs(problem.constant) + gain)
     return float(min(cutoff, bound)) if np.isfinite(bound) else -np.inf
+
+
+def _largest_gain(
+    problem: SparseQP, part: Part, wanted: float, least: float, n_steps: float
+) -> tuple[float, float]:
+    """Return the largest gain of a part, or ``least`` if more, and the steps left."""
+    if len(part.index) == 0:
+        return least, n_steps
+    full = FullGain.of(problem, part.index)
+    if full is None:
+        return np.inf, n_steps
+    threshold, n_inside = full.threshold(wanted), len(part.fixed_in)
+    if full.gain <= threshold:
+        return least, n_steps
+    places = min(problem.rule.limit, len(full.c))
+    nodes, inside = Nodes.start(full, n_inside), Inside.start(full, n_inside, places)
+    most, left = largest_left(nodes, inside, threshold, least, n_steps)
+    return float(most), float(left)
 
 
 def is_searchable(problem: SparseQP) -> bool:

@@ -82,6 +82,8 @@ class Replay:
         the problem that the minorant replaced.
     original : SparseQP
         The problem at which completions are evaluated.
+    uncut : SparseQP
+        The problem that is searched by dropping variables.
     pruned_bound : float
         The least bound among pruned nodes.
     open : list of OpenBranch
@@ -98,6 +100,7 @@ class Replay:
     problem: SparseQP
     without_minorant: SparseQP
     original: SparseQP
+    uncut: SparseQP
     pruned_bound: float = np.inf
     open: list[OpenBranch] = field(default_factory=list)
     error: float = np.inf
@@ -244,9 +247,10 @@ class Replay:
         fixed_in = np.flatnonzero(branch.status > 0)
         free = np.flatnonzero(branch.status == 0)
         cutoff, n_steps = float(numbers[0]), float(numbers[1])
-        return searched_bound(
-            self.original, fixed_in, free, cutoff, n_steps, self.error
-        )
+        error = self.error
+        if self.uncut is not self.original:
+            error = gain_error(self.uncut, self.uncut.rule.limit)
+        return searched_bound(self.uncut, fixed_in, free, cutoff, n_steps, error)
 
     def _is_empty(self, branch: OpenBranch) -> bool:
         """Return whether the Farkas ray of a node proves it empty."""

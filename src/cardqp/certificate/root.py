@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cardqp._typing import IntArray
-from cardqp.bounds.positive_ridge import with_positive_ridge
+from cardqp.bounds.positive_ridge import with_positive_ridge, without_cut
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate.dual_proof import DualProof, Reduction, is_array
 from cardqp.exceptions import ProblemError
@@ -53,6 +53,9 @@ class RootState:
         The problem before it was replaced by a minorant; ``problem`` if it was not.
     original : SparseQP
         The problem as given, restricted to the variables that remain.
+    uncut : SparseQP
+        The same without the tiny ridge that takes the place of dependent columns;
+        ``original`` if it has none.
     indices : int array
         The indices of these variables in the problem as given.
     subproblem : Subproblem
@@ -66,6 +69,7 @@ class RootState:
     problem: SparseQP
     without_minorant: SparseQP
     original: SparseQP
+    uncut: SparseQP
     indices: IntArray
     subproblem: Subproblem
     lower_bound: float = -np.inf
@@ -78,8 +82,10 @@ class RootState:
         The problem is in memory, and has a ridge: see
         :func:`~cardqp.bounds.positive_ridge.with_positive_ridge`.
         """
-        problem = with_positive_ridge(in_memory(problem))
-        return cls(problem, problem, problem, np.arange(problem.n), problem.root)
+        given = in_memory(problem)
+        problem, indices = with_positive_ridge(given), np.arange(given.n)
+        uncut = without_cut(given, problem)
+        return cls(problem, problem, problem, uncut, indices, problem.root)
 
     def after(self, step: RootStep) -> "RootState":
         """Return the state after one more step.
@@ -120,11 +126,15 @@ class RootState:
         problem = without_minorant = reduction.apply(self.problem, self.original)
         if self.without_minorant is not self.problem or reduction.minorant is not None:
             without_minorant = self.without_minorant.restrict(kept)
+        original = uncut = self.original.restrict(kept)
+        if self.uncut is not self.original:
+            uncut = self.uncut.restrict(kept)
         return replace(
             self,
             problem=problem,
             without_minorant=without_minorant,
-            original=self.original.restrict(kept),
+            original=original,
+            uncut=uncut,
             indices=self.indices[kept],
             subproblem=self.subproblem.restrict(kept),
         )
@@ -134,11 +144,15 @@ class RootState:
         problem = without_minorant = self.problem.without_bounds()
         if self.without_minorant is not self.problem:
             without_minorant = self.without_minorant.without_bounds()
+        original = uncut = self.original.without_bounds()
+        if self.uncut is not self.original:
+            uncut = self.uncut.without_bounds()
         return replace(
             self,
             problem=problem,
             without_minorant=without_minorant,
-            original=self.original.without_bounds(),
+            original=original,
+            uncut=uncut,
         )
 
     def _check(self, step: RootStep) -> None:

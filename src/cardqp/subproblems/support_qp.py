@@ -7,7 +7,7 @@ is proved by a Farkas ray alone (docs/theory.md#feasibility).
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -25,6 +25,7 @@ from cardqp.problem.sparsity import Subproblem
 from cardqp.problem.validation import LARGEST
 from cardqp.subproblems.interior_point import minimise
 from cardqp.subproblems.rational_qp import ExactQP
+from cardqp.subproblems.violation import polish
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +42,9 @@ PRIMAL_TOLERANCE = 1e-9
 
 REPAIRS = 3
 """Least-squares corrections that are tried to make a point meet its rows."""
+
+RAY_CURVATURE = 1e-8
+"""That of x beside the squares of violations, in the search for a Farkas ray."""
 
 NOISE = 1e-13
 """Entries this small in scaled units are rounding errors of a zero."""
@@ -317,6 +321,18 @@ def _solve_free(block: FloatArray, c: FloatArray) -> FloatArray:
 
 
 def _active_set(scaled: ScaledQP) -> Answer:
+    k = len(scaled.slope)
+    x, multipliers, flag = _run_daqp(scaled)
+    if flag == _INFEASIBLE:
+        # From 0.11 on, daqp does not fill in the multipliers of such programs.
+        return None, _least_squares_ray(scaled)
+    if flag != _OPTIMAL or not np.isfinite(x).all():
+        raise BackendError(f"daqp gave up on {k} variables (exit flag {flag})")
+    return x, multipliers
+
+
+def _run_daqp(scaled: ScaledQP) -> tuple[FloatArray, FloatArray, int]:
+    """A point, the multipliers of the rows, and an exit flag."""
     import daqp
 
     k, rows = len(scaled.slope), scaled.rows
@@ -332,12 +348,31 @@ def _active_set(scaled: ScaledQP) -> Answer:
         sense,
         primal_tol=PRIMAL_TOLERANCE,
     )
-    multipliers = np.array(info["lam"][k:])
-    if flag == _INFEASIBLE:
-        return None, np.where(np.isfinite(multipliers), multipliers, 0.0)
-    if flag != _OPTIMAL or not np.isfinite(x).all():
-        raise BackendError(f"daqp gave up on {k} variables (exit flag {flag})")
-    return np.array(x), multipliers
+    return np.array(x), np.array(info["lam"][k:]), int(flag)
+
+
+def _least_squares_ray(scaled: ScaledQP) -> FloatArray:
+    """Return a candidate for a Farkas ray of a program that seems to be infeasible.
+
+    The least violations ``v`` of the rows ``Ax <= b + v`` in the sum of squares are
+    such a ray: between the bounds ``v'Ax`` is least at the minimiser, and above
+    ``v'b`` there by ``|v|^2``.  A little curvature makes the program in ``(x, v)``
+    strictly convex.
+    """
+    rows, k, m = scaled.rows, len(scaled.slope), len(scaled.rows)
+    elastic = replace(
+        scaled,
+        hessian=np.diag(np.repeat([RAY_CURVATURE, 1.0], [k, m])),
+        slope=np.zeros(k + m),
+        rows=replace(rows, matrix=np.hstack([rows.matrix, -np.eye(m)])),
+        lower=np.concatenate([scaled.lower, np.full(m, -np.inf)]),
+        upper=np.concatenate([scaled.upper, np.full(m, np.inf)]),
+    )
+    x, _, flag = _run_daqp(elastic)
+    size = np.abs(x[k:]).max(initial=0.0)
+    if flag != _OPTIMAL or not 0 < size < np.inf:
+        return np.zeros(m)
+    return polish(x[k:] / size, rows, scaled.lower, scaled.upper)
 
 
 def _interior_point(scaled: ScaledQP) -> Answer:

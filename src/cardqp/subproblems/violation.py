@@ -115,7 +115,7 @@ def least_violation(problem: SparseQP, subproblem: Subproblem) -> Violation:
     ray = np.empty(len(rows))
     ray[inequality] = -result.ineqlin.marginals[:m]
     ray[~inequality] = -result.eqlin.marginals
-    ray = _polish(ray, rows, lower, upper) / scale
+    ray = polish(ray, rows, lower, upper) / scale
     return Violation(float(result.fun), ray, switches)
 
 
@@ -132,10 +132,10 @@ def find_ray(problem: SparseQP, subproblem: Subproblem) -> FloatArray | None:
     return row_that_proves_empty(problem, subproblem)
 
 
-def _polish(
+def polish(
     ray: FloatArray, rows: Rows, lower: FloatArray, upper: FloatArray
 ) -> FloatArray:
-    """Return the ray without its rounding errors on unbounded variables.
+    """Return a ray without its rounding errors on unbounded variables.
 
     There the combined rows must vanish; the least change of the multipliers in use
     that makes them do so is of the order of the rounding errors.
