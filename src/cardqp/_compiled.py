@@ -18,11 +18,23 @@ def compiled(function: Function) -> Function:
     Where there is no folder for it, each process compiles anew, and is told so once.
     While the function runs, other threads may run too.
     """
+    return _compile_cached(function)
+
+
+def compiled_brief(function: Function) -> Function:
+    """Compile what takes a microsecond: other threads wait for it.
+
+    To release the interpreter's lock and to get it back would take longer.
+    """
+    return _compile_cached(function, nogil=False)
+
+
+def _compile_cached(function: Function, **options: Any) -> Function:
     try:
-        return _compile(function, cache=True)
+        return _compile(function, cache=True, **options)
     except RuntimeError:  # so Numba says that it found no folder to write to
         _say_that_nothing_is_kept()
-        return _compile(function)
+        return _compile(function, **options)
 
 
 @cache
@@ -63,7 +75,7 @@ def spliced(function: Function) -> Function:
     return _compile(function, inline="always")
 
 
-def _compile(function: Function, **options: Any) -> Function:
+def _compile(function: Function, *, nogil: bool = True, **options: Any) -> Function:
     # Division by zero gives an infinity or NaN, as in NumPy: no checks, no branches.
-    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options |= {"nogil": nogil, "error_model": "numpy", "no_cfunc_wrapper": True}
     return cast(Function, numba.njit(**options)(function))

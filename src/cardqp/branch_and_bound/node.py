@@ -19,12 +19,13 @@ from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.assessment import (
     assess,
+    count_decisions,
     largest_share,
     round_tangent_point,
 )
 from cardqp.relaxation.block_assessment import assess_blocks
 from cardqp.relaxation.completion import is_countable
-from cardqp.relaxation.relaxation import Effort
+from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
 from cardqp.relaxation.scaled_data import with_clusters
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import find_ray
@@ -62,9 +63,7 @@ class NodeProcessor:
         """Prune a node, solve it, or branch (docs/theory.md#theorem-7)."""
         if node.bound >= self.cutoff:
             return ProcessedNode(node, pruned_bound=node.bound)
-        rule = self.problem.rule
-        remaining = rule.limit - rule.count(np.flatnonzero(node.status > 0))
-        n_free = int(np.count_nonzero(node.status == 0))
+        remaining, n_free = self._count(node.status)
         if remaining < 0 or self._is_overfull(node.status):
             return ProcessedNode(node, Kind.COMPLETED)
         # Enumeration before relaxation: it is exact, and ends the branch.
@@ -72,7 +71,7 @@ class NodeProcessor:
             result = self._complete(node, remaining)
             if result is not None:
                 return result
-        if self._is_leaf(node.status):
+        if self._is_leaf(node.status, remaining, n_free):
             return self._solve(node, remaining)
         is_few = 0 < remaining < n_free and is_countable(n_free, remaining)
         if self.tree.penalised is not None and is_few:
@@ -133,23 +132,28 @@ class NodeProcessor:
         groups = self.problem.rule.groups
         return groups is not None and bool((groups.room(status > 0) < 0).any())
 
-    def _is_leaf(self, status: IntArray) -> bool:
+    def _count(self, status: IntArray) -> tuple[int, int]:
+        """How many switches may still be on, and how many variables are undecided."""
+        rule, (n_on, n_free) = self.problem.rule, count_decisions(status)
+        if rule.blocks is not None:
+            n_on = rule.count(np.flatnonzero(status > 0))
+        return rule.limit - n_on, n_free
+
+    def _is_leaf(self, status: IntArray, remaining: int, n_free: int) -> bool:
         """Whether a node is a quadratic program on one support.
 
         So it is if no more switches may be on, or if all that are undecided may be:
         unless being on has a price or a threshold.
         """
-        rule = self.problem.rule
-        left = np.count_nonzero(status == 0)
-        if left == 0 or rule.limit <= rule.count(np.flatnonzero(status > 0)):
+        if n_free == 0 or remaining <= 0:
             return True
+        rule = self.problem.rule
         # Nearly always there are more undecided variables than may be chosen.
-        possible = np.flatnonzero(status >= 0)
-        if rule.count(possible) > rule.limit:
+        if rule.blocks is None and n_free > remaining:
             return False
         if self.problem.is_semicontinuous.any() or rule.penalty != 0:
             return False
-        return rule.excess(possible) == 0
+        return rule.excess(np.flatnonzero(status >= 0)) == 0
 
     def _solve(self, node: Node, remaining: int) -> ProcessedNode:
         """Solve the quadratic program of a leaf, and prove its optimum or emptiness."""
@@ -186,7 +190,7 @@ class NodeProcessor:
         """
         if len(self.problem.rows) == 0:
             return None
-        subproblem = Subproblem.of_status(node.status, self.problem.rule)
+        subproblem = self._subproblem(node)
         if guess is not None and proves_empty(self.problem, guess, subproblem):
             return ProcessedNode(node, Kind.RAY, beta=guess)
         ray = find_ray(self.problem, subproblem)
@@ -252,20 +256,14 @@ class NodeProcessor:
         change = self.tree.relaxation.unit / relaxation.unit
         x = np.zeros(self.problem.n)
         x[node.entries] = node.values
-        subproblem = Subproblem.of_status(node.status, self.problem.rule)
-        gives_up = self.tree.kernel_fails and not relaxation.prefers_cones
-        rescue = (
-            relaxation.solve_by_cones(subproblem, self.effort) if gives_up else None
-        )
-        relaxed = rescue or relaxation.solve(
-            subproblem, x * change, node.nu, self.effort, node.clusters
-        )
+        relaxed = self._solve_relaxation(node, remaining, relaxation, x * change)
         if not relaxed.has_worked:
             # Diverging multipliers are the sign of an empty node, and often its proof.
             last = relaxed.nu / relaxation.row_scale
             if (empty := self._empty(node, last)) is not None:
                 return empty
-            if not (gives_up or relaxation.prefers_cones):
+            if not (self.tree.kernel_fails or relaxation.prefers_cones):
+                subproblem = self._subproblem(node)
                 relaxed = relaxation.solve_by_cones(subproblem, self.effort) or relaxed
         result, on, off, costs = self._assess(
             node, remaining, kind, relaxed.tangent_point / relaxation.unit, relaxed.beta
@@ -274,7 +272,6 @@ class NodeProcessor:
         if result.bound >= self.cutoff:
             result.pruned_bound = result.bound
             return result
-        result.x, result.nu = relaxed.x / change, relaxed.nu
         if self._is_rounded(node):
             result.support = self._round(node, relaxed.switches)
         if self.tree.is_near is not None:
@@ -282,7 +279,23 @@ class NodeProcessor:
             result.cluster = self._cluster(result, relaxed.switches, share)
         branch = largest_share(relaxation.data.w, result.status, relaxed.x, costs)
         self._split(result, branch, on[branch], off[branch])
+        result.branch_from(relaxed.x / change, relaxed.nu)
         return result
+
+    def _solve_relaxation(
+        self, node: Node, remaining: int, relaxation: Relaxation, x: FloatArray
+    ) -> Relaxed:
+        """Solve the relaxation of a node: by the kernel, unless cones are better."""
+        start = x, node.nu, self.effort, node.clusters
+        if relaxation.prefers_cones:
+            return relaxation.solve(self._subproblem(node), *start)
+        rescue = None
+        if self.tree.kernel_fails:
+            rescue = relaxation.solve_by_cones(self._subproblem(node), self.effort)
+        return rescue or relaxation.iterate(node.status, remaining, *start)
+
+    def _subproblem(self, node: Node) -> Subproblem:
+        return Subproblem.of_status(node.status, self.problem.rule)
 
     def _cluster(
         self, result: ProcessedNode, switches: FloatArray, share: FloatArray
@@ -310,7 +323,7 @@ class NodeProcessor:
 
         Children inherit the bounds of Theorem 2 with the variable on and off.
         """
-        if self._is_leaf(result.status):
+        if self._is_leaf(result.status, *self._count(result.status)):
             result.children, result.cluster = (result.bound,), None
             return
         if result.cluster is not None:
@@ -330,8 +343,7 @@ class NodeProcessor:
 
     def _round(self, node: Node, z: FloatArray) -> IntArray | None:
         """The support that relaxed switches round to, if it is worth fitting."""
-        subproblem = Subproblem.of_status(node.status, self.problem.rule)
-        support = round_switches(self.problem, subproblem, z)
+        support = round_switches(self.problem, self._subproblem(node), z)
         # A quick estimate saves most fits.
         supports, best = self.tree.supports, self.tree.best.objective
         if supports is not None and not supports.estimate(support) < best:

@@ -22,11 +22,12 @@ from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
 from cardqp.problem import SparseQP
 from cardqp.relaxation.assessment import (
     assess,
+    count_decisions,
     largest_share,
+    nonzeros,
     round_tangent_point,
     signed_changes,
 )
-from cardqp.relaxation.completion import is_countable
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.relaxation.scaled_data import NO_CLUSTERS
 from cardqp.splitting.settings import DEFAULT
@@ -75,7 +76,8 @@ def load_tree_kernels(
     round_tangent_point(x, x, False)
     largest_share(x, status, x, x)
     signed_changes(status, status)
-    is_countable(2, 1)
+    nonzeros(x)
+    count_decisions(status)
     supports, fixed_in, free = Supports.of(problem), np.arange(0), np.arange(2)
     if not is_unconstrained:
         form, beta = PenalisedRows.of(problem), np.zeros(len(problem.rows))

@@ -9,11 +9,12 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.clusters import Required, children, follow
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.certificate import Kind, ProofLog
-from cardqp.relaxation.assessment import signed_changes
+from cardqp.relaxation.assessment import nonzeros, signed_changes
 from cardqp.relaxation.scaled_data import ClusterData
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
-_NONE = np.zeros(0, dtype=np.intp)
+# Shared by all outcomes, which never write into their arrays.
+_NONE, _EMPTY = np.zeros(0, dtype=np.intp), np.zeros(0)
 
 
 @dataclass(slots=True)
@@ -42,8 +43,12 @@ class ProcessedNode:
         The variables to branch on together: at least one on, or all off.
     children : tuple of float
         The bounds of the children, on before off.
-    x, nu : arrays
+    sides : list of Required
+        The decisions of the children.
+    entries, values, nu : arrays
         The warm start of their relaxations.
+    fixed : int array or None
+        The variables fixed in this node, counted from one, with a sign.
     support : int array or None
         A support worth fitting.
     fit : SupportFit or None
@@ -59,8 +64,8 @@ class ProcessedNode:
     node: Node
     kind: Kind = Kind.INHERITED
     index: IntArray = field(default_factory=lambda: _NONE)
-    value: FloatArray = field(default_factory=lambda: np.zeros(0))
-    beta: FloatArray = field(default_factory=lambda: np.zeros(0))
+    value: FloatArray = field(default_factory=lambda: _EMPTY)
+    beta: FloatArray = field(default_factory=lambda: _EMPTY)
     status: IntArray = field(default_factory=lambda: _NONE)
     pruned_bound: float = np.inf
     bound: float = -np.inf
@@ -68,13 +73,26 @@ class ProcessedNode:
     members: IntArray = field(default_factory=lambda: _NONE)
     cluster: IntArray | None = None
     children: tuple[float, ...] = ()
-    x: FloatArray = field(default_factory=lambda: np.zeros(0))
-    nu: FloatArray = field(default_factory=lambda: np.zeros(0))
+    sides: list[Required] = field(default_factory=list)
+    entries: IntArray = field(default_factory=lambda: _NONE)
+    values: FloatArray = field(default_factory=lambda: _EMPTY)
+    nu: FloatArray = field(default_factory=lambda: _EMPTY)
     support: IntArray | None = None
     fit: SupportFit | None = None
     by_cones: bool = False
     leaves: list["ProcessedNode"] = field(default_factory=list)
+    fixed: IntArray | None = None
     limit: int = 0
+
+    def branch_from(self, x: FloatArray, nu: FloatArray) -> None:
+        """Work out what the children will need, their warm start being given.
+
+        All that takes time is done here, while other nodes are processed as well;
+        commits are made one by one.
+        """
+        self.entries, self.values = nonzeros(x)
+        self.nu, self.sides = nu, self._sides()
+        self.fixed = signed_changes(self.node.status, self.status)
 
     def commit(self, tree: Tree, is_over: Callable[[], bool] = lambda: False) -> None:
         """Write the outcome into the tree; points are improved while time lasts."""
@@ -106,10 +124,8 @@ class ProcessedNode:
             tree.update_incumbent(self.fit, is_over)
 
     def _record(self, log: ProofLog) -> None:
-        fixed = None
-        if self.children:
-            fixed = signed_changes(self.node.status, self.status)
-        elif self.leaves:
+        fixed = self.fixed
+        if self.leaves:
             free = [np.flatnonzero(leaf.node.status == 0) for leaf in self.leaves]
             fixed = np.concatenate(free) + 1
         log.record(
@@ -130,10 +146,6 @@ class ProcessedNode:
 
     def open(self, first: int) -> list[Node]:
         """The children as open nodes, numbered from ``first`` on."""
-        if not self.children:
-            return []
-        index = np.flatnonzero(self.x).astype(np.int32)
-        value = self.x[index]
         height = self.node.height - (len(self.children) > 1)
         return [
             Node(
@@ -141,14 +153,14 @@ class ProcessedNode:
                 height,
                 first + child,
                 side.status,
-                index,
-                value,
+                self.entries,
+                self.values,
                 self.nu,
                 self.kind,
                 ClusterData(side.label, side.size),
             )
             for child, (bound, side) in enumerate(
-                zip(self.children, self._sides(), strict=True)
+                zip(self.children, self.sides, strict=True)
             )
         ]
 

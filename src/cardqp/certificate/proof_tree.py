@@ -134,23 +134,37 @@ _TYPES: dict[str, Any] = {
 _SHORT = np.iinfo(np.int16).max
 
 
+# What open nodes have in these arrays.
+_OPEN: dict[str, int] = {"kind": 0, "branch": -1, "child": 0, "record": -1}
+
+
 class _Growing:
     """An array to which values are appended, in amortised constant time."""
 
-    def __init__(self, dtype: Any, width: int | None = None) -> None:
+    __slots__ = ("data", "fill", "size")
+
+    def __init__(self, dtype: Any, width: int | None = None, fill: int = 0) -> None:
         shape = (64,) if width is None else (64, width)
-        self.data, self.size = np.zeros(shape, dtype), 0
+        self.data, self.size, self.fill = np.full(shape, fill, dtype), 0, fill
+
+    def append(self, value: Any) -> None:
+        """Append a value."""
+        self.lengthen(1)
+        self.data[self.size - 1] = value
 
     def extend(self, values: Any, count: int) -> None:
-        """Append some values, or one value several times."""
-        end = self.size + count
-        if end > len(self.data):
-            shape = (max(2 * len(self.data), end), *self.data.shape[1:])
-            larger = np.zeros(shape, self.data.dtype)
-            larger[: self.size] = self.data[: self.size]
+        """Append some values."""
+        self.lengthen(count)
+        self.data[self.size - count : self.size] = values
+
+    def lengthen(self, count: int) -> None:
+        """Append the value of entries that have not been written."""
+        self.size += count
+        if self.size > len(self.data):
+            shape = (max(2 * len(self.data), self.size), *self.data.shape[1:])
+            larger = np.full(shape, self.fill, self.data.dtype)
+            larger[: len(self.data)] = self.data
             self.data = larger
-        self.data[self.size : end] = values
-        self.size = end
 
 
 class ProofLog:
@@ -176,7 +190,9 @@ class ProofLog:
         if single:
             types["value"] = np.float32
         self._parts = {
-            name: _Growing(dtype, n_rows if name == "beta" else None)
+            name: _Growing(
+                dtype, n_rows if name == "beta" else None, _OPEN.get(name, 0)
+            )
             for name, dtype in types.items()
         }
 
@@ -186,7 +202,7 @@ class ProofLog:
         log = cls(tree.beta.shape[1])
         for name, array in tree.arrays().items():
             width = array.shape[1] if name == "beta" else None
-            log._parts[name] = _Growing(array.dtype, width)
+            log._parts[name] = _Growing(array.dtype, width, _OPEN.get(name, 0))
             log._parts[name].extend(array, len(array))
         return log
 
@@ -196,8 +212,8 @@ class ProofLog:
     def open(self, count: int) -> int:
         """Add open nodes and return the position of the first."""
         first = len(self)
-        for name, value in (("kind", 0), ("branch", -1), ("child", 0), ("record", -1)):
-            self._parts[name].extend(value, count)
+        for name in _OPEN:
+            self._parts[name].lengthen(count)
         return first
 
     def record(
@@ -225,18 +241,19 @@ class ProofLog:
         fixed : int array, optional
             Signed variables, as in :class:`ProofTree`.
         """
-        self._parts["kind"].data[position] = kind
+        parts = self._parts
+        parts["kind"].data[position] = kind
         if kind not in WITH_RECORD:
             return
-        self._parts["record"].data[position] = self._parts["point_end"].size
-        self._parts["beta"].extend(beta, 1)
+        parts["record"].data[position] = parts["point_end"].size
+        parts["beta"].append(beta)
         if index is not None:
-            self._parts["index"].extend(index, len(index))
-            self._parts["value"].extend(value, len(index))
+            parts["index"].extend(index, len(index))
+            parts["value"].extend(value, len(index))
         if fixed is not None:
-            self._parts["fixed"].extend(fixed, len(fixed))
-        self._parts["point_end"].extend(self._parts["index"].size, 1)
-        self._parts["fixed_end"].extend(self._parts["fixed"].size, 1)
+            parts["fixed"].extend(fixed, len(fixed))
+        parts["point_end"].append(parts["index"].size)
+        parts["fixed_end"].append(parts["fixed"].size)
 
     def split(self, position: int, branch: int, cluster: IntArray | None = None) -> int:
         """Add the children of a node and return the position of the first.
@@ -248,7 +265,7 @@ class ProofLog:
         if cluster is not None:
             branch = -2 - self._parts["cluster_end"].size
             self._parts["cluster"].extend(cluster, len(cluster))
-            self._parts["cluster_end"].extend(self._parts["cluster"].size, 1)
+            self._parts["cluster_end"].append(self._parts["cluster"].size)
         self._parts["branch"].data[position] = branch
         return self.add_children(position, 1 if branch == -1 else 2)
 

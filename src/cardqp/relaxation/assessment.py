@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardqp._compiled import compiled, inner, spliced
+from cardqp._compiled import compiled, compiled_brief, inner, spliced
 from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic import rounding
 from cardqp.arithmetic.rounding import (
@@ -227,7 +227,7 @@ def assess(
     return value, least, decided, on, off, costs
 
 
-@compiled
+@compiled_brief
 def round_tangent_point(
     tangent_point: FloatArray, unit: FloatArray, single: bool
 ) -> tuple[IntArray, FloatArray]:
@@ -235,23 +235,16 @@ def round_tangent_point(
 
     The tangent point, which is in scaled units, is changed accordingly.
     """
-    count = 0
-    index, point = (
-        np.empty(len(tangent_point), dtype=np.int32),
-        np.empty(len(tangent_point)),
-    )
+    point = np.empty(len(tangent_point))
     for j in range(len(tangent_point)):
-        if tangent_point[j] != 0:
-            value = tangent_point[j] * unit[j]
-            if single:
-                value = float(np.float32(value))
-            tangent_point[j] = value / unit[j]
-            index[count], point[count] = j, value
-            count += 1
-    return index[:count].copy(), point[:count].copy()
+        point[j] = tangent_point[j] * unit[j]
+        if single:
+            point[j] = float(np.float32(point[j]))
+        tangent_point[j] = point[j] / unit[j]
+    return nonzeros(point)
 
 
-@compiled
+@compiled_brief
 def largest_share(
     ridge: FloatArray,
     decided: IntArray,
@@ -276,7 +269,7 @@ def largest_share(
     return best if best >= 0 else cheapest
 
 
-@compiled
+@compiled_brief
 def signed_changes(before: IntArray, after: IntArray) -> IntArray:
     """Variables whose status changed, counted from one, with the sign of the new."""
     count = 0
@@ -286,3 +279,25 @@ def signed_changes(before: IntArray, after: IntArray) -> IntArray:
             changes[count] = after[j] * (j + 1)
             count += 1
     return changes[:count].copy()
+
+
+@compiled_brief
+def nonzeros(x: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Where a point is not zero, and its values there."""
+    count = 0
+    index, value = np.empty(len(x), dtype=np.int32), np.empty(len(x))
+    for j in range(len(x)):
+        if x[j] != 0:
+            index[count], value[count] = j, x[j]
+            count += 1
+    return index[:count].copy(), value[:count].copy()
+
+
+@compiled_brief
+def count_decisions(status: IntArray) -> tuple[int, int]:
+    """How many variables are switched on, and how many are undecided."""
+    n_on, n_free = 0, 0
+    for value in status:
+        n_on += value > 0
+        n_free += value == 0
+    return n_on, n_free

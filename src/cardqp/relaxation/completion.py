@@ -20,7 +20,6 @@ MOST_PAIRED, MOST_TRIPLED = 400, 120
 number grows with the square, or the cube."""
 
 
-@compiled
 def is_countable(n_free: int, remaining: int) -> bool:
     """Whether enumerating all completions is cheap."""
     return (

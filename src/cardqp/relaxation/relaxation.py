@@ -6,6 +6,7 @@ solved, and why any iterate gives a bound: docs/theory.md#perspective.
 """
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from cardqp._typing import FloatArray
+from cardqp._typing import FloatArray, IntArray
 from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
@@ -217,14 +218,34 @@ class Relaxation:
             The dual point with the best bound, and the last point.  By interior points
             if :attr:`prefers_cones`.
         """
-        x, nu = x.copy(), nu.copy()
         if self.prefers_cones:
             by_cones = self.solve_by_cones(subproblem, effort)
             if by_cones is not None:
                 return by_cones
         if self.problem.blocks is not None:
             nothing = np.zeros(self.problem.n), np.zeros(len(nu))
-            return Relaxed(*nothing, subproblem.fixed_in.astype(float), x, nu, False)
+            on = subproblem.fixed_in.astype(float)
+            return Relaxed(*nothing, on, x.copy(), nu.copy(), False)
+        return self.iterate(
+            subproblem.status, subproblem.remaining, x, nu, effort, clusters
+        )
+
+    def iterate(
+        self,
+        status: IntArray,
+        remaining: int,
+        x: FloatArray,
+        nu: FloatArray,
+        effort: Effort,
+        clusters: ClusterData = NO_CLUSTERS,
+    ) -> Relaxed:
+        """Solve the relaxation of a node by the kernel, whatever there is to prefer.
+
+        Parameters are those of :meth:`solve`, but for the node's fixings: 1 for
+        variables fixed in, -1 for those fixed out, and how many of the others remain to
+        be chosen.
+        """
+        x, nu = x.copy(), nu.copy()
         best, data = -np.inf, with_clusters(self.data, clusters)
         # Compiled code cannot see the clock: it works in chunks, each a warm start of
         # the next.
@@ -233,8 +254,8 @@ class Relaxation:
                 data,
                 self.rows,
                 self.metric,
-                subproblem.status,
-                subproblem.remaining,
+                status,
+                remaining,
                 effort.cutoff - self.problem.constant,
                 effort.tolerance,
                 effort.slack,
@@ -246,7 +267,8 @@ class Relaxation:
                 best, best_point, best_beta = bound, tangent_point, beta
             if is_done or effort.is_over():
                 break
-        is_finite = np.isfinite(best_point).all() and np.isfinite(best_beta).all()
+        # The bound at a point that is not finite is not finite either.
+        is_finite = math.isfinite(best)
         if not is_finite:
             # Theorem 1 holds at any dual point, so zero is as good as another.
             best_point, best_beta = np.zeros(len(x)), np.zeros(len(nu))
