@@ -6,7 +6,7 @@ why the least bound over the leaves is a bound: docs/theory.md#tree.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
@@ -19,7 +19,7 @@ from cardqp.branch_and_bound.dropping import DroppingPhase, is_weak
 from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.processed_node import ProcessedNode
 from cardqp.branch_and_bound.root import RootPhase
-from cardqp.branch_and_bound.settings import SearchSettings
+from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.heuristics.local_search import grow_greedily
@@ -90,7 +90,7 @@ class BranchAndBound:
     optimise_split: bool = True
     limit: float = np.inf
     is_partial: bool = False
-    settings: SearchSettings = field(default_factory=SearchSettings)
+    settings: SearchSettings = DEFAULT
 
     def initial_tree(
         self,

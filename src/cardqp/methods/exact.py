@@ -1,9 +1,9 @@
 """The default method: branch and bound on the problem as it is."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
-from cardqp.branch_and_bound.settings import SearchSettings
+from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.methods.context import SolveContext
 from cardqp.problem import validation as check
 
@@ -21,7 +21,7 @@ class Exact:
     uses_level: ClassVar[bool] = False
     ends_in_search: ClassVar[bool] = True
 
-    settings: SearchSettings = field(default_factory=SearchSettings)
+    settings: SearchSettings = DEFAULT
 
     def __post_init__(self) -> None:
         check.instance("settings", self.settings, SearchSettings)
