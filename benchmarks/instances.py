@@ -129,31 +129,37 @@ def table(name: str) -> Callable[[], tuple[FloatArray, FloatArray]]:
     return load
 
 
+def standardised(X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Features and response of mean zero and variance one, without constants."""
+    X = X - X.mean(axis=0)
+    X, y = X[:, X.any(axis=0)], y - y.mean()
+    return X / X.std(axis=0), y / y.std()
+
+
 def best_subset(
     load: Callable[[], tuple[FloatArray, FloatArray]], sparsity: int, eta: float | None
 ) -> Maker:
     """Best subset selection: features of variance one, next to no ridge or none."""
 
     def make(_: int) -> SparseQP:
-        X, y = load()
-        X = X - X.mean(axis=0)
-        X, y = X[:, X.any(axis=0)], y - y.mean()
-        X, y = X / X.std(axis=0), y / y.std()
+        X, y = standardised(*load())
         Q, c = X.T @ X / len(y), -2.0 * (X.T @ y) / len(y)
         return SparseQP(Q, c, eta=eta, sparsity=sparsity, constant=y @ y / len(y))
 
     return make
 
 
+TABLES: dict[str, Callable[[], tuple[FloatArray, FloatArray]]] = {
+    "diabetes": squares_and_products,
+    "online news": table("online-news"),
+    "superconductivity": table("superconductivity"),
+    "crime": table("crime"),
+}
+"""The diabetes data come with scikit-learn, the others are tables of UCI."""
+
 BEST_SUBSET: dict[str, Maker] = {
     f"{name}, s {sparsity}, {label}": best_subset(load, sparsity, eta)
     for sparsity in (5, 10, 15)
-    for name, load in {
-        "diabetes": squares_and_products,
-        "online news": table("online-news"),
-        "superconductivity": table("superconductivity"),
-        "crime": table("crime"),
-    }.items()
+    for name, load in TABLES.items()
     for label, eta in {"eta 1e6": 1e6, "no ridge": None}.items()
 }
-"""The diabetes data come with scikit-learn, the others are tables of UCI."""
