@@ -2,10 +2,11 @@
 
 ``python -m benchmarks.leaps`` solves the tables of best subset selection for one size,
 hot and on one thread, and has ``leaps::regsubsets`` search all sizes up to that one by
-its exhaustive method, as it always does; both without an intercept, on standardised
-data.  It needs ``Rscript`` and the package (Debian: ``r-cran-leaps``), and the folder
-of the tables in the environment variable ``CARDQP_DATA``; without that, only diabetes
-is solved.  Seconds are those of the processor; leaps is stopped at the time limit.
+its exhaustive method, as it always does; on standardised data, so that an intercept
+changes nothing.  It needs ``Rscript`` and the package (Debian: ``r-cran-leaps``), and
+the folder of the tables in the environment variable ``CARDQP_DATA``; without that, only
+diabetes is solved.  Seconds are those of the processor; leaps is stopped at the time
+limit.
 """
 
 import os
@@ -43,8 +44,9 @@ def by_leaps(X: FloatArray, y: FloatArray, size: int, limit: float) -> str:
             return f"open after {limit:g} s"
         except subprocess.CalledProcessError as error:
             return f"refused: {' '.join(error.stderr.split())[:70]}"
-    seconds, *squares = map(float, done.stdout.split())
-    return f"{seconds:9.2f} {squares[-1] / len(y):18.12f}"
+    # It may have written of dependent columns before.
+    seconds, squares = map(float, done.stdout.splitlines()[-1].split())
+    return f"{seconds:9.2f} {squares / len(y):18.12f}"
 
 
 def by_cardqp(name: str, size: int, limit: float) -> tuple[float, cardqp.Solution]:
