@@ -13,6 +13,7 @@ from cardqp.certificate import Kind
 from cardqp.certificate.completions import gain_error
 from cardqp.certificate.dropping import MOST_STEPS, FullGain, searched_bound
 from cardqp.methods import DroppingSettings, SearchSettings
+from cardqp.problem.quadratic import Gram
 from cardqp.solution import Solution
 
 NONE = np.zeros(0, dtype=np.intp)
@@ -128,12 +129,65 @@ def test_nothing_is_proved_without_steps_or_about_other_problems():
     assert bound(flat) == -np.inf
 
 
+@pytest.mark.parametrize("ridge", [0.0, 3e-6])
+def test_a_matrix_that_is_not_definite_is_refused(ridge):
+    """Without the ridge it curves downwards, by as much as its form says."""
+    Q = np.array([[1.0, 1.0 + 1e-6], [1.0 + 1e-6, 1.0]])
+    eta = 1.0 / ridge if ridge else None
+    problem = SparseQP(np.eye(2), np.ones(2), eta=eta, sparsity=1, constant=1.0)
+    nearly = problem.with_quadratic(Gram(Q, np.full(2, 1e-6)), problem.ridge)
+    full = FullGain.of(nearly, np.arange(2))
+    assert (full is None) == (ridge == 0.0)
+
+
+@pytest.mark.parametrize("violation", [0.0, 1e-12, 1e-6])
+def test_what_may_be_lacking_counts(violation):
+    """A matrix that stands for one that may be singular proves nothing."""
+    Q = np.array([[1.0, 1.0 - 1e-5], [1.0 - 1e-5, 1.0]])
+    problem = SparseQP(Q, np.ones(2), eta=None, sparsity=1, constant=1.0)
+    form = Gram(problem.Q, np.full(2, violation))
+    full = FullGain.of(problem.with_quadratic(form, problem.ridge), np.arange(2))
+    assert (full is None) == (violation > 1e-9)
+
+
 @pytest.fixture(scope="module")
 def solution():
     found = solve(correlated(3, n=30, s=6))
     assert found.status is Status.OPTIMAL
     assert found.certificate.tree.kind.tolist() == [Kind.SEARCHED]
     return found
+
+
+def test_what_is_expected_to_be_short_comes_first(solution):
+    """Nothing is presolved; what turns out to be long is, and begins anew."""
+    assert solution.certificate.root == ()
+    assert solution.gap <= 1e-4
+    assert solution.verify().ok
+    few = DroppingSettings(slice_steps=1)
+    later = solve(solution.problem, method=Exact(SearchSettings(dropping=few)))
+    assert len(later.certificate.root) > 0
+    assert later.objective == pytest.approx(solution.objective, rel=1e-4)
+    for limited in (
+        solve(solution.problem, node_limit=3),
+        solve(solution.problem, method="best-response"),
+    ):
+        assert limited.verify().ok
+        assert limited.lower_bound <= solution.objective
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("eta", [1e6, None])
+def test_short_searches_against_enumeration(seed, eta):
+    problem = correlated(seed, eta=eta)
+    found = solve(problem)
+    best = min(values(problem).values())
+    assert found.status is Status.OPTIMAL
+    # Without a ridge, what is moved out of well conditioned matrices is not weak.
+    assert found.certificate.root == () or eta is None
+    assert best <= found.objective + 1e-9
+    assert found.objective <= best * (1 + 1e-4)
+    assert found.lower_bound <= best + 1e-12
+    assert found.verify().ok
 
 
 def test_both_searches_agree(solution):

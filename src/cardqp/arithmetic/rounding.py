@@ -370,7 +370,7 @@ def inverse_unit(n: int, formed: int) -> float:
 
 
 def inverse_residual_unit(n: int, formed: int) -> float:
-    """``I - G H``, weighted, relative to the squared sum of roots of ``G_jj H_jj``.
+    """``I - G H``, weighted, relative to the weighted sum of ``|H_ij|``, and one.
 
     ``n`` by Lemma 2 for the product, one for the difference, ``formed`` for a product
     that ``G`` is made by, three for the ridge and its sum, four spare (Lemma 12).

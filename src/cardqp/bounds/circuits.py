@@ -9,8 +9,9 @@ well conditioned, and no ridge is needed (docs/theory.md#circuits).
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 
-from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rounding import circuit_unit
 from cardqp.bounds.dependence import unit_curvature
 from cardqp.problem import SparseQP
@@ -79,12 +80,14 @@ def independent_parts(
     if problem.independence == 0.0:
         return [branch]
     circuits, found, waiting = Circuits.of(problem), [], [branch]
+    is_forced = np.zeros(problem.n, dtype=bool)
+    is_forced[problem.forced_in] = True
     while waiting:
         part = waiting.pop()
         circuit = circuits.find(part.index)
         if circuit is None:
             found.append(part)
-        elif np.isin(circuit, problem.forced_in).any():
+        elif is_forced[circuit].any():
             return None
         else:
             waiting += circuits.split(part, circuit)
@@ -129,7 +132,7 @@ class Circuits:
 
         Or if none can be proved: what is made of the part must be checked.
         """
-        S = self.scaled[np.ix_(index, index)]
+        S = self.scaled[index[:, None], index]
         place = first_dependent(S)
         if place is None:
             return None
@@ -139,7 +142,7 @@ class Circuits:
             v[:place] = -np.linalg.solve(S[:place, :place], S[:place, place])
         for least in VISIBLE:
             is_member = np.abs(v) > least * np.abs(v).max()
-            if self.is_proof(S[np.ix_(is_member, is_member)], v[is_member]):
+            if self.is_proof(S[is_member][:, is_member], v[is_member]):
                 return np.asarray(index[is_member])
         return None
 
@@ -155,17 +158,16 @@ class Circuits:
         What gains least alone comes first: little is lost without it, and a slot is
         wasted with it.
         """
-        is_free: BoolArray = np.isin(circuit, part.free)
-        members = circuit[is_free]
+        is_free = np.zeros(len(self.gain), dtype=bool)
+        is_free[part.free] = True
+        members = circuit[is_free[circuit]]
         members = members[np.argsort(self.gain[members], kind="stable")]
-        most = self.limit - len(part.fixed_in)
-        return [
-            Part(
-                np.concatenate([part.fixed_in, members[:k]]),
-                np.setdiff1d(part.free, members[: k + 1]),
-            )
-            for k in range(min(len(members), most + 1))
-        ]
+        parts, most = [], self.limit - len(part.fixed_in)
+        for k, member in enumerate(members[: most + 1]):
+            is_free[member] = False
+            fixed_in = np.concatenate([part.fixed_in, members[:k]])
+            parts.append(Part(fixed_in, np.flatnonzero(is_free)))
+        return parts
 
 
 def first_dependent(S: FloatArray) -> int | None:
@@ -173,10 +175,10 @@ def first_dependent(S: FloatArray) -> int | None:
 
     This is a guess, which a vector has to prove.
     """
-    left = S.copy()
-    for k in range(len(S)):
-        if not left[k, k] > LEAST_PIVOT:
-            return k
-        row = left[k, k + 1 :] / left[k, k]
-        left[k + 1 :, k + 1 :] -= np.multiply.outer(row, left[k, k + 1 :])
-    return None
+    factor, failed = scipy.linalg.lapack.dpotrf(S.T, lower=1, clean=0)
+    # It fails at a column from which nothing is left, counted from one; 0 if at none.
+    n_done = failed - 1 if failed > 0 else len(S)
+    is_small = ~(factor.diagonal()[:n_done] ** 2 > LEAST_PIVOT)
+    if is_small.any():
+        return int(is_small.argmax())
+    return n_done if failed > 0 else None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardqp._compiled import compiled, inner
+from cardqp._compiled import MINUS_ONE, compiled, inner
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.relaxation.scaled_data import NO_CLUSTERS, ClusterData
@@ -109,7 +109,7 @@ def choose_cluster(
     """
     best, most, is_left = np.empty(0, dtype=np.int32), least, is_open.copy()
     for _ in range(n_candidates):
-        centre = -1
+        centre = MINUS_ONE
         for j in range(len(z)):
             if is_left[j] and (centre < 0 or share[j] > share[centre]):
                 centre = j

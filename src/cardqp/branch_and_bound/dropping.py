@@ -144,6 +144,8 @@ class Dropping:
         How many parts are over.
     n_steps : int
         Steps so far.
+    is_estimated : bool
+        Whether it has been estimated how many follow.
     """
 
     original: SparseQP
@@ -151,6 +153,7 @@ class Dropping:
     error: float
     at: int = 0
     n_steps: int = 0
+    is_estimated: bool = False
 
     @classmethod
     def begin(cls, tree: Tree) -> "Dropping | None":
@@ -220,7 +223,7 @@ class Dropping:
 
 @dataclass(frozen=True, slots=True)
 class DroppingPhase:
-    """The turns of a search by dropping in a tree whose presolve is over.
+    """The turns of a search by dropping in a tree, before its presolve and after it.
 
     Parameters
     ----------
@@ -239,6 +242,26 @@ class DroppingPhase:
     cutoff: Callable[[Tree], float]
     is_over: Callable[[], bool]
 
+    def is_enough(self) -> bool:
+        """Search before the presolve, if few steps are expected; whether that is all.
+
+        Otherwise what was found is kept, and the search begins anew on the variables
+        that the presolve leaves.
+        """
+        tree, settings = self.tree, self.tree.settings.dropping
+        dropping = Dropping.begin(tree)
+        if dropping is None or not self._is_accurate(dropping):
+            return False
+        expected = dropping.expected(self.cutoff(tree), settings.first_dives)
+        if expected > settings.slice_steps:
+            return False
+        tree.dropping = dropping
+        while tree.may_drop and dropping.n_steps < settings.slice_steps:
+            self.step()
+        if not tree.is_rooted:
+            tree.dropping = None
+        return tree.is_rooted
+
     def is_due(self) -> bool:
         """Whether it is the turn of this search; it is begun when first asked."""
         tree, settings = self.tree, self.tree.settings.dropping
@@ -252,7 +275,8 @@ class DroppingPhase:
         if not tree.may_drop or tree.dropping is None:
             return False
         n_steps = tree.dropping.n_steps
-        if settings.slice_steps <= n_steps < 2 * settings.slice_steps:
+        if n_steps >= settings.slice_steps and not tree.dropping.is_estimated:
+            tree.dropping.is_estimated = True
             tree.may_drop = self._is_promising(tree.dropping)
         allowed = settings.first_steps + settings.steps_per_node * tree.n_nodes
         return tree.may_drop and n_steps < allowed
@@ -295,6 +319,7 @@ class DroppingPhase:
         tree, problem = self.tree, self.tree.presolved.problem
         tree.heap.clear()
         tree.stack.clear()
+        tree.is_rooted, tree.n_created = True, 1
         tree.pruned_bound, tree.closed_share, tree.may_drop = cutoff, 1.0, False
         tree.n_nodes += dropping.n_steps
         if tree.keep_proof:

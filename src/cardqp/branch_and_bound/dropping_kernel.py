@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardqp._compiled import compiled, inner, inner_fast
+from cardqp._compiled import ZERO, compiled, inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
 
 # Compiled in, as all constants of compiled code.
@@ -338,7 +338,7 @@ def estimate_steps(state: DropState, threshold: float, draws: FloatArray) -> flo
     """
     total = 0.0
     for dive in range(len(draws)):
-        weight, at = 1.0, 0
+        weight, at = 1.0, ZERO
         while True:
             total += 2.0 * weight
             n_in = state.n_in[at]

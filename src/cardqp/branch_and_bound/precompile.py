@@ -33,6 +33,18 @@ from cardqp.relaxation.scaled_data import NO_CLUSTERS
 from cardqp.splitting.settings import DEFAULT
 
 
+def load_first(problem: SparseQP) -> None:
+    """Load the kernels that a search begins with.
+
+    A search by dropping variables may end it before anything is relaxed.
+    """
+    settings = DroppingSettings()
+    if problem.n <= settings.max_variables and is_weak(problem, settings):
+        load_dropping()
+    else:
+        load_for(problem)
+
+
 def load_for(problem: SparseQP) -> None:
     """Load the kernels for the root of a problem's tree."""
     load_kernels(**_kind(problem))
@@ -40,11 +52,15 @@ def load_for(problem: SparseQP) -> None:
         load_split_kernels()
 
 
+def load_dropping_for(problem: SparseQP) -> None:
+    """Load the kernels that search by dropping variables, if they are made use of."""
+    if is_weak(problem, DroppingSettings()):
+        load_dropping()
+
+
 def load_tree_for(problem: SparseQP) -> None:
     """Load the kernels for nodes, beyond those for the root."""
     load_tree_kernels(**_kind(problem), is_unconstrained=problem.is_unconstrained)
-    if is_weak(problem, DroppingSettings()):
-        load_dropping()
 
 
 @cache
@@ -96,10 +112,12 @@ def load_dropping() -> None:
     """Call the kernels that search by dropping variables once, on a tiny problem."""
     problem = SparseQP(np.eye(2), np.ones(2), eta=1e6, sparsity=1, constant=1.0)
     dropping = Dropping.begin(Tree.initial(problem))
+    # Above what all variables reach together, so that there is something to search.
+    cutoff = 0.9
     if dropping is not None:
-        dropping.expected(0.0, 1)
-        dropping.advance(0.0, 1)
-    searched_bound(problem, np.arange(0), np.arange(2), 0.0, 1.0, 0.0)
+        dropping.expected(cutoff, 1)
+        dropping.advance(cutoff, 1)
+    searched_bound(problem, np.arange(0), np.arange(2), cutoff, 1.0, 0.0)
 
 
 def _kind(problem: SparseQP) -> dict[str, bool]:

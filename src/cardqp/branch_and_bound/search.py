@@ -51,6 +51,9 @@ class BranchAndBound:
         Relative gap at which a node is pruned.
     root_only : bool
         Stop after the presolve at the root.
+    before_nodes : bool
+        Stop after that, and what can be done by dropping variables at once: before the
+        first node is relaxed.
     is_over : callable
         Whether time is up; called within long steps, which then end early.  Whoever
         runs the search must stop it as well.
@@ -80,6 +83,7 @@ class BranchAndBound:
 
     gap: float = 1e-4
     root_only: bool = False
+    before_nodes: bool = False
     is_over: Callable[[], bool] = lambda: False
     is_late: Callable[[], bool] = lambda: False
     seconds_left: Callable[[], float | None] = lambda: None
@@ -119,6 +123,8 @@ class BranchAndBound:
             self._find_first_points(tree, incumbent)
         if tree.best.x is None and incumbent is not None:
             tree.keep(SupportFit.known(problem, incumbent))
+        if tree.best.x is not None and self._is_found_by_dropping(tree):
+            return tree
         settings = self.settings.dropping
         is_small = problem.n <= settings.max_local_search_variables
         if is_small and is_weak(problem, settings):
@@ -136,6 +142,12 @@ class BranchAndBound:
         new = self.initial_tree(tree.problem, tree.best.x, keeps_bounds=True)
         new.n_nodes = tree.n_nodes
         return new
+
+    def _is_found_by_dropping(self, tree: Tree) -> bool:
+        """Whether a short search by dropping variables ends it, before the presolve."""
+        if self.root_only or self.node_limit is not None or self.is_over():
+            return False
+        return self._dropping_phase(tree).is_enough()
 
     def _find_first_points(self, tree: Tree, incumbent: FloatArray | None) -> None:
         """Fit the support of a given point, and its greedy completion."""
@@ -158,14 +170,20 @@ class BranchAndBound:
         """
         if tree.left_bounds:
             return self._restarted(tree)
-        dropping = DroppingPhase(tree, self.gap, self.cutoff, self.is_over)
         if not tree.is_rooted:
             self._root_phase(tree).step()
-        elif self.node_limit is None and dropping.is_due():
-            dropping.step()
+        elif self._is_dropping_due(tree):
+            self._dropping_phase(tree).step()
         else:
             self._process_batch(tree)
         return tree
+
+    def _dropping_phase(self, tree: Tree) -> DroppingPhase:
+        return DroppingPhase(tree, self.gap, self.cutoff, self.is_over)
+
+    def _is_dropping_due(self, tree: Tree) -> bool:
+        """Whether it is the turn of the search by dropping variables."""
+        return self.node_limit is None and self._dropping_phase(tree).is_due()
 
     def _process_batch(self, tree: Tree) -> None:
         """Process the nodes with the least bounds.
@@ -262,7 +280,11 @@ class BranchAndBound:
             return Stop.STALLED
         if self.node_limit is not None and tree.n_nodes >= self.node_limit:
             return Stop.NODE_LIMIT
-        return Stop.COMPLETED if self.root_only and tree.is_rooted else None
+        if not tree.is_rooted:
+            return None
+        if self.root_only or (self.before_nodes and not self._is_dropping_due(tree)):
+            return Stop.COMPLETED
+        return None
 
     def progress(self, tree: Tree, seconds: float) -> Progress:
         """A report of incumbent, bound, and how much of the tree is left."""

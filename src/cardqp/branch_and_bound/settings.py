@@ -174,6 +174,9 @@ class DroppingSettings:
         The most variables for which an iterated local search comes before all else.
     max_loss : float
         The most that rounding may cost, as a share of the gap.
+    first_dives : int
+        Nothing is presolved if so many random dives expect no more steps than a slice,
+        and that is true.
     slice_steps : int
         Steps between two looks at the clock.
     first_steps, steps_per_node : int
@@ -187,6 +190,7 @@ class DroppingSettings:
     max_variables: int = 130
     max_local_search_variables: int = 500
     max_loss: float = 0.25
+    first_dives: int = 50
     slice_steps: int = 20_000
     first_steps: int = 1_000_000
     steps_per_node: int = 1000
@@ -196,7 +200,7 @@ class DroppingSettings:
     def __post_init__(self) -> None:
         check.ranges(
             self,
-            counts="slice_steps dives",
+            counts="first_dives slice_steps dives",
             shares="max_loss",
             nonnegatives="weak_ridge max_variables max_local_search_variables "
             "first_steps steps_per_node max_expected",

@@ -14,7 +14,7 @@ more: see :func:`~cardqp.arithmetic.rounding.elimination_unit`.
 
 import numpy as np
 
-from cardqp._compiled import compiled, inner, inner_fast
+from cardqp._compiled import MINUS_ONE, compiled, inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rounding import COMPLETION_UNIT, elimination_unit
 from cardqp.bounds.definiteness import condition, definite_diagonal
@@ -82,7 +82,7 @@ def largest_single(
         if not G[j, j] > 0:
             return np.inf
         gain = c[j] * c[j] / G[j, j]
-        if gain > most and not is_listed(skipped, -1, -1, j):
+        if gain > most and not is_listed(skipped, MINUS_ONE, MINUS_ONE, j):
             most = gain
     return most
 
@@ -152,7 +152,7 @@ def largest_gain(
     if n_taken < n and remaining == 1:
         total += largest_single(rest, slope, n_inside, skipped)
     elif n_taken < n and remaining == 2:
-        total += largest_pair(rest, slope, n_inside, 0.0, skipped, -1, diagonal)
+        total += largest_pair(rest, slope, n_inside, 0.0, skipped, MINUS_ONE, diagonal)
     elif n_taken < n and remaining == 3:
         most, smaller, reduced = 0.0, rest.copy(), slope.copy()
         for i in range(n_inside, n - 2):

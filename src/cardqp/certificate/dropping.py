@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from cardqp._compiled import compiled, inner, inner_fast
+from cardqp._compiled import ZERO, compiled, inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rounding import (
     COMPLETION_UNIT,
@@ -25,7 +25,6 @@ from cardqp.arithmetic.rounding import (
     inverse_residual_unit,
 )
 from cardqp.bounds.circuits import Part, independent_parts
-from cardqp.bounds.definiteness import definite_diagonal
 from cardqp.problem import SparseQP
 
 MOST_VARIABLES = 200
@@ -75,21 +74,16 @@ class FullGain:
         """
         if not 0 < len(index) <= MOST_VARIABLES:
             return None
-        # Where columns depend, those of a part do not: they have to be definite alone.
-        part = problem if problem.independence == 0.0 else problem.restrict(index)
-        if definite_diagonal(part) is None:
+        ridge, form, c = problem.ridge[index], problem.quadratic, problem.c[index]
+        G = form.block(index)
+        G.flat[:: len(index) + 1] += ridge
+        G = 0.5 * (G + G.T)
+        H = _inverse(G)
+        if H is None:
             return None
-        G = problem.quadratic.block(index)
-        G.flat[:: len(index) + 1] += problem.ridge[index]
-        G, c = 0.5 * (G + G.T), problem.c[index]
-        try:
-            factor = scipy.linalg.cho_factor(G, check_finite=False)
-        except scipy.linalg.LinAlgError:
-            return None
-        H = scipy.linalg.cho_solve(factor, np.eye(len(G)), check_finite=False)
-        H = 0.5 * (H + H.T)
-        share, unit = _errors(G, H, problem.quadratic.formed)
-        if not max(share, unit) < LARGEST_ERROR:
+        lacking = np.maximum(form.psd_violation[index] - ridge, 0.0)
+        share, unit, doubt = _errors(G, H, form.formed, lacking)
+        if not max(share, unit, doubt) < LARGEST_ERROR:
             return None
         b = H @ c
         gain = float(c @ b)
@@ -100,18 +94,36 @@ class FullGain:
         return gain * (1.0 - self.share) - self.error
 
 
-def _errors(G: FloatArray, H: FloatArray, formed: int) -> tuple[float, float]:
+def _inverse(G: FloatArray) -> FloatArray | None:
+    """The inverse of a definite matrix, symmetric; None if there is none."""
+    factor, failed = scipy.linalg.lapack.dpotrf(G.T, lower=1, clean=0)
+    if failed != 0:
+        return None
+    H, failed = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+    if failed != 0:
+        return None
+    half = np.tril(H)
+    half.flat[:: len(G) + 1] *= 0.5
+    return np.asarray(half + half.T)
+
+
+def _errors(
+    G: FloatArray, H: FloatArray, formed: int, lacking: FloatArray
+) -> tuple[float, float, float]:
     """The errors of the inverse, and of what is computed from it by dropping.
 
     Both are relative to the gain.  ``inflation`` is the sum of the roots of variance
-    inflation factors ``G_jj H_jj``.
+    inflation factors ``G_jj H_jj``.  The third number is below one only if ``G``, which
+    ``diag(lacking)`` makes semidefinite, is definite (Proposition R11).
     """
     n, root = len(G), np.sqrt(G.diagonal())
     inflation = float((root * np.sqrt(np.maximum(H.diagonal(), 0.0))).sum())
-    size = (1.0 + inflation) ** 2
-    residual = np.abs(np.eye(n) - G @ H) * root / root[:, None]
-    share = float(residual.sum(axis=1).max()) + inverse_residual_unit(n, formed) * size
-    return share, dropped_gain_unit(n) * size
+    size = root * (np.abs(H) @ root)
+    residual = (np.abs(np.eye(n) - G @ H) @ root) / root
+    unit = inverse_residual_unit(n, formed)
+    share = float(residual.max() + unit * (1.0 + size.sum()))
+    doubt = float(2.0 * (lacking / G.diagonal()).max() * (1.0 + size.max()))
+    return share, dropped_gain_unit(n) * (1.0 + inflation) ** 2, doubt
 
 
 class Nodes(NamedTuple):
@@ -377,7 +389,7 @@ def largest_left(
     n_steps : float
         How many steps are left.
     """
-    at, most = 0, least
+    at, most = ZERO, least
     while at >= 0:
         n_steps -= 1
         if n_steps < 0:

@@ -10,7 +10,12 @@ import numpy as np
 from cardqp._iterate import Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
 from cardqp.backends.catalogue import Backend
-from cardqp.branch_and_bound.precompile import load_tree_for
+from cardqp.branch_and_bound.precompile import (
+    load_dropping_for,
+    load_first,
+    load_for,
+    load_tree_for,
+)
 from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.problem import SparseQP, lift
@@ -187,6 +192,8 @@ def search(
     """Run branch and bound on a problem as one stage, with an incumbent if known."""
     is_partial = problem is not context.problem
     method = replace(context.search, root_only=root_only, is_partial=is_partial)
+    with context.watch.paused():
+        load_first(problem)
     return explore(
         context, method, name, lambda: method.initial_tree(problem, start), problem.n
     )
@@ -212,16 +219,23 @@ def explore(
 
 
 def _grow(method: BranchAndBound, tree: Tree, watch: Watch) -> tuple[Tree, Stop]:
-    """Presolve at the root and, unless that is enough, branch."""
+    """Presolve at the root and, unless that is enough, drop variables, then branch."""
+    # Many problems are solved on the way: compiled code is loaded only where it is
+    # needed, and does not count as time of the search.
+    if method.done(tree) is None:
+        with watch.paused():
+            load_for(tree.problem)
     tree, stop = iterate(replace(method, root_only=True), tree, watch)
     if method.root_only or stop is not Stop.COMPLETED:
         return tree, stop
-    # Many problems are solved at the root: the compiled code of the tree is loaded only
-    # now, and does not count as time of the search.
-    with watch.paused():
-        load_tree_for(tree.presolved.original)
     start, before = watch.seconds, tree.n_nodes
-    tree, stop = iterate(method, tree, watch)
+    with watch.paused():
+        load_dropping_for(tree.presolved.original)
+    tree, stop = iterate(replace(method, before_nodes=True), tree, watch)
+    if stop is Stop.COMPLETED:
+        with watch.paused():
+            load_tree_for(tree.presolved.original)
+        tree, stop = iterate(method, tree, watch)
     tree.nodes_per_second = (tree.n_nodes - before) / max(watch.seconds - start, 1e-9)
     return tree, stop
 

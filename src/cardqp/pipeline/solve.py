@@ -6,10 +6,11 @@ from contextlib import AbstractContextManager, nullcontext
 from cardqp._iterate import Callback, Watch
 from cardqp._typing import ArrayLike
 from cardqp.backends.catalogue import Backend
-from cardqp.branch_and_bound.precompile import load_for
+from cardqp.branch_and_bound.precompile import load_first, load_for
 from cardqp.branch_and_bound.search import PROOF_MEMORY, BranchAndBound
 from cardqp.methods import Method
 from cardqp.methods.context import SolveContext
+from cardqp.methods.exact import Exact
 from cardqp.methods.registry import resolve
 from cardqp.pipeline.build_solution import build_solution
 from cardqp.pipeline.checks import check_limits, check_method, find_backend
@@ -129,7 +130,9 @@ def solve(
     check_limits(gap, node_limit, threads, proof_memory)
     check_method(chosen, solver, level, spectrum, resume)
     guess = None if start is None else check.vector("start", start, problem.n)
-    load_for(problem)
+    # The exact method relaxes nothing before its search, which may do without.
+    load = load_first if isinstance(chosen, Exact) else load_for
+    load(problem)
     is_streamed = solver is None and stays_streamed(problem, chosen)
     with Watch(time_limit, callback) as watch, _executor(threads) as executor:
         branching = BranchAndBound(

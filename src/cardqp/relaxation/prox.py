@@ -16,7 +16,7 @@ Newton's method needs few steps (docs/theory.md#prox).
 
 import numpy as np
 
-from cardqp._compiled import inner, inner_fast
+from cardqp._compiled import NO, inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
 from cardqp.relaxation.array_loops import filled
 from cardqp.relaxation.cluster_selection import members_of
@@ -233,7 +233,7 @@ def cap_groups(groups: GroupData | None, data: Data, step: Step, v: FloatArray) 
             continue
         r = 0.0
         if remaining > 0:
-            r = find_r(data, step, members[:count], remaining, v, guess, False)
+            r = find_r(data, step, members[:count], remaining, v, guess, NO)
         for i in range(count):
             step.cap[members[i]] = r
 
@@ -256,7 +256,7 @@ def floor_clusters(data: Data, step: Step, v: FloatArray) -> int:
                 r = (1.0 + step.rho[j]) / (abs(v[j]) * step.root[j])
             guess = step.floor[j]
         if n_nonzero > 1:
-            r = find_r(data, step, members, 1.0, v, guess, False)
+            r = find_r(data, step, members, 1.0, v, guess, NO)
         n_zero += n_nonzero == 0
         for j in members:
             step.floor[j] = r
