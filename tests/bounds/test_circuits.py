@@ -71,6 +71,9 @@ def test_regressions_with_dependent_columns(seed):
     assert solution.verify().ok
     assert solution.lower_bound <= best * (1 + 1e-9)
     assert solution.objective == pytest.approx(best, rel=1e-4)
+    own = X[:, solution.support]
+    x = np.linalg.lstsq(own, y, rcond=None)[0]
+    assert solution.objective == pytest.approx(((y - own @ x) ** 2).mean(), rel=1e-11)
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -20,7 +20,7 @@ from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
 from cardqp.relaxation.scaled_data import NO_CLUSTERS, ClusterData
-from cardqp.subproblems.support_qp import SupportFit
+from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 if TYPE_CHECKING:
     from cardqp.branch_and_bound.dropping import Dropping
@@ -240,7 +240,12 @@ class Tree:
         """Keep a point of the presolved problem, unless it violates dropped bounds."""
         if fit.x is None:
             return
-        x = lift(fit.x, self.presolved.indices, self.problem.n)
+        presolved, x = self.presolved, fit.x
+        if presolved.uncut is not presolved.original:
+            # The best point with a tiny ridge is not quite the best one without.
+            again = fit_support(presolved.uncut, np.flatnonzero(x)).x
+            x = x if again is None else again
+        x = lift(x, presolved.indices, self.problem.n)
         if self.drops_bounds and not is_within(self.problem, x):
             self.left_bounds = True
         else:
