@@ -24,7 +24,7 @@ from cardqp.relaxation.assessment import (
 )
 from cardqp.relaxation.block_assessment import assess_blocks
 from cardqp.relaxation.completion import is_countable
-from cardqp.relaxation.relaxation import Effort
+from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.relaxation.scaled_data import with_clusters
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import find_ray
@@ -171,8 +171,9 @@ class NodeProcessor:
             )
         # At a leaf the tangent in the optimum proves it, but not for the minorant.
         kind = Kind.FULL if self.tree.has_minorant else Kind.POINT
-        scaled, beta = fit.x / self.tree.relaxation_of(kind).unit, fit.beta
-        result, *_ = self._assess(node, remaining, kind, scaled, beta)
+        relaxation = self.tree.relaxation_of(kind)
+        scaled, beta = fit.x / relaxation.unit, fit.beta
+        result, *_ = self._assess(node, remaining, kind, relaxation, scaled, beta)
         result.pruned_bound, result.fit = result.bound, fit
         return result
 
@@ -197,6 +198,7 @@ class NodeProcessor:
         node: Node,
         remaining: int,
         kind: Kind,
+        relaxation: Relaxation,
         tangent_point: FloatArray,
         beta: FloatArray,
     ) -> tuple[ProcessedNode, FloatArray, FloatArray, FloatArray]:
@@ -204,7 +206,7 @@ class NodeProcessor:
 
         Also the bounds with each variable switched on and off, and their costs.
         """
-        relaxation, log = self.tree.relaxation_of(kind), self.tree.log
+        log = self.tree.log
         single = log is not None and log.is_single
         # Rounded first, then assessed: the bound is that of the point as it is stored.
         index, point = round_tangent_point(tangent_point, relaxation.unit, single)
@@ -247,18 +249,17 @@ class NodeProcessor:
 
     def _relax(self, node: Node, remaining: int, kind: Kind) -> ProcessedNode:
         """Relax a node; prune it or branch."""
-        relaxation = self.tree.relaxation_of(kind)
+        relaxation = self.tree.node_relaxation(kind, node.status)
         # Warm starts are kept in the units of the presolved problem.
         change = self.tree.relaxation.unit / relaxation.unit
         x = np.zeros(self.problem.n)
         x[node.entries] = node.values
         subproblem = Subproblem.of_status(node.status, self.problem.rule)
+        effort = self._effort_at(node)
         gives_up = self.tree.kernel_fails and not relaxation.prefers_cones
-        rescue = (
-            relaxation.solve_by_cones(subproblem, self.effort) if gives_up else None
-        )
+        rescue = relaxation.solve_by_cones(subproblem, effort) if gives_up else None
         relaxed = rescue or relaxation.solve(
-            subproblem, x * change, node.nu, self.effort, node.clusters
+            subproblem, x * change, node.nu, effort, node.clusters
         )
         if not relaxed.has_worked:
             # Diverging multipliers are the sign of an empty node, and often its proof.
@@ -266,9 +267,10 @@ class NodeProcessor:
             if (empty := self._empty(node, last)) is not None:
                 return empty
             if not (gives_up or relaxation.prefers_cones):
-                relaxed = relaxation.solve_by_cones(subproblem, self.effort) or relaxed
+                relaxed = relaxation.solve_by_cones(subproblem, effort) or relaxed
+        scaled, beta = relaxed.tangent_point / relaxation.unit, relaxed.beta
         result, on, off, costs = self._assess(
-            node, remaining, kind, relaxed.tangent_point / relaxation.unit, relaxed.beta
+            node, remaining, kind, relaxation, scaled, beta
         )
         result.by_cones = relaxed.by_cones
         if result.bound >= self.cutoff:
@@ -283,6 +285,18 @@ class NodeProcessor:
         branch = largest_share(relaxation.data.w, result.status, relaxed.x, costs)
         self._split(result, branch, on[branch], off[branch])
         return result
+
+    def _effort_at(self, node: Node) -> Effort:
+        """When to stop solving the relaxation of a node.
+
+        The slack is a share of what the node lacks to be pruned; with rows it is large,
+        and where much is lacking, what it leaves is limited.
+        """
+        tree, effort, lacking = self.tree, self.effort, self.cutoff - node.bound
+        most = tree.settings.row_looseness * tree.gap_unit
+        if len(self.problem.rows) == 0 or not most < effort.slack * lacking < np.inf:
+            return effort
+        return replace(effort, slack=most / lacking)
 
     def _cluster(
         self, result: ProcessedNode, switches: FloatArray, share: FloatArray
