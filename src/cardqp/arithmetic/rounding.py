@@ -243,6 +243,16 @@ def sparse_minorant_unit(width: int, formed: int) -> float:
     return (width + 32 + formed * (width + 1)) * UNIT_ROUNDOFF
 
 
+def node_ridge_unit(limit: int) -> float:
+    """What a node adds to the ridge of a sparse minorant.
+
+    Relative to the ridge and to the sums of losses at the root and in the node.
+    ``s - 2`` for sums (Lemma 1), two for their terms, one for their difference, two for
+    the margin, three for weights and sums, ten spare.
+    """
+    return (limit + 16) * UNIT_ROUNDOFF
+
+
 def dependence_unit(n: int) -> float:
     """A form and a ridge that are multiplied by a number below one.
 

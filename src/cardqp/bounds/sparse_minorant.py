@@ -28,7 +28,7 @@ from cardqp.bounds.top_sums import weighted_sums
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
-from cardqp.problem.quadratic import Gram
+from cardqp.problem.quadratic import Gram, QuadraticForm
 
 MAX_WEIGHT = 1e9
 """Weights are between this and its inverse, so that products with them are in range."""
@@ -95,10 +95,8 @@ def ridge_left(
 ) -> FloatArray:
     """The ridge of the sparse minorant, rounded down; weights are all equal if None."""
     form, unit = problem.quadratic, ridge_unit(problem)
-    Q, formed = form.dense(), 0
-    if not isinstance(form, Gram):
-        # Each entry of F'F is off by formed u |F_i| |F_j| at most.
-        Q, formed = 0.5 * (Q + Q.T), form.formed
+    # Each entry of F'F is off by formed u |F_i| |F_j| at most.
+    Q, formed = entries_of(form), 0 if isinstance(form, Gram) else form.formed
     diagonal = (Q.diagonal() - P.diagonal()) * unit**2
     weights = np.ones(problem.n) if weights is None else weights
     count = min(problem.rule.width, problem.n) - 1
@@ -110,6 +108,12 @@ def ridge_left(
     rounding = sparse_minorant_unit(problem.rule.width, formed) * size
     loss = form.psd_violation * unit**2 + rounding
     return np.asarray(problem.ridge * (1.0 + (diagonal - row_sums - loss)))
+
+
+def entries_of(form: QuadraticForm) -> FloatArray:
+    """The matrix of a form, symmetric to the last bit."""
+    Q = form.dense()
+    return Q if isinstance(form, Gram) else np.asarray(0.5 * (Q + Q.T))
 
 
 def ridge_unit(problem: SparseQP) -> FloatArray:

@@ -95,10 +95,16 @@ def separable_bound(
 
 
 def evaluate(
-    problem: SparseQP, minorant: Minorant, beta: FloatArray
+    problem: SparseQP,
+    minorant: Minorant,
+    beta: FloatArray,
+    ridge: FloatArray | None = None,
 ) -> tuple[Float, FloatArray]:
-    """Base and costs of Theorem 1, for one dual point or one in each row."""
-    ridge = problem.ridge - minorant.loss
+    """Base and costs of Theorem 1, for one dual point or one in each row.
+
+    The ``ridge`` is the problem's, unless another one holds in each row's branch.
+    """
+    ridge = (problem.ridge if ridge is None else ridge) - minorant.loss
     rows = problem.rows
     beta = rows.project(beta)
     slope = problem.c + minorant.slope + beta @ rows.matrix

@@ -1,7 +1,8 @@
-"""Sums of the largest losses of each row of a matrix, in one pass, compiled.
+"""Sums of the largest losses of each row of a matrix, compiled.
 
-A heap of the largest entries so far is kept for each row; entries that do not exceed
-its least one, almost all of them, cost one comparison.
+At the root in one pass: a heap of the largest entries so far is kept for each row;
+entries that do not exceed its least one, almost all of them, cost one comparison.  In
+nodes from rows that are sorted.
 """
 
 import numpy as np
@@ -60,3 +61,55 @@ def weighted_sums(
         keep_largest(row, heap)
         sums[j] = heap.sum()
     return sums
+
+
+@inner
+def row_total(
+    row: FloatArray, order: IntArray, status: IntArray, inside: IntArray, slots: int
+) -> float:
+    """The losses of a row to all variables inside, and the largest to so many others.
+
+    The entry on the diagonal is zero, so that a variable never meets itself.
+    """
+    total = 0.0
+    for i in inside:
+        total += row[i]
+    for i in order:
+        if slots <= 0 or not row[i] > 0:
+            break
+        if status[i] == 0:
+            total += row[i]
+            slots -= 1
+    return total
+
+
+@compiled
+def raised_ridge(
+    losses: FloatArray,
+    order: IntArray,
+    weights: FloatArray,
+    row_sums: FloatArray,
+    ridge: FloatArray,
+    status: IntArray,
+    limit: int,
+    unit: float,
+) -> FloatArray:
+    """The ridge of a node: see :mod:`cardqp.bounds.node_ridges`.
+
+    ``losses`` come with the order of decreasing ones in each row, with weights and with
+    their sums at the root, and ``ridge`` is the one there.
+
+    ``unit`` is the margin for rounding, relative to the ridge and to both sums.
+    """
+    result, inside = ridge.copy(), np.flatnonzero(status > 0)
+    for j in range(len(status)):
+        if status[j] < 0:
+            continue
+        slots = limit - len(inside) - (1 if status[j] == 0 else 0)
+        total = row_total(losses[j], order[j], status, inside, slots)
+        gain = row_sums[j] - total - unit * (row_sums[j] + total)
+        gain = gain / weights[j] - unit * ridge[j]
+        # What is not a number is passed over.
+        if gain > 0:
+            result[j] += gain
+    return result

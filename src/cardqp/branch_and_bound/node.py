@@ -175,8 +175,9 @@ class NodeProcessor:
             )
         # At a leaf the tangent in the optimum proves it, but not for the minorant.
         kind = Kind.FULL if self.tree.has_minorant else Kind.POINT
-        scaled, beta = fit.x / self.tree.relaxation_of(kind).unit, fit.beta
-        result, *_ = self._assess(node, remaining, kind, scaled, beta)
+        relaxation = self.tree.relaxation_of(kind)
+        scaled, beta = fit.x / relaxation.unit, fit.beta
+        result, *_ = self._assess(node, remaining, kind, relaxation, scaled, beta)
         result.pruned_bound, result.fit = result.bound, fit
         return result
 
@@ -201,6 +202,7 @@ class NodeProcessor:
         node: Node,
         remaining: int,
         kind: Kind,
+        relaxation: Relaxation,
         tangent_point: FloatArray,
         beta: FloatArray,
     ) -> tuple[ProcessedNode, FloatArray, FloatArray, FloatArray]:
@@ -208,7 +210,7 @@ class NodeProcessor:
 
         Also the bounds with each variable switched on and off, and their costs.
         """
-        relaxation, log = self.tree.relaxation_of(kind), self.tree.log
+        log = self.tree.log
         single = log is not None and log.is_single
         # Rounded first, then assessed: the bound is that of the point as it is stored.
         index, point = round_tangent_point(tangent_point, relaxation.unit, single)
@@ -251,12 +253,15 @@ class NodeProcessor:
 
     def _relax(self, node: Node, remaining: int, kind: Kind) -> ProcessedNode:
         """Relax a node; prune it or branch."""
-        relaxation = self.tree.relaxation_of(kind)
+        relaxation = self.tree.node_relaxation(kind, node.status)
         # Warm starts are kept in the units of the presolved problem.
         change = self.tree.relaxation.unit / relaxation.unit
         x = np.zeros(self.problem.n)
         x[node.entries] = node.values
-        relaxed = self._solve_relaxation(node, remaining, relaxation, x * change)
+        effort = self._effort_at(node)
+        relaxed = self._solve_relaxation(
+            node, remaining, relaxation, x * change, effort
+        )
         if not relaxed.has_worked:
             # Diverging multipliers are the sign of an empty node, and often its proof.
             last = relaxed.nu / relaxation.row_scale
@@ -264,9 +269,10 @@ class NodeProcessor:
                 return empty
             if not (self.tree.kernel_fails or relaxation.prefers_cones):
                 subproblem = self._subproblem(node)
-                relaxed = relaxation.solve_by_cones(subproblem, self.effort) or relaxed
+                relaxed = relaxation.solve_by_cones(subproblem, effort) or relaxed
+        scaled, beta = relaxed.tangent_point / relaxation.unit, relaxed.beta
         result, on, off, costs = self._assess(
-            node, remaining, kind, relaxed.tangent_point / relaxation.unit, relaxed.beta
+            node, remaining, kind, relaxation, scaled, beta
         )
         result.by_cones = relaxed.by_cones
         if result.bound >= self.cutoff:
@@ -283,19 +289,36 @@ class NodeProcessor:
         return result
 
     def _solve_relaxation(
-        self, node: Node, remaining: int, relaxation: Relaxation, x: FloatArray
+        self,
+        node: Node,
+        remaining: int,
+        relaxation: Relaxation,
+        x: FloatArray,
+        effort: Effort,
     ) -> Relaxed:
         """Solve the relaxation of a node: by the kernel, unless cones are better."""
-        start = x, node.nu, self.effort, node.clusters
+        start = x, node.nu, effort, node.clusters
         if relaxation.prefers_cones:
             return relaxation.solve(self._subproblem(node), *start)
         rescue = None
         if self.tree.kernel_fails:
-            rescue = relaxation.solve_by_cones(self._subproblem(node), self.effort)
+            rescue = relaxation.solve_by_cones(self._subproblem(node), effort)
         return rescue or relaxation.iterate(node.status, remaining, *start)
 
     def _subproblem(self, node: Node) -> Subproblem:
         return Subproblem.of_status(node.status, self.problem.rule)
+
+    def _effort_at(self, node: Node) -> Effort:
+        """When to stop solving the relaxation of a node.
+
+        The slack is a share of what the node lacks to be pruned; with rows it is large,
+        and where much is lacking, what it leaves is limited.
+        """
+        tree, effort, lacking = self.tree, self.effort, self.cutoff - node.bound
+        most = tree.settings.row_looseness * tree.gap_unit
+        if len(self.problem.rows) == 0 or not most < effort.slack * lacking < np.inf:
+            return effort
+        return replace(effort, slack=most / lacking)
 
     def _cluster(
         self, result: ProcessedNode, switches: FloatArray, share: FloatArray

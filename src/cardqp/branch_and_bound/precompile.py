@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cardqp.bounds.node_ridges import MinorantRest, NodeRidges
 from cardqp.bounds.penalised_rows import PenalisedRows
 from cardqp.bounds.top_sums import weighted_sums
 from cardqp.branch_and_bound.clusters import choose_cluster, follow, near, require
@@ -72,11 +73,14 @@ def load_kernels(*, has_rows: bool = False, has_groups: bool = False) -> None:
 
 @cache
 def load_split_kernels() -> None:
-    """Call the kernel of sparse minorants once, for data as given and restricted."""
+    """Call the kernels of sparse minorants once, for data as given and restricted."""
     given, signs = np.eye(2), np.zeros(2, dtype=np.int8)
     given.setflags(write=False)
     for Q in (given, np.eye(2)):
         weighted_sums(Q, np.eye(2), np.ones(2), signs, 1)
+    problem = _tiny_problem(has_rows=False, has_groups=False)
+    rest = MinorantRest(np.zeros((2, 2)), np.ones(2), np.zeros(2))
+    NodeRidges.of(rest, problem).at(problem.root.status)
 
 
 @cache

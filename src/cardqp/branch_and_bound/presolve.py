@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import IntArray
+from cardqp.bounds.node_ridges import MinorantRest
 from cardqp.bounds.positive_ridge import with_positive_ridge, without_cut
 from cardqp.bounds.row_shift import shift_by_row
 from cardqp.bounds.sparse_minorant import sparse_minorant
@@ -43,6 +44,8 @@ class PresolveState:
         The best bound of what is left.
     pruned_bound : float
         The least bound among what was pruned by fixing variables.
+    rest : MinorantRest or None
+        What a minorant leaves of the form, by which nodes raise its ridge, if they do.
     """
 
     problem: SparseQP
@@ -53,6 +56,7 @@ class PresolveState:
     subproblem: Subproblem
     lower_bound: float = -np.inf
     pruned_bound: float = np.inf
+    rest: MinorantRest | None = None
 
     @classmethod
     def start(cls, problem: SparseQP) -> "PresolveState":
@@ -74,6 +78,7 @@ class PresolveState:
             state.subproblem,
             state.lower_bound,
             state.pruned_bound,
+            state.rest,
         )
 
     def bounded(
@@ -122,6 +127,10 @@ class PresolveState:
         without_minorant = problem
         if self.without_minorant is not self.problem or reduction.minorant is not None:
             without_minorant = self.without_minorant.restrict(kept)
+        rest = None if self.rest is None else self.rest.restrict(kept)
+        if reduction.minorant is not None:
+            base = _before_minorant(self, reduction)
+            rest = MinorantRest.of(base, problem, reduction.weights)
         original = self.original.restrict(kept)
         is_cut = self.uncut is not self.original
         return replace(
@@ -132,6 +141,7 @@ class PresolveState:
             uncut=self.uncut.restrict(kept) if is_cut else original,
             indices=self.indices[kept],
             subproblem=self.subproblem.restrict(kept),
+            rest=rest,
         )
 
 
@@ -141,6 +151,14 @@ def reduce_problem(state: PresolveState, reduction: Reduction) -> SparseQP:
     A minorant starts anew from the original problem; all else goes on from the problem
     as it is.
     """
+    reduced = _before_minorant(state, reduction)
+    if reduction.minorant is not None:
+        reduced = sparse_minorant(reduced, reduction.minorant, reduction.weights)
+    return reduced
+
+
+def _before_minorant(state: PresolveState, reduction: Reduction) -> SparseQP:
+    """The same, before a minorant takes its place."""
     if reduction.minorant is None:
         reduced = state.problem.restrict(reduction.kept)
     else:
@@ -149,6 +167,4 @@ def reduce_problem(state: PresolveState, reduction: Reduction) -> SparseQP:
         reduced = shift_by_row(reduced, reduction.row_shift)
     if reduction.diagonal_shift is not None:
         reduced = reduced.move_to_ridge(reduction.diagonal_shift)
-    if reduction.minorant is not None:
-        reduced = sparse_minorant(reduced, reduction.minorant, reduction.weights)
     return reduced

@@ -226,6 +226,9 @@ class SearchSettings:
         are solved: see :class:`cardqp.relaxation.relaxation.Effort`.  The bound and the
         fixings of the root serve the whole tree, those of a node only itself.  The last
         is for nodes with rows, unless variables are semi-continuous.
+    row_looseness : float
+        Relaxations of nodes with rows are off by no more than this share of the
+        objective: far from the end of the search, the bounds of nodes count.
     round_every, round_first : int
         One relaxation in so many is rounded to a support, and where there are rows or
         bounds each of the first ones: without them swaps have usually found the best
@@ -275,6 +278,7 @@ class SearchSettings:
     root_slack: float = 0.01
     node_slack: float = 0.3
     row_node_slack: float = 1.0
+    row_looseness: float = 0.02
     round_every: int = 8
     round_first: int = 200
     few_remaining: int = 3
@@ -299,8 +303,8 @@ class SearchSettings:
             self,
             counts="round_every batch_size max_batch_size estimate_dives",
             shares="pruning_share relaxation_share batch_share",
-            nonnegatives="root_slack node_slack row_node_slack round_first max_open "
-            "few_remaining max_failures estimate_after",
+            nonnegatives="root_slack node_slack row_node_slack row_looseness "
+            "round_first max_open few_remaining max_failures estimate_after",
         )
         check.listing("local_search_after", self.local_search_after, "integers", int)
 

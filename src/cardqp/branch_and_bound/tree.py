@@ -9,6 +9,7 @@ import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
+from cardqp.bounds.node_ridges import NodeRidges
 from cardqp.branch_and_bound.clusters import near
 from cardqp.branch_and_bound.inactive_bounds import is_within
 from cardqp.branch_and_bound.presolve import PresolveState
@@ -164,6 +165,7 @@ class Tree:
     tried: set[bytes] = field(default_factory=set)
     settings: SearchSettings = DEFAULT
     _relaxations: dict[Kind, Relaxation] = field(default_factory=dict)
+    _ridges: NodeRidges | None = None
 
     @classmethod
     def initial(
@@ -199,6 +201,18 @@ class Tree:
                 problem, is_reused=True, settings=self.settings.relaxation
             )
         return self._relaxations[kind]
+
+    def node_relaxation(self, kind: Kind, status: IntArray) -> Relaxation:
+        """The relaxation of a kind in a node.
+
+        That with the sparse minorant has a higher ridge there.
+        """
+        relaxation, rest = self.relaxation_of(kind), self.presolved.rest
+        if kind != Kind.POINT or rest is None:
+            return relaxation
+        if self._ridges is None:
+            self._ridges = NodeRidges.of(rest, self.presolved.problem)
+        return relaxation.with_ridge(self._ridges.at(status))
 
     @property
     def kernel_fails(self) -> bool:
@@ -297,7 +311,7 @@ class Tree:
         self.steps.append(step)
         if presolved.problem is not self.presolved.problem:
             # Scaling and metric belong to the old problem.
-            self._relaxations = {}
+            self._relaxations, self._ridges = {}, None
         if relaxation is not None:
             self._relaxations[Kind.POINT] = relaxation
         self.presolved = presolved

@@ -123,6 +123,7 @@ class Certificate:
             presolved.without_minorant,
             presolved.original,
             presolved.uncut,
+            rest=presolved.rest,
         )
         replay.run(presolved.subproblem, presolved.lower_bound, threads)
         return presolved, replay

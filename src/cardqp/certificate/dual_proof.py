@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.bounds.node_ridges import MinorantRest
 from cardqp.bounds.row_shift import shift_by_row
 from cardqp.bounds.sparse_minorant import sparse_minorant
 from cardqp.bounds.tangent_bound import SeparableBound, tangent_bound
@@ -124,11 +125,28 @@ class Reduction:
         """
         # A minorant brings its own split of Q, which replaces that of earlier steps, so
         # that it starts from the problem as given.
-        fewer = (problem if self.minorant is None else original).restrict(self.kept)
+        base = self._base(problem if self.minorant is None else original)
+        if self.minorant is None:
+            return base
+        return sparse_minorant(base, self.minorant, self.weights)
+
+    def rest(self, original: SparseQP, minorant: SparseQP) -> MinorantRest | None:
+        """Return what the minorant leaves of the form, by which nodes raise its ridge.
+
+        Parameters
+        ----------
+        original : SparseQP
+            The problem as given, on the same variables.
+        minorant : SparseQP
+            What :meth:`apply` returned, with a minorant.
+        """
+        return MinorantRest.of(self._base(original), minorant, self.weights)
+
+    def _base(self, problem: SparseQP) -> SparseQP:
+        """Return the problem before its form is replaced by a minorant."""
+        fewer = problem.restrict(self.kept)
         if self.row_shift is not None:
             fewer = shift_by_row(fewer, self.row_shift)
         if self.diagonal_shift is not None:
             fewer = fewer.move_to_ridge(self.diagonal_shift)
-        if self.minorant is not None:
-            fewer = sparse_minorant(fewer, self.minorant, self.weights)
         return fewer

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cardqp._typing import IntArray
+from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.farkas import proves_empty
+from cardqp.bounds.node_ridges import MinorantRest, NodeRidges
 from cardqp.bounds.penalised_rows import PenalisedRows
 from cardqp.bounds.tangent_bound import evaluate
 from cardqp.certificate.branch_bounds import BranchBounds
@@ -94,6 +95,10 @@ class Replay:
         The form at which supports are enumerated without their rows, if any are.
     n_seen : int
         Nodes that have been followed.
+    rest : MinorantRest or None
+        What the minorant leaves of the form, by which nodes raise its ridge.
+    ridges : NodeRidges or None
+        The ridges of the minorant in nodes, made of the rest.
     """
 
     tree: ProofTree
@@ -106,6 +111,8 @@ class Replay:
     error: float = np.inf
     penalised: PenalisedRows | None = None
     n_seen: int = 0
+    rest: MinorantRest | None = None
+    ridges: NodeRidges | None = None
 
     @property
     def least(self) -> float:
@@ -139,6 +146,8 @@ class Replay:
         self.error = gain_error(self.original, self.original.rule.limit)
         if (self.tree.kind == Kind.PENALISED).any():
             self.penalised = PenalisedRows.of(self.original)
+        if self.rest is not None:
+            self.ridges = NodeRidges.of(self.rest, self.problem)
         stack = [OpenBranch(0, subproblem.status, lower_bound)]
         self._follow(stack, BATCH if threads > 1 else np.inf)
         if stack:
@@ -270,7 +279,8 @@ class Replay:
         # Dual points are arbitrary numbers: what overflows proves nothing.
         with np.errstate(over="ignore", invalid="ignore"):
             minorant = problem.quadratic.tangent(tangent_points)
-            base, costs = evaluate(problem, minorant, self.tree.beta[records])
+            ridge = self._ridge(problem, status)
+            base, costs = evaluate(problem, minorant, self.tree.beta[records], ridge)
             labels = labels_of([branch.required for branch in batch], problem.n)
             bounds = BranchBounds.of(base, costs, status, problem.rule, labels)
         lower_bound = np.maximum(lower_bound, bounds.value)
@@ -280,6 +290,12 @@ class Replay:
         fixed = self._fix(records[has_child], status[has_child], bounds)
         parents = [batch[i] for i in np.flatnonzero(has_child)]
         return self._split(parents, fixed, bounds)
+
+    def _ridge(self, problem: SparseQP, status: IntArray) -> FloatArray | None:
+        """Return the ridge in each node; None if it is the problem's own."""
+        if self.ridges is None or problem is not self.problem:
+            return None
+        return np.array([self.ridges.at(decided) for decided in status])
 
     def _fix(
         self, records: IntArray, status: IntArray, bounds: BranchBounds

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cardqp._typing import IntArray
+from cardqp.bounds.node_ridges import MinorantRest
 from cardqp.bounds.positive_ridge import with_positive_ridge, without_cut
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate.dual_proof import DualProof, Reduction, is_array
@@ -64,6 +65,9 @@ class RootState:
         The best bound on the points that remain.
     pruned_bound : float
         The least bound among the points that were excluded by the steps.
+    rest : MinorantRest or None
+        What the minorant leaves of the form, by which nodes raise its ridge; None if
+        there is no minorant, or if nodes do not.
     """
 
     problem: SparseQP
@@ -74,6 +78,7 @@ class RootState:
     subproblem: Subproblem
     lower_bound: float = -np.inf
     pruned_bound: float = np.inf
+    rest: MinorantRest | None = None
 
     @classmethod
     def start(cls, problem: SparseQP) -> "RootState":
@@ -126,6 +131,9 @@ class RootState:
         problem = without_minorant = reduction.apply(self.problem, self.original)
         if self.without_minorant is not self.problem or reduction.minorant is not None:
             without_minorant = self.without_minorant.restrict(kept)
+        rest = None if self.rest is None else self.rest.restrict(kept)
+        if reduction.minorant is not None:
+            rest = reduction.rest(self.original, problem)
         original = uncut = self.original.restrict(kept)
         if self.uncut is not self.original:
             uncut = self.uncut.restrict(kept)
@@ -137,6 +145,7 @@ class RootState:
             uncut=uncut,
             indices=self.indices[kept],
             subproblem=self.subproblem.restrict(kept),
+            rest=rest,
         )
 
     def _without_bounds(self) -> "RootState":

@@ -8,7 +8,7 @@ solved, and why any iterate gives a bound: docs/theory.md#perspective.
 import logging
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -183,6 +183,10 @@ class Relaxation:
             rows.matrix, rows.rhs, rows.is_equality, *(part[used] for part in parts)
         )
         return cls(problem, unit, row_scale, data, row_data, None, margins, settings)
+
+    def with_ridge(self, ridge: FloatArray) -> "Relaxation":
+        """The relaxation with a higher ridge, as nodes have it."""
+        return replace(self, data=self.data._replace(w=ridge * self.unit**2))
 
     @property
     def prefers_cones(self) -> bool:
