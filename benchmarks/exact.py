@@ -21,7 +21,14 @@ import numpy as np
 import scipy.linalg
 
 import cardqp
-from benchmarks.instances import BEST_SUBSET, SQUARE, SYNTHETIC, UCI, synthetic
+from benchmarks.instances import (
+    BEST_SUBSET,
+    SQUARE,
+    SYNTHETIC,
+    UCI,
+    WIDE,
+    synthetic,
+)
 from cardqp.branch_and_bound.precompile import (
     load_dropping,
     load_kernels,
@@ -55,7 +62,7 @@ def main() -> None:
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("--only", nargs="*", help="beginnings of names")
     options = parser.parse_args()
-    real = UCI | BEST_SUBSET if "CARDQP_DATA" in os.environ else {}
+    real = UCI | BEST_SUBSET | WIDE if "CARDQP_DATA" in os.environ else {}
     instances = SYNTHETIC | real | (SQUARE if options.only else {})
     load_kernels()
     load_tree_kernels()
@@ -67,8 +74,9 @@ def main() -> None:
     )
     for name, make in instances.items():
         if not options.only or name.startswith(tuple(options.only)):
-            # Best subsets are not drawn at random: one seed is as good as many.
-            for seed in range(1 if name in BEST_SUBSET else options.seeds):
+            # These are not drawn at random: one seed is as good as many.
+            is_fixed = name in BEST_SUBSET | WIDE
+            for seed in range(1 if is_fixed else options.seeds):
                 measure(name, seed, make(seed), options.time_limit)
 
 

@@ -1,6 +1,8 @@
 """The instances of the exact benchmarks, by name."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -163,3 +165,26 @@ BEST_SUBSET: dict[str, Maker] = {
     for name, load in TABLES.items()
     for label, eta in {"eta 1e6": 1e6, "no ridge": None}.items()
 }
+
+
+def wide_table(file: str, target: str) -> Callable[[], tuple[FloatArray, FloatArray]]:
+    """Gene expressions: more columns than rows, read from the folder of the data."""
+
+    def load() -> tuple[FloatArray, FloatArray]:
+        import pandas as pd
+
+        rows = pd.read_csv(Path(os.environ["CARDQP_DATA"]) / file)
+        return rows.drop(columns=target).to_numpy(), rows[target].to_numpy()
+
+    return load
+
+
+WIDE: dict[str, Maker] = {
+    "eyedata, s 10, eta 20": best_subset(
+        wide_table("eyedata_trim32.csv.gz", "TRIM32"), 10, 20.0
+    ),
+    "riboflavin, s 5, eta 20": best_subset(
+        wide_table("riboflavin.csv.gz", "y"), 5, 20.0
+    ),
+}
+"""Eyedata (Scheetz et al. 2006) and riboflavin (Bühlmann et al. 2014)."""

@@ -52,6 +52,24 @@ def test_the_best_completion_is_found_and_bounded(seed, remaining, as_factor):
     assert proved == pytest.approx(best, abs=1e-8)
 
 
+@pytest.mark.parametrize("best_at", [10, 75, 157])
+@pytest.mark.parametrize("as_factor", [False, True])
+def test_one_of_many_variables_is_found_wherever_it_is(as_factor, best_at):
+    """Replays try out the variables for a last place in parts, none left out."""
+    rng = np.random.default_rng(best_at)
+    F = rng.standard_normal((40, 160))
+    c = F.T @ (F[:, best_at] + F[:, 2])
+    make = SparseQP.from_factor if as_factor else SparseQP
+    problem = make(F if as_factor else F.T @ F, c, eta=5.0, sparsity=3)
+    fixed_in = np.array([2, 5])
+    free = np.delete(np.arange(160), fixed_in)
+    best, support = best_by_enumeration(problem, fixed_in, free, 1)
+    assert support == sorted([2, 5, best_at])
+    proved = completion_bound(problem, fixed_in, free, 1, gain_error(problem, 3))
+    assert proved == pytest.approx(best, rel=1e-9)
+    assert proved <= best + 1e-12 * abs(best)
+
+
 @pytest.mark.parametrize("n_free", [1, 2, 3])
 def test_fewer_variables_than_slots(n_free):
     problem = problem_of(0)

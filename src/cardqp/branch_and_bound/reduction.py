@@ -142,9 +142,9 @@ class ReductionSearch:
         )
         if diagonal_shift is not None:
             found = self._apply(presolved, Reduction(kept, diagonal_shift))
-            if problem.is_unconstrained or self._is_better(found, subproblem, reached):
-                return found
-            return None
+            if problem.is_unconstrained:
+                return found if self._is_lasting(presolved, found) else None
+            return found if self._is_better(found, subproblem, reached) else None
         # There are too many variables for an optimal diagonal.  Where signs are known,
         # _split_by_signs does better than a minorant that ignores them.
         is_loose = self._leaves_gap(presolved, self.settings.minorant_gap)
@@ -218,6 +218,21 @@ class ReductionSearch:
             return False
         trial, most = TrialDives(self.tree, self.effort), self.settings.tiny_nodes
         return trial.is_surely_easy(presolved.reduced(Reduction(kept)), kept, most)
+
+    def _is_lasting(
+        self, presolved: PresolveState, found: tuple[Reduction, SparseQP] | None
+    ) -> bool:
+        """Whether a diagonal that is optimal at the root is good below it as well.
+
+        It takes from the ridges of variables that the root would choose, and where
+        ``Q`` is singular that is all it can give to others.  A few branchings later
+        other variables are chosen, and the ridge as it was may be better.
+        """
+        if found is None or not np.array_equal(
+            presolved.problem.ridge, presolved.original.ridge
+        ):
+            return True
+        return TrialDives(self.tree, self.effort).prunes_sooner(presolved, found)
 
     def _is_better(
         self,

@@ -57,6 +57,9 @@ class RootSettings:
         the first; this is not asked if there are fewer variables than the second.
     row_shift_gap : float
         Another ascent starts along a row where the first leaves this relative gap.
+    race_dives : int
+        The number of dives that decide between an optimised diagonal and the ridge as
+        it is, where no eigenvalue shift could be moved before.
     least_shrinking : float
         A split by signs is taken if the tree is expected to be smaller by this factor.
     ascent_nodes : int
@@ -85,6 +88,7 @@ class RootSettings:
     tiny_nodes: int = 100
     tiny_variables: int = 60
     row_shift_gap: float = 0.15
+    race_dives: int = 10
     least_shrinking: float = 2.0
     ascent_nodes: int = 3000
     hopeless_nodes: float = 1e6
@@ -92,7 +96,7 @@ class RootSettings:
     def __post_init__(self) -> None:
         check.ranges(
             self,
-            counts="easy_dives sure_dives",
+            counts="easy_dives sure_dives race_dives",
             positives="least_shrinking hopeless_nodes",
             shares="reduction_share max_ridge_loss max_gap_loss inner_share",
             nonnegatives="diagonal_gap minorant_gap split_gap tight_gap easy_gap "

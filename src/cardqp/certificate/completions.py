@@ -25,6 +25,9 @@ MOST_FREE = {2: 2000, 3: 400}
 """The most undecided variables for which two, or three, remaining nonzeros are
 enumerated: about two million pairs, or ten million triples."""
 
+PART = 50
+"""About how many variables are tried together for one remaining nonzero."""
+
 _NONE = np.zeros((0, 3), dtype=np.intp)
 
 
@@ -193,15 +196,27 @@ def completion_bound(
     is_plain = problem.is_unconstrained and problem.rule.penalty == 0
     if not (is_plain and _are_few(free, remaining)):
         return -np.inf
-    index = np.concatenate([fixed_in, free if remaining > 0 else free[:0]])
-    G = problem.quadratic.block(index)
-    G.flat[:: len(index) + 1] += problem.ridge[index]
-    gain = largest_gain(G, problem.c[index], len(fixed_in), remaining, _NONE)
+    parts = [free if remaining > 0 else free[:0]]
+    if remaining == 1:
+        # The last place is taken by one variable of one part: no part needs more of G
+        # than its own block.
+        parts = np.array_split(free, max(1, len(free) // PART))
+    gain = max(_largest_gain(problem, fixed_in, part, remaining) for part in parts)
     gain *= 1.0 + error
     if not np.isfinite(gain):
         return -np.inf
     scale = abs(problem.constant) + gain
     return float(problem.constant - gain - COMPLETION_UNIT * scale)
+
+
+def _largest_gain(
+    problem: SparseQP, fixed_in: IntArray, free: IntArray, remaining: int
+) -> float:
+    """Return :func:`largest_gain` of the supports of a branch of the problem."""
+    index = np.concatenate([fixed_in, free])
+    G = problem.quadratic.block(index)
+    G.flat[:: len(index) + 1] += problem.ridge[index]
+    return largest_gain(G, problem.c[index], len(fixed_in), remaining, _NONE)
 
 
 def penalised_bound(
