@@ -26,7 +26,8 @@ from cardqp.arithmetic.rounding import (
 from cardqp.backends.bounds import _inverse
 from cardqp.bounds.sparse_minorant import sparse_minorant
 from cardqp.certificate.completions import completion_bound, gain_error
-from cardqp.certificate.dropping import FullGain, drop
+from cardqp.certificate.dropping_kernel import drop
+from cardqp.certificate.full_gain import FullGain
 from cardqp.models import BinaryQP
 from cardqp.problem.quadratic import Factor, Gram
 from cardqp.problem.streamed_form import StreamedForm

@@ -11,7 +11,8 @@ from cardqp.branch_and_bound.dropping import Dropping, is_weak
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Kind
 from cardqp.certificate.completions import gain_error
-from cardqp.certificate.dropping import MOST_STEPS, FullGain, searched_bound
+from cardqp.certificate.dropping import MOST_STEPS, searched_bound
+from cardqp.certificate.full_gain import FullGain
 from cardqp.methods import DroppingSettings, SearchSettings
 from cardqp.problem.quadratic import Gram
 from cardqp.solution import Solution

@@ -25,7 +25,8 @@ from cardqp.branch_and_bound.settings import DroppingSettings
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Kind, ProofLog
 from cardqp.certificate.completions import gain_error
-from cardqp.certificate.dropping import FullGain, gain_at, is_searchable
+from cardqp.certificate.dropping import gain_at, is_searchable
+from cardqp.certificate.full_gain import FullGain
 from cardqp.heuristics.independent_supports import thinned
 from cardqp.heuristics.local_search import improve
 from cardqp.problem import SparseQP
