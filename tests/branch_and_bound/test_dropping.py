@@ -124,7 +124,7 @@ def test_nothing_is_proved_without_steps_or_about_other_problems():
     assert bound(problem.with_limits(penalty=0.1)) == -np.inf
     bounded = SparseQP(problem.Q, problem.c, eta=1e6, sparsity=5, lower=0.0)
     assert bound(bounded) == -np.inf
-    assert not is_weak(bounded, DroppingSettings())
+    assert not is_weak(bounded, 1.0)
     flat = SparseQP(np.ones((9, 9)), problem.c, eta=1e30, sparsity=5, constant=1.0)
     assert FullGain.of(flat, everything) is None
     assert bound(flat) == -np.inf
@@ -183,11 +183,22 @@ def test_short_searches_against_enumeration(seed, eta):
     found = solve(problem)
     best = min(values(problem).values())
     assert found.status is Status.OPTIMAL
-    # Without a ridge, what is moved out of well conditioned matrices is not weak.
-    assert found.certificate.root == () or eta is None
+    # Also where what is moved out of a well conditioned matrix is not weak.
+    assert found.certificate.root == ()
     assert best <= found.objective + 1e-9
     assert found.objective <= best * (1 + 1e-4)
     assert found.lower_bound <= best + 1e-12
+    assert found.verify().ok
+
+
+def test_strong_ridges_are_presolved():
+    problem = correlated(3, n=30, s=6)
+    strong = problem.with_quadratic(problem.quadratic, 0.05 * problem.Q.diagonal())
+    assert len(solve(strong).certificate.root) > 0
+    always = SearchSettings(dropping=DroppingSettings(first_weak_ridge=0.1))
+    found = solve(strong, method=Exact(always))
+    assert found.certificate.root == ()
+    assert found.objective == pytest.approx(solve(strong).objective, rel=1e-4)
     assert found.verify().ok
 
 

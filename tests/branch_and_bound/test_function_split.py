@@ -5,17 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cardqp import Exact, Solution, SparseQP, Status, solve
+from cardqp import Solution, SparseQP, Status, solve
 from cardqp.datasets import make_regression
 from cardqp.methods import (
     DiagonalSettings,
-    DroppingSettings,
     FunctionSettings,
     RootSettings,
-    SearchSettings,
     SplittingSettings,
 )
 from tests.problems import enumerate_optimum
+from tests.searches import by_branching
 
 FUNCTION = FunctionSettings(min_variables=4, sample_size=10)
 
@@ -23,9 +22,7 @@ FUNCTION = FunctionSettings(min_variables=4, sample_size=10)
 def by_function(function=FUNCTION, **root):
     splitting = SplittingSettings(DiagonalSettings(max_variables=0), function=function)
     settings = RootSettings(minorant_gap=0.0, easy_nodes=0, **root)
-    # What is this small would be over before the root is relaxed.
-    never = DroppingSettings(max_variables=0)
-    return Exact(SearchSettings(root=settings, splitting=splitting, dropping=never))
+    return by_branching(root=settings, splitting=splitting)
 
 
 def regression(seed, eta=3000.0, n=12, N=16, **settings):

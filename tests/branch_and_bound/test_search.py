@@ -6,14 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import cardqp
 from cardqp import (
-    Exact,
     ParameterError,
     ProblemError,
     Solution,
     SparseQP,
     Status,
-    solve,
     storage,
 )
 from cardqp._iterate import Stop, Watch, iterate
@@ -25,14 +24,18 @@ from cardqp.datasets import make_regression
 from cardqp.methods import (
     DiagonalSettings,
     RootSettings,
-    SearchSettings,
     SplittingSettings,
 )
 from cardqp.relaxation.relaxation import Effort
 from cardqp.solution.claim import ClaimStatus
 from tests.problems import enumerate_optimum, random_problem
+from tests.searches import by_branching
 
-DEPTH_FIRST = Exact(SearchSettings(max_open=0))
+USUAL, DEPTH_FIRST = by_branching(), by_branching(max_open=0)
+
+
+def solve(problem, *, method=USUAL, **settings):
+    return cardqp.solve(problem, method=method, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +235,7 @@ def test_a_proof_that_gets_too_large_is_dropped(problem, solution):
 
 
 def test_a_full_memory_makes_the_search_go_deep(problem, solution):
-    deep = solve(problem, method=Exact(SearchSettings(max_open=5)))
+    deep = solve(problem, method=by_branching(max_open=5))
     assert deep.n_nodes != solution.n_nodes
     assert deep.status is Status.OPTIMAL
     assert deep.objective == solution.objective
@@ -258,7 +261,7 @@ def test_a_deep_search_goes_on_later(problem):
 
 
 def test_an_error_in_a_branch_loses_no_branch(problem, monkeypatch):
-    search = BranchAndBound()
+    search = BranchAndBound(settings=USUAL.settings)
     tree = search.initial_tree(problem)
     while tree.n_nodes < 30:
         search.step(tree, tree)
@@ -277,7 +280,7 @@ def test_an_error_in_a_branch_loses_no_branch(problem, monkeypatch):
 
 
 def test_dives_estimate_the_size_of_the_tree(problem, solution):
-    search = BranchAndBound()
+    search = BranchAndBound(settings=USUAL.settings)
     tree = search.initial_tree(problem)
     while not tree.is_rooted:
         search.step(tree, tree)
@@ -289,7 +292,7 @@ def test_dives_estimate_the_size_of_the_tree(problem, solution):
 
 
 def test_progress_tells_how_far_the_search_has_come(problem):
-    method, seen = Exact(SearchSettings(estimate_after=50)), []
+    method, seen = by_branching(estimate_after=50), []
     solve(problem, method=method, callback=lambda progress: seen.append(progress))
     shares = [progress.closed_share for progress in seen]
     assert shares == sorted(shares)
@@ -303,7 +306,7 @@ def test_a_split_for_sparse_points_proves_the_same_optimum(seed):
     """With the split forced on small problems, against enumeration."""
     root = RootSettings(minorant_gap=0.0, easy_nodes=0)
     splitting = SplittingSettings(DiagonalSettings(max_variables=0))
-    method = Exact(SearchSettings(root=root, splitting=splitting))
+    method = by_branching(root=root, splitting=splitting)
     data = make_regression(14, 12, sparsity=5, correlation=0.8, snr=0.5, seed=seed)
     problem = SparseQP.from_regression(data.X, data.y, eta=300.0, sparsity=5)
     optimum, _ = enumerate_optimum(problem)
@@ -340,7 +343,7 @@ def test_leaves_are_tried_out(solution):
 @pytest.mark.parametrize("share", [0.98, 0.999, 1.1])
 def test_a_limit_ends_the_search_where_nothing_is_below(problem, solution, share):
     limit = share * solution.objective
-    method = BranchAndBound(limit=limit)
+    method = BranchAndBound(limit=limit, settings=USUAL.settings)
     found, stop = iterate(method, method.initial_tree(problem), Watch())
     assert found.lower_bound >= min(limit, (1 - method.gap) * solution.objective)
     assert found.certificate.lower_bound(problem) == pytest.approx(found.lower_bound)

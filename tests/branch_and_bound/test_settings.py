@@ -19,6 +19,7 @@ from cardqp.methods import (
     SupergradientSettings,
     TrackingSettings,
 )
+from tests.searches import by_branching
 
 ALL = (
     AscentSettings,
@@ -79,14 +80,14 @@ def problem():
 @pytest.mark.parametrize(
     "changed",
     [
-        SearchSettings(splitting=SplittingSettings(DiagonalSettings(max_variables=0))),
-        SearchSettings(relaxation=RelaxationSettings(chunk=2)),
-        SearchSettings(heuristics=HeuristicSettings(max_completion_variables=1)),
+        {"splitting": SplittingSettings(DiagonalSettings(max_variables=0))},
+        {"relaxation": RelaxationSettings(chunk=2)},
+        {"heuristics": HeuristicSettings(max_completion_variables=1)},
     ],
 )
 def test_settings_change_the_search_and_not_its_answer(problem, changed):
-    usual = solve(problem)
-    found = solve(problem, method=Exact(changed))
+    usual = solve(problem, method=by_branching())
+    found = solve(problem, method=by_branching(**changed))
     assert found.objective == pytest.approx(usual.objective, rel=usual.tolerance)
     assert found.verify().ok
     assert found.n_nodes != usual.n_nodes
@@ -94,8 +95,8 @@ def test_settings_change_the_search_and_not_its_answer(problem, changed):
 
 def test_a_resumed_search_follows_the_new_settings(problem):
     first = solve(problem, node_limit=10)
-    usual = solve(problem, resume=first)
-    short = Exact(SearchSettings(relaxation=RelaxationSettings(chunk=2)))
+    usual = solve(problem, method=by_branching(), resume=first)
+    short = by_branching(relaxation=RelaxationSettings(chunk=2))
     found = solve(problem, method=short, resume=first)
     assert found.n_nodes > usual.n_nodes
     assert found.verify().ok

@@ -20,13 +20,14 @@ from cardqp.exceptions import ParameterError
 from cardqp.heuristics.settings import HeuristicSettings
 from cardqp.methods import RootSettings, SearchSettings
 from tests.problems import random_problem, support_optimum
+from tests.searches import by_branching
 
 
 @pytest.fixture(scope="module")
 def solution():
     data = make_regression(40, 30, sparsity=6, correlation=0.9, snr=1.0, seed=0)
     problem = SparseQP.from_regression(data.X, data.y, eta=200.0, sparsity=6)
-    found = solve(problem)
+    found = solve(problem, method=by_branching())
     tree = found.certificate.tree
     assert {Kind.POINT, Kind.COMPLETED} <= set(tree.kind)
     assert len(tree.fixed) > 0

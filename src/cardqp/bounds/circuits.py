@@ -24,7 +24,7 @@ VISIBLE = (0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 0.0)
 """Entries of a dependence that are left out, relative to the largest, if what is left
 is a proof: the smaller a circuit, the fewer parts."""
 
-MOST_PARTS = 300
+MOST_PARTS = 600
 """The most parts of a branch, which are searched one by one."""
 
 

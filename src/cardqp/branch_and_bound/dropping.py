@@ -21,7 +21,6 @@ from cardqp.branch_and_bound.dropping_kernel import (
     advance,
     estimate_steps,
 )
-from cardqp.branch_and_bound.settings import DroppingSettings
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Kind, ProofLog
 from cardqp.certificate.completions import gain_error
@@ -37,12 +36,15 @@ SPARE_STEPS, SPARE_FACTOR = 1000, 1.25
 cutoff, and hardly ever takes as many."""
 
 
-def is_weak(problem: SparseQP, settings: DroppingSettings) -> bool:
-    """Whether a problem has neither rows nor bounds, and next to no ridge."""
+def is_weak(problem: SparseQP, share: float) -> bool:
+    """Whether a problem has neither rows nor bounds, and little of a ridge.
+
+    Most ridges are at most a share of the curvature of ``Q``.
+    """
     if not is_searchable(problem):
         return False
-    share = settings.weak_ridge * np.abs(problem.quadratic.diagonal)
-    return bool(2 * np.count_nonzero(problem.ridge <= share) > problem.n)
+    most = share * np.abs(problem.quadratic.diagonal)
+    return bool(2 * np.count_nonzero(problem.ridge <= most) > problem.n)
 
 
 def initial_state(full: FullGain, n_inside: int, places: int) -> DropState:
@@ -164,7 +166,7 @@ class Dropping:
         free = np.flatnonzero(presolved.subproblem.undecided)
         original, n_left = presolved.uncut, len(fixed_in) + len(free)
         is_small = n_left <= settings.max_variables
-        if not (is_small and len(free) and is_weak(original, settings)):
+        if not (is_small and len(free) and is_searchable(original)):
             return None
         parts = independent_parts(original, fixed_in, free)
         if parts is None:
@@ -250,8 +252,8 @@ class DroppingPhase:
         that the presolve leaves.
         """
         tree, settings = self.tree, self.tree.settings.dropping
-        dropping = Dropping.begin(tree)
-        if dropping is None or not self._is_accurate(dropping):
+        dropping = self._begin(tree.problem, settings.first_weak_ridge)
+        if dropping is None:
             return False
         expected = dropping.expected(self.cutoff(tree), settings.first_dives)
         if expected > settings.slice_steps:
@@ -269,11 +271,9 @@ class DroppingPhase:
         if not tree.may_drop:
             return False
         if tree.dropping is None:
-            tree.dropping = Dropping.begin(tree)
-            tree.may_drop = tree.dropping is not None and self._is_accurate(
-                tree.dropping
-            )
-        if not tree.may_drop or tree.dropping is None:
+            tree.dropping = self._begin(tree.presolved.uncut, settings.weak_ridge)
+        if tree.dropping is None:
+            tree.may_drop = False
             return False
         n_steps = tree.dropping.n_steps
         if n_steps >= settings.slice_steps and not tree.dropping.is_estimated:
@@ -282,9 +282,14 @@ class DroppingPhase:
         allowed = settings.first_steps + settings.steps_per_node * tree.n_nodes
         return tree.may_drop and n_steps < allowed
 
-    def _is_accurate(self, dropping: Dropping) -> bool:
-        most = self.tree.settings.dropping.max_loss * self.gap * self.tree.gap_unit
-        return bool(dropping.loss(self.cutoff(self.tree)) <= most)
+    def _begin(self, problem: SparseQP, share: float) -> Dropping | None:
+        """Begin where a problem's ridge is weak, unless rounding costs too much."""
+        tree = self.tree
+        dropping = Dropping.begin(tree) if is_weak(problem, share) else None
+        if dropping is None:
+            return None
+        most = tree.settings.dropping.max_loss * self.gap * tree.gap_unit
+        return dropping if dropping.loss(self.cutoff(tree)) <= most else None
 
     def _is_promising(self, dropping: Dropping) -> bool:
         settings = self.tree.settings.dropping

@@ -40,7 +40,8 @@ def load_first(problem: SparseQP) -> None:
     A search by dropping variables may end it before anything is relaxed.
     """
     settings = DroppingSettings()
-    if problem.n <= settings.max_variables and is_weak(problem, settings):
+    is_small = problem.n <= settings.max_variables
+    if is_small and is_weak(problem, settings.first_weak_ridge):
         load_dropping()
     else:
         load_for(problem)
@@ -55,7 +56,7 @@ def load_for(problem: SparseQP) -> None:
 
 def load_dropping_for(problem: SparseQP) -> None:
     """Load the kernels that search by dropping variables, if they are made use of."""
-    if is_weak(problem, DroppingSettings()):
+    if is_weak(problem, DroppingSettings().weak_ridge):
         load_dropping()
 
 

@@ -127,7 +127,7 @@ class BranchAndBound:
             return tree
         settings = self.settings.dropping
         is_small = problem.n <= settings.max_local_search_variables
-        if is_small and is_weak(problem, settings):
+        if is_small and is_weak(problem, settings.weak_ridge):
             # Greedy supports are far off then, and fixings depend on the incumbent.
             tree.iterated_local_search(self.is_over)
         if tree.best.x is not None:

@@ -170,8 +170,9 @@ class DroppingSettings:
 
     Parameters
     ----------
-    weak_ridge : float
-        A ridge is weak if most are at most this share of the curvature of ``Q``.
+    weak_ridge, first_weak_ridge : float
+        A ridge is weak if most are at most this share of the curvature of ``Q``: the
+        first where the search takes turns, the second where it comes before all else.
     max_variables : int
         The most variables for such a search; 0 for none.
     max_local_search_variables : int
@@ -191,6 +192,7 @@ class DroppingSettings:
     """
 
     weak_ridge: float = 2e-3
+    first_weak_ridge: float = 0.02
     max_variables: int = 130
     max_local_search_variables: int = 500
     max_loss: float = 0.25
@@ -206,8 +208,8 @@ class DroppingSettings:
             self,
             counts="first_dives slice_steps dives",
             shares="max_loss",
-            nonnegatives="weak_ridge max_variables max_local_search_variables "
-            "first_steps steps_per_node max_expected",
+            nonnegatives="weak_ridge first_weak_ridge max_variables "
+            "max_local_search_variables first_steps steps_per_node max_expected",
         )
 
 
