@@ -5,7 +5,9 @@ import pytest
 
 from cardqp import SparseQP, Status, solve
 from cardqp.branch_and_bound.trial_dives import TrialDives
+from cardqp.methods import RootSettings
 from tests.problems import enumerate_optimum
+from tests.searches import by_branching
 
 
 def wide_problem(seed, N=30, n=60, sparsity=6, eta=20.0):
@@ -56,11 +58,12 @@ def test_a_diagonal_that_does_not_last_is_not_moved(seed, monkeypatch):
 
 def test_a_diagonal_that_lasts_is_moved_though_columns_depend(monkeypatch):
     problem = dependent_problem(0)
-    found = solve(problem)
+    method = by_branching(root=RootSettings(race_gap=0.0))
+    found = solve(problem, method=method)
     assert found.status is Status.OPTIMAL
     assert moves_diagonal(found)
     monkeypatch.setattr(TrialDives, "prunes_sooner", lambda *_: False)
-    refused = solve(problem)
+    refused = solve(problem, method=method)
     assert refused.objective == pytest.approx(found.objective, rel=1e-4)
     assert not moves_diagonal(refused)
     assert found.n_nodes < 0.5 * refused.n_nodes

@@ -228,9 +228,11 @@ class ReductionSearch:
         ``Q`` is singular that is all it can give to others.  A few branchings later
         other variables are chosen, and the ridge as it was may be better.
         """
-        if found is None or not np.array_equal(
+        is_shifted = not np.array_equal(
             presolved.problem.ridge, presolved.original.ridge
-        ):
+        )
+        is_loose = self._leaves_gap(presolved, self.settings.race_gap)
+        if found is None or is_shifted or not is_loose:
             return True
         return TrialDives(self.tree, self.effort).prunes_sooner(presolved, found)
 

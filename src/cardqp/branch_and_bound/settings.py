@@ -57,9 +57,10 @@ class RootSettings:
         the first; this is not asked if there are fewer variables than the second.
     row_shift_gap : float
         Another ascent starts along a row where the first leaves this relative gap.
-    race_dives : int
+    race_dives, race_gap : int, float
         The number of dives that decide between an optimised diagonal and the ridge as
-        it is, where no eigenvalue shift could be moved before.
+        it is, where no eigenvalue shift could be moved before and the root leaves this
+        relative gap: smaller ones are mostly closed in a few nodes.
     least_shrinking : float
         A split by signs is taken if the tree is expected to be smaller by this factor.
     ascent_nodes : int
@@ -89,6 +90,7 @@ class RootSettings:
     tiny_variables: int = 60
     row_shift_gap: float = 0.15
     race_dives: int = 10
+    race_gap: float = 0.05
     least_shrinking: float = 2.0
     ascent_nodes: int = 3000
     hopeless_nodes: float = 1e6
@@ -101,7 +103,7 @@ class RootSettings:
             shares="reduction_share max_ridge_loss max_gap_loss inner_share",
             nonnegatives="diagonal_gap minorant_gap split_gap tight_gap easy_gap "
             "max_formed_variables wrap_up weak_ridge rank_tolerance easy_nodes "
-            "ascent_nodes tiny_nodes tiny_variables row_shift_gap",
+            "ascent_nodes tiny_nodes tiny_variables row_shift_gap race_gap",
         )
 
 
