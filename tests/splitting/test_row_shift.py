@@ -16,6 +16,7 @@ from cardqp.certificate.proof_tree import ProofTree
 from cardqp.certificate.root import RootState, RootStep
 from cardqp.exceptions import ProblemError
 from cardqp.methods import RootSettings, SearchSettings
+from cardqp.splitting.settings import TrackingSettings
 from cardqp.splitting.tracking_start import scaled_start, tracking_shift
 from tests.problems import enumerate_optimum
 
@@ -214,3 +215,17 @@ def test_no_start_without_a_variance():
     shifted = shift_by_row(problem, tracking_shift(problem))
     flat = shifted.with_quadratic(replace(shifted.quadratic, array=np.zeros((9, 9))))
     assert scaled_start(flat) is None
+
+
+def test_the_first_level_that_leaves_a_ridge_is_taken():
+    problem = tracking(0, n=20, weeks=30, sparsity=6)
+    shifted = shift_by_row(problem, tracking_shift(problem))
+    levels = 1.0, 0.5, 0.2, 0.1
+    alone = [scaled_start(shifted, TrackingSettings(levels=(one,))) for one in levels]
+    first = next(i for i, start in enumerate(alone) if start is not None)
+    assert first > 0
+    P, weights = scaled_start(shifted, TrackingSettings(levels=levels))
+    np.testing.assert_array_equal(P, alone[first][0])
+    np.testing.assert_array_equal(weights, alone[first][1])
+    assert (sparse_minorant(shifted, P, weights).ridge > 0).all()
+    assert scaled_start(shifted, TrackingSettings(levels=levels[:first])) is None

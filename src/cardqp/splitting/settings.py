@@ -269,8 +269,9 @@ class TrackingSettings:
 
     Parameters
     ----------
-    level : float
-        Eigenvalues of the correlation matrix count above this level.
+    levels : tuple of float
+        Eigenvalues of the correlation matrix count above a level: the first of these
+        that leaves every ridge positive.
     mixed_share : float
         The share of the matrix itself that is mixed into the start.
     lost_share : float
@@ -281,7 +282,7 @@ class TrackingSettings:
         The largest unit that weights are made of.
     """
 
-    level: float = 0.6
+    levels: tuple[float, ...] = (0.9, 0.75, 0.6, 0.5, 0.4)
     mixed_share: float = 0.02
     lost_share: float = 0.95
     max_rounds: int = 200
@@ -292,8 +293,9 @@ class TrackingSettings:
             self,
             counts="max_rounds",
             shares="mixed_share lost_share",
-            positives="level lost_share max_unit",
+            positives="lost_share max_unit",
         )
+        check.listing("levels", self.levels, "numbers", float)
 
 
 @dataclass(frozen=True, slots=True)

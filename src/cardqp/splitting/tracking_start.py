@@ -5,7 +5,9 @@ row: :math:`x^\top (Q + a v^\top + v a^\top) x` with
 :math:`v = (c + \kappa a / b) / (2 b)`, where :math:`\kappa` is the constant.  For index
 tracking it is made of active returns, which are far smaller than returns.  Of its
 correlation matrix the part above a level is kept, and the loss of the rest is shared
-out by weights: larger ones where a row would lose more than its diagonal.
+out by weights: larger ones where a row would lose more than its diagonal.  The higher
+the level, the more the ridges of nodes can rise; so the highest one is taken for which
+there are such weights.
 """
 
 import numpy as np
@@ -41,12 +43,13 @@ def scaled_start(
     problem : SparseQP
         The problem, shifted along its row.
     settings : TrackingSettings
-        Level and weights.
+        Levels and weights.
 
     Returns
     -------
     tuple of arrays or None
-        ``P`` and the weights; None if a variable has no variance of its own.
+        ``P`` and the weights; None if a variable has no variance of its own, or if no
+        level leaves every ridge positive.
     """
     Q = problem.quadratic.dense()
     variance = Q.diagonal()
@@ -55,29 +58,33 @@ def scaled_start(
     deviation = np.sqrt(variance)
     correlation = Q / deviation[:, None] / deviation
     values, vectors = scipy.linalg.eigh(correlation, check_finite=False)
-    kept = np.maximum(values - settings.level, 0.0)
-    above = (vectors * kept) @ vectors.T
-    mixed = settings.mixed_share
-    start = (1.0 - mixed) * above + mixed * correlation
-    units = _units(correlation - start, problem, settings)
-    weights = units / deviation / ridge_unit(problem)
-    weights /= np.exp(np.log(weights).mean())
-    return start * deviation[:, None] * deviation, weights
+    for level in settings.levels:
+        above = (vectors * np.maximum(values - level, 0.0)) @ vectors.T
+        mixed = settings.mixed_share
+        start = (1.0 - mixed) * above + mixed * correlation
+        units = _units(correlation - start, problem, settings)
+        if units is not None:
+            weights = units / deviation / ridge_unit(problem)
+            weights /= np.exp(np.log(weights).mean())
+            return start * deviation[:, None] * deviation, weights
+    return None
 
 
 def _units(
     rest: FloatArray, problem: SparseQP, settings: TrackingSettings
-) -> FloatArray:
+) -> FloatArray | None:
     """Units in which no row of the rest loses more than a share of its diagonal.
 
-    They grow where a row loses too much, until they stand still or steps run out.
+    They grow where a row loses too much, until they stand still or steps run out.  None
+    if a row loses all of its diagonal then.
     """
     loss, units = offdiagonal_loss(rest, problem.signs), np.ones(len(rest))
-    least = settings.lost_share * np.maximum(rest.diagonal(), 1e-300)
+    diagonal = np.maximum(rest.diagonal(), 1e-300)
     for _ in range(settings.max_rounds):
         row_sums, _ = top_row_sums(loss * units, problem.rule.width)
-        needed = np.maximum(units, row_sums / least)
+        needed = np.maximum(units, row_sums / (settings.lost_share * diagonal))
         if np.allclose(needed, units):
             break
         units = np.minimum(needed, settings.max_unit)
-    return units
+    row_sums, _ = top_row_sums(loss * units, problem.rule.width)
+    return units if (row_sums < diagonal * units).all() else None
