@@ -7,7 +7,7 @@ solved, and why any iterate gives a bound: docs/theory.md#perspective.
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
@@ -113,6 +113,8 @@ class Relaxation:
         What the kernels work with.  One of ``rows`` and ``metric`` is None.
     settings : RelaxationSettings
         How relaxations are solved.
+    formed : Data or None
+        The data with the matrix in place of a factor, for iterations only.
     """
 
     problem: SparseQP
@@ -123,6 +125,7 @@ class Relaxation:
     metric: RankOneMetric | None
     margins: Margins
     settings: RelaxationSettings = DEFAULT
+    formed: Data | None = None
 
     @classmethod
     def prepare(
@@ -184,6 +187,16 @@ class Relaxation:
         )
         return cls(problem, unit, row_scale, data, row_data, None, margins, settings)
 
+    def with_matrix(self, Q: FloatArray) -> "Relaxation":
+        """The same relaxation, iterated with the matrix in place of a factor.
+
+        Relaxed points are sparse, and products with them cost less with the matrix.
+        Any dual point is as good as another: what it proves is told from the factor.
+        """
+        M = self.unit[:, None] * Q
+        M *= self.unit
+        return replace(self, formed=self.data._replace(M=M, is_gram=True))
+
     @property
     def prefers_cones(self) -> bool:
         """Whether there are many rows, or blocks, which the kernel does not support."""
@@ -225,7 +238,8 @@ class Relaxation:
         if self.problem.blocks is not None:
             nothing = np.zeros(self.problem.n), np.zeros(len(nu))
             return Relaxed(*nothing, subproblem.fixed_in.astype(float), x, nu, False)
-        best, data = -np.inf, with_clusters(self.data, clusters)
+        best, data = -np.inf, self.data if self.formed is None else self.formed
+        data = with_clusters(data, clusters)
         # Compiled code cannot see the clock: it works in chunks, each a warm start of
         # the next.
         for _ in range(effort.chunks or self.settings.max_chunks):
