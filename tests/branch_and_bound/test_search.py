@@ -26,7 +26,7 @@ from cardqp.methods import (
     RootSettings,
     SplittingSettings,
 )
-from cardqp.relaxation.relaxation import Effort
+from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.solution.claim import ClaimStatus
 from tests.problems import enumerate_optimum, random_problem
 from tests.searches import by_branching
@@ -353,3 +353,38 @@ def test_a_limit_ends_the_search_where_nothing_is_below(problem, solution, share
     else:
         assert stop is Stop.GAP
         assert found.best.objective == pytest.approx(solution.objective)
+
+
+def factor_problem(seed):
+    """Fewer rows than columns, kept as a factor to the end of the presolve."""
+    data = make_regression(9, 14, sparsity=5, correlation=0.5, snr=0.5, seed=seed)
+    return SparseQP.from_regression(data.X, data.y, eta=50.0, sparsity=5)
+
+
+FACTOR_ROOT = RootSettings(max_formed_variables=0, reduction_share=0.0)
+WITHOUT_DIAGONAL = SplittingSettings(DiagonalSettings(max_variables=0))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_nodes_iterated_with_the_matrix_are_proved_by_the_factor(
+    seed, factor, monkeypatch
+):
+    """Even a wrong matrix makes no wrong bound: it only finds worse dual points."""
+    with_matrix, seen = Relaxation.with_matrix, []
+
+    def scaled_matrix(self, Q):
+        np.testing.assert_allclose(Q, self.problem.quadratic.dense(), atol=1e-12)
+        seen.append(self)
+        return with_matrix(self, factor * Q)
+
+    monkeypatch.setattr(Relaxation, "with_matrix", scaled_matrix)
+    method = by_branching(form_after=1, root=FACTOR_ROOT, splitting=WITHOUT_DIAGONAL)
+    problem = factor_problem(seed)
+    optimum, _ = enumerate_optimum(problem)
+    found = solve(problem, method=method, gap=1e-6)
+    assert len(seen) == 1
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(optimum, rel=1e-5)
+    assert found.lower_bound <= optimum
+    assert found.certificate.lower_bound(problem) == pytest.approx(found.lower_bound)

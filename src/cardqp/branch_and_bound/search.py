@@ -220,6 +220,8 @@ class BranchAndBound:
         if tree.log is not None and tree.log.nbytes > self.proof_memory:
             # With nodes missing, only the steps at the root prove anything.
             tree.keep_proof, tree.log = False, None
+        if tree.n_nodes >= tree.settings.form_after and tree.n_open > 0:
+            tree.form_matrix()
         choose_rule(processor)
         is_long = tree.n_nodes >= tree.settings.estimate_after and tree.n_open > 0
         if self.with_estimate and is_long and np.isnan(tree.estimate):

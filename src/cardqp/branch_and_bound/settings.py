@@ -255,6 +255,9 @@ class SearchSettings:
         the interior-point method takes over.
     local_search_after : tuple of int
         Numbers of nodes after which an iterated local search starts at the incumbent.
+    form_after : int
+        The number of nodes after which relaxations are iterated with the matrix in
+        place of a factor, if it is at hand: it takes the time of some nodes to scale.
     estimate_after : int
         The number of nodes after which the size of the tree is estimated.
     estimate_dives : int
@@ -296,6 +299,7 @@ class SearchSettings:
     max_open: int = 100_000
     max_failures: int = 4
     local_search_after: tuple[int, ...] = (300, 3000, 30000)
+    form_after: int = 300
     estimate_after: int = 3000
     estimate_dives: int = 20
     root: RootSettings = field(default_factory=RootSettings)
@@ -312,7 +316,7 @@ class SearchSettings:
             counts="round_every batch_size max_batch_size estimate_dives",
             shares="pruning_share relaxation_share batch_share",
             nonnegatives="root_slack node_slack row_node_slack row_looseness "
-            "round_first max_open few_remaining max_failures estimate_after",
+            "round_first max_open few_remaining max_failures form_after estimate_after",
         )
         check.listing("local_search_after", self.local_search_after, "integers", int)
 

@@ -352,6 +352,18 @@ class Tree:
         self.supports = Supports.of(problem, settings)
         self.penalised = PenalisedSupports.of(problem, settings)
 
+    def form_matrix(self) -> None:
+        """Solve relaxations with the matrix where the problem has a factor.
+
+        Only where the matrix is at hand for the enumeration of completions.
+        """
+        relaxation, supports = self.relaxation, self.supports
+        if supports is None or relaxation.data.is_gram or relaxation.formed is not None:
+            return
+        Q = supports.G.copy()
+        Q[np.diag_indices(len(Q))] -= self.presolved.original.ridge
+        self._relaxations[Kind.POINT] = relaxation.with_matrix(Q)
+
     def start_clusters(self) -> None:
         """Branch on clusters from the start, or not at all, if the settings say so."""
         settings = self.settings.clusters

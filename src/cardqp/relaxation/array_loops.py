@@ -18,6 +18,19 @@ def multiply_rows(A: FloatArray, x: FloatArray) -> FloatArray:
     return product
 
 
+@inner_fast
+def multiply_live_rows(A: FloatArray, x: FloatArray, status: IntArray) -> FloatArray:
+    """``A x`` in the rows of variables that are not switched off, zero elsewhere."""
+    product = np.zeros(len(A))
+    for i in range(len(A)):
+        if status[i] >= 0:
+            total = 0.0
+            for j in range(len(x)):
+                total += A[i, j] * x[j]
+            product[i] = total
+    return product
+
+
 @inner
 def combine_rows(A: FloatArray, nu: FloatArray) -> FloatArray:
     """``A' nu``."""

@@ -19,7 +19,7 @@ from cardqp.arithmetic.rounding import (
     SEPARABLE_UNIT,
     SMALLEST_NORMAL,
 )
-from cardqp.relaxation.array_loops import filled, multiply_rows
+from cardqp.relaxation.array_loops import filled, multiply_live_rows
 from cardqp.relaxation.group_selection import exchanges
 from cardqp.relaxation.scaled_data import Data, RowData
 
@@ -85,22 +85,23 @@ def tangent_gram(
 
 @inner
 def tangent_factor(
-    data: Data, margins: Margins, tangent_point: FloatArray, alpha: FloatArray
+    data: Data, margins: Margins, status: IntArray, alpha: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """Slope, error and offset as ``tangent_gram``, for the form given by a factor.
 
     The plane is ``alpha'Fx - |alpha|^2/4``; ``alpha`` comes as the combination of
-    columns of the factor.
+    columns of the factor.  The slope is zero where variables are switched off, and of
+    no interest.
     """
-    square, error = 0.0, np.empty(len(tangent_point))
+    square, error = 0.0, np.empty(len(status))
     for k in range(len(alpha)):
         alpha[k] *= 2.0
         square += alpha[k] * alpha[k]
     reach = factor_product_unit(len(alpha)) * np.sqrt(square + SMALLEST_NORMAL)
-    for j in range(len(tangent_point)):
+    for j in range(len(status)):
         error[j] = reach * raised(len(alpha)) * margins.roots[j]
     offset = 0.25 * square * raised(len(alpha))
-    return multiply_rows(data.M, alpha), error, offset
+    return multiply_live_rows(data.M, alpha, status), error, offset
 
 
 @inner
@@ -126,7 +127,7 @@ def price(
     if data.is_gram:
         slope, error, offset = tangent_gram(margins, tangent_point, combined, count)
     else:
-        slope, error, offset = tangent_factor(data, margins, tangent_point, combined)
+        slope, error, offset = tangent_factor(data, margins, status, combined)
     size, row_offset, offset_magnitude = np.empty(n), 0.0, 0.0
     for j in range(n):
         size[j] = abs(data.c[j]) + abs(slope[j])

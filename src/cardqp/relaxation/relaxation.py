@@ -113,6 +113,8 @@ class Relaxation:
         What the kernels work with.  One of ``rows`` and ``metric`` is None.
     settings : RelaxationSettings
         How relaxations are solved.
+    formed : Data or None
+        The data with the matrix in place of a factor, for iterations only.
     """
 
     problem: SparseQP
@@ -123,6 +125,7 @@ class Relaxation:
     metric: RankOneMetric | None
     margins: Margins
     settings: RelaxationSettings = DEFAULT
+    formed: Data | None = None
 
     @classmethod
     def prepare(
@@ -186,7 +189,22 @@ class Relaxation:
 
     def with_ridge(self, ridge: FloatArray) -> "Relaxation":
         """The relaxation with a higher ridge, as nodes have it."""
-        return replace(self, data=self.data._replace(w=ridge * self.unit**2))
+        w, formed = ridge * self.unit**2, self.formed
+        return replace(
+            self,
+            data=self.data._replace(w=w),
+            formed=None if formed is None else formed._replace(w=w),
+        )
+
+    def with_matrix(self, Q: FloatArray) -> "Relaxation":
+        """The same relaxation, iterated with the matrix in place of a factor.
+
+        Relaxed points are sparse, and products with them cost less with the matrix.
+        Any dual point is as good as another: what it proves is told from the factor.
+        """
+        M = self.unit[:, None] * Q
+        M *= self.unit
+        return replace(self, formed=self.data._replace(M=M, is_gram=True))
 
     @property
     def prefers_cones(self) -> bool:
@@ -249,7 +267,8 @@ class Relaxation:
         be chosen.
         """
         x, nu = x.copy(), nu.copy()
-        best, data = -np.inf, with_clusters(self.data, clusters)
+        best, data = -np.inf, self.data if self.formed is None else self.formed
+        data = with_clusters(data, clusters)
         # Compiled code cannot see the clock: it works in chunks, each a warm start of
         # the next.
         for _ in range(effort.chunks or self.settings.max_chunks):
