@@ -10,8 +10,10 @@ from cardqp import SparseQP, Status, solve
 from cardqp.bounds import node_ridges
 from cardqp.bounds.node_ridges import MinorantRest, NodeRidges
 from cardqp.bounds.sparse_minorant import sparse_minorant
-from cardqp.certificate import Kind
+from cardqp.certificate import Kind, ProofLog
+from cardqp.certificate.replay import Replay
 from cardqp.exceptions import ProblemError
+from cardqp.problem.sparsity import Subproblem
 from tests.problems import enumerate_optimum
 from tests.splitting.test_row_shift import ALWAYS, tracking
 from tests.splitting.test_sparse_split import (
@@ -201,3 +203,32 @@ def test_replays_need_the_ridges_of_nodes(monkeypatch):
     assert proved >= solution.objective * (1 - 1e-4)
     monkeypatch.setattr(MinorantRest, "of", lambda *_: None)
     assert certificate.lower_bound(problem) < proved * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_replay_proves_what_is_true_and_no_more(seed):
+    """Without the last variable the minorant is exact: nothing is to spare."""
+    rng = np.random.default_rng(seed)
+    F = rng.standard_normal((4, 3))
+    rest = np.diag(rng.uniform(1.0, 2.0, 3))
+    rest[2, :2] = rest[:2, 2] = rng.uniform(-0.4, 0.4, 2)
+    problem = SparseQP(
+        F.T @ F + rest, rng.standard_normal(3), eta=1.0, sparsity=2, constant=3.0
+    )
+    minorant = sparse_minorant(problem, F.T @ F)
+    status = np.array([1, 1, -1], dtype=np.int8)
+    block = problem.Q[:2, :2] + np.eye(2)
+    x = -0.5 * np.linalg.solve(block, problem.c[:2])
+    optimum = problem.value(np.append(x, 0.0))
+    log = ProofLog(0, 3)
+    log.open(1)
+    log.record(0, Kind.POINT, index=np.arange(2), value=x, beta=np.zeros(0))
+
+    def bound(rest):
+        replay = Replay(log.tree(), minorant, *3 * [problem], rest=rest)
+        replay.run(Subproblem.of_status(status, problem.rule), -np.inf)
+        return replay.least
+
+    proved = bound(MinorantRest.of(problem, minorant, None))
+    assert optimum * (1 - 1e-12) <= proved <= optimum
+    assert bound(None) < optimum * (1 - 1e-6)
