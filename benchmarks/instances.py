@@ -84,7 +84,7 @@ SQUARE: dict[str, Maker] = {
     **{f"square {p}": square(p) for p in SQUARE_SIZES},
     **{f"square {p}, box": square(p, 2.0) for p in SQUARE_SIZES},
 }
-"""Large: they are solved only if asked for by name.  The largest were run with 24 GB."""
+"""Large: they are solved only if asked for by name.  The largest ran within 24 GB."""
 
 
 def uci(name: str) -> Maker:
