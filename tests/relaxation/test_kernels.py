@@ -6,15 +6,21 @@ import pytest
 
 from cardqp.relaxation.array_loops import largest_sum
 from cardqp.relaxation.kernels import multiply
-from cardqp.relaxation.prox import prox, prox_rank_one
+from cardqp.relaxation.open_prox import open_vectors
+from cardqp.relaxation.prox import prox_rank_one, take_step
 from cardqp.relaxation.row_prox import prox_rows, solve_damped
 from cardqp.relaxation.scaled_data import Coupling, Data, RankOneMetric, Step
 
 # Only other kernels call these: here they get an entrance of their own.
-PARTS = (prox, prox_rows, prox_rank_one, largest_sum, solve_damped, multiply)
+PARTS = (take_step, prox_rows, prox_rank_one, largest_sum, solve_damped, multiply)
+PARTS += (open_vectors,)
 kernels = SimpleNamespace(
     **{part.py_func.__name__: numba.njit(part.py_func) for part in PARTS}
 )
+
+
+OPEN = ["free", "signs"]
+KINDS = [*OPEN, "box", "thresholds"]
 
 
 def prox_data(lower, upper):
@@ -27,7 +33,7 @@ def prox_data(lower, upper):
         w=np.ones(n),
         lower=lower,
         upper=upper,
-        is_open=bool(np.isinf(lower).all() and np.isinf(upper).all()),
+        is_open=all(np.all(np.isinf(t) | (t == 0)) for t in (lower, upper)),
         theta=0.0,
         lipschitz=1.0,
         groups=None,
@@ -40,12 +46,13 @@ def form(M, is_gram):
     return prox_data(-unbounded, unbounded)._replace(M=M, is_gram=is_gram)
 
 
-def prox_step(rho, status, remaining, r_most=np.inf, size=1.0):
+def prox_step(data, rho, status, remaining, r_most=np.inf, size=1.0):
     free, cap = np.flatnonzero(status == 0), np.full(len(rho), np.inf)
     none = np.zeros(0, dtype=int)
     return Step(
         *(size, rho, np.sqrt(rho), free, remaining, r_most, none, cap),
-        *(none, none, np.zeros(len(rho))),
+        *(none, none, np.zeros(len(rho)), data.is_open),
+        kernels.open_vectors(data, rho, status),
     )
 
 
@@ -53,10 +60,12 @@ def prox_problem(seed, kind):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 9))
     v, rho = rng.standard_normal(n), 10.0 ** rng.uniform(-1, 1, n)
-    if kind == "free":
+    if kind in OPEN:
         lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     else:
         lower, upper = -rng.uniform(0, 1, n), rng.uniform(0, 1, n)
+    if kind == "signs":
+        lower[::2], upper[1::3] = 0.0, 0.0
     if kind == "thresholds":
         lower[::2] = 0.3 * upper[::2]
         upper[1::4] = 0.3 * lower[1::4]
@@ -74,7 +83,7 @@ def prox_cost(x, z, v, rho, price):
     )
 
 
-@pytest.mark.parametrize("kind", ["free", "box", "thresholds"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("price", [0.0, 0.05])
 @pytest.mark.parametrize("seed", range(40))
 def test_prox_beats_random_neighbours(seed, kind, price):
@@ -82,8 +91,9 @@ def test_prox_beats_random_neighbours(seed, kind, price):
     n = len(v)
     x, z = np.empty(n), np.empty(n)
     r_most = np.sqrt(0.5 / price) if price else np.inf
-    data, step = prox_data(lower, upper), prox_step(rho, status, remaining, r_most)
-    kernels.prox(data, step, status, v, 0.0, x, z)
+    data = prox_data(lower, upper)
+    step = prox_step(data, rho, status, remaining, r_most)
+    kernels.take_step(data, step, status, v, 0.0, x, z)
     free = status == 0
     assert z[free].sum() <= remaining + 1e-9
     assert (z[status == 1] == 1).all()
@@ -102,15 +112,45 @@ def test_prox_beats_random_neighbours(seed, kind, price):
         assert prox_cost(x_near, z_near, v, rho, price) >= best - 1e-9
 
 
-@pytest.mark.parametrize("kind", ["free", "box", "thresholds"])
+@pytest.mark.parametrize("kind", OPEN)
+@pytest.mark.parametrize("price", [0.0, 0.05])
+@pytest.mark.parametrize("seed", range(40))
+def test_steps_without_branches_are_those_of_the_general_kernels(seed, kind, price):
+    rng, v, rho, lower, upper, status, remaining = prox_problem(seed, kind)
+    n, data = len(v), prox_data(lower, upper)
+    step = prox_step(
+        data, rho, status, remaining, np.sqrt(0.5 / price) if price else np.inf
+    )
+    A, b = rng.standard_normal((2, n)), rng.standard_normal(2)
+    rows = Coupling(A, b, np.array([True, False]), np.ones(2))
+    metric = RankOneMetric(A[:1], np.array([2.0]))
+    found = []
+    for is_open in (True, False):
+        assert data.is_open
+        own, own_step = data._replace(is_open=is_open), step._replace(is_plain=is_open)
+        x, z, nu, points = np.empty(n), np.empty(n), np.zeros(2), []
+        kernels.take_step(own, own_step, status, v, 0.0, x, z)
+        points += [x.copy(), z.copy()]
+        kernels.prox_rows(own, rows, own_step, status, v, 0.0, nu, x, z)
+        points += [x.copy(), z.copy(), nu]
+        kernels.prox_rank_one(
+            own, metric, own_step, status, v, A[1], 0.0, 0.0, np.empty(n), x, z
+        )
+        found.append([*points, x.copy()])
+    for mine, other in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_prox_with_rows_meets_its_optimality_conditions(seed, kind):
     rng, v, rho, lower, upper, status, remaining = prox_problem(seed, kind)
     n = len(v)
     status, remaining = np.zeros(n, dtype=np.int8), max(remaining, 1.0)
-    step = prox_step(rho, status, remaining)
+    data = prox_data(lower, upper)
+    step = prox_step(data, rho, status, remaining)
     start_x, start_z = np.empty(n), np.empty(n)
-    kernels.prox(prox_data(lower, upper), step, status, v, 0.0, start_x, start_z)
+    kernels.take_step(data, step, status, v, 0.0, start_x, start_z)
     A = rng.standard_normal((2, n))
     A /= np.linalg.norm(A, axis=1)[:, None]
     # Rows that cut the plain solution off but keep half of it feasible.
@@ -118,7 +158,7 @@ def test_prox_with_rows_meets_its_optimality_conditions(seed, kind):
     equal = np.array([True, False])
     dual_regularisation = np.array([rng.choice([0.0, 0.3]), 0.0])
     nu, x, z = np.zeros(2), np.empty(n), np.empty(n)
-    data, rows = prox_data(lower, upper), Coupling(A, b, equal, dual_regularisation)
+    rows = Coupling(A, b, equal, dual_regularisation)
     _, worst = kernels.prox_rows(data, rows, step, status, v, 0.0, nu, x, z)
     assert worst < 1e-8
     assert nu[1] >= 0
@@ -128,7 +168,7 @@ def test_prox_with_rows_meets_its_optimality_conditions(seed, kind):
     assert abs(nu[1] * excess[1]) < 1e-8
     # x is the plain prox at the shifted point.
     again_x, again_z = np.empty(n), np.empty(n)
-    kernels.prox(data, step, status, v - A.T @ nu, 0.0, again_x, again_z)
+    kernels.take_step(data, step, status, v - A.T @ nu, 0.0, again_x, again_z)
     np.testing.assert_allclose(again_x, x, atol=1e-9)
 
 
@@ -162,7 +202,7 @@ def test_products_in_both_forms():
     )
 
 
-@pytest.mark.parametrize("kind", ["free", "box", "thresholds"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_tilted_prox_solves_its_equation(seed, kind):
     rng, y, rho, lower, upper, status, remaining = prox_problem(seed, kind)
@@ -174,7 +214,7 @@ def test_tilted_prox_solves_its_equation(seed, kind):
         prox_data(lower, upper),
         RankOneMetric(direction[None, :], np.array([sigma])),
     )
-    step = prox_step(rho, status, remaining, size=size)
+    step = prox_step(data, rho, status, remaining, size=size)
     v, x, z = np.empty(n), np.empty(n), np.empty(n)
     _, multiplier = kernels.prox_rank_one(
         data, metric, step, status, y, slope, 0.0, 0.0, v, x, z
@@ -184,7 +224,7 @@ def test_tilted_prox_solves_its_equation(seed, kind):
     # x is the plain prox at the tilted point.
     plain_x, plain_z = np.empty(n), np.empty(n)
     point = y - size * (slope + multiplier * direction)
-    kernels.prox(data, step, status, point, 0.0, plain_x, plain_z)
+    kernels.take_step(data, step, status, point, 0.0, plain_x, plain_z)
     np.testing.assert_allclose(plain_x, x, atol=1e-9)
 
 

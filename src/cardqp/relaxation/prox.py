@@ -16,17 +16,22 @@ Newton's method needs few steps (docs/theory.md#prox).
 
 import numpy as np
 
-from cardqp._compiled import NO, inner, inner_fast
+from cardqp._compiled import NO, inner, inner_fast, spliced
 from cardqp._typing import FloatArray, IntArray
 from cardqp.relaxation.array_loops import filled
 from cardqp.relaxation.cluster_selection import members_of
 from cardqp.relaxation.group_selection import group_room
+from cardqp.relaxation.open_prox import (
+    ROOT_STEPS,
+    following_r,
+    open_derivative,
+    open_vectors,
+    prox_open,
+    total_open,
+)
 from cardqp.relaxation.scaled_data import Data, GroupData, RankOneMetric, Step
 
 # Tolerances of compiled code are constants: Numba compiles them in.
-ROOT_STEPS = 100
-"""A safety: bracketed Newton steps end after a few."""
-
 RANK_ONE_STEPS, RANK_ONE_ACCURACY = 30, 1e-3
 """The most Newton steps for the multiplier of a rank-one metric, and its relative
 accuracy: an inexact step only costs iterations, never the validity of a bound."""
@@ -49,6 +54,7 @@ def make_step(data: Data, status: IntArray, remaining: int) -> Step:
     most = np.inf if data.theta == 0 else np.sqrt(0.5 / (size * data.theta))
     room, cap = group_room(data.groups, status), filled(n, np.inf)
     required, required_end = members_of(data.clusters)
+    is_plain = data.is_open and len(required_end) == 0
     return Step(
         size,
         rho,
@@ -61,6 +67,8 @@ def make_step(data: Data, status: IntArray, remaining: int) -> Step:
         required,
         required_end,
         np.zeros(n),
+        is_plain,
+        open_vectors(data, rho, status),
     )
 
 
@@ -104,21 +112,10 @@ def active_limit(rho: float, least: float, most: float, r: float) -> float:
 
 
 @inner_fast
-def total_open(gauge: FloatArray, rho: FloatArray, r: float) -> tuple[float, float]:
-    """Sum of the switches of unbounded variables, and its derivative in r."""
-    total, slope = 0.0, 0.0
-    for i in range(len(gauge)):
-        z = min(max(gauge[i] * r - rho[i], 0.0), 1.0)
-        total += z
-        slope += gauge[i] if 0.0 < z < 1.0 else 0.0
-    return total, slope
-
-
-@inner_fast
 def total_floored(
     gauge: FloatArray, rho: FloatArray, floor: FloatArray, r: float
 ) -> tuple[float, float]:
-    """The same where clusters set the least r of their variables."""
+    """Sum of switches and derivative where clusters set the least r of variables."""
     total, slope = 0.0, 0.0
     for i in range(len(gauge)):
         z = min(max(gauge[i] * max(r, floor[i]) - rho[i], 0.0), 1.0)
@@ -198,11 +195,7 @@ def find_r(
             high = r
         else:
             low = r
-        # Where the function is flat, or the Newton step leaves the bracket: bisect, or
-        # enlarge the bracket as long as it has no upper end.
-        following = r - excess / slope if slope > 0 else -1.0
-        if not low < following < high:
-            following = 4.0 * r + 1e-300 if np.isinf(high) else 0.5 * (low + high)
+        following = following_r(low, high, r, excess, slope)
         if following == r or high <= low * (1.0 + 1e-15):
             break
         r = following
@@ -298,6 +291,22 @@ def raise_to_floors(step: Step, v: FloatArray, x: FloatArray, z: FloatArray) -> 
         x[j] = v[j] * z[j] / (z[j] + step.rho[j])
 
 
+@spliced
+def take_step(
+    data: Data,
+    step: Step,
+    status: IntArray,
+    v: FloatArray,
+    guess: float,
+    x: FloatArray,
+    z: FloatArray,
+) -> float:
+    """Take a proximal step without rows; fills x and z and returns r."""
+    if step.is_plain:
+        return prox_open(step.vectors, step.remaining, step.r_most, v, guess, x, z)
+    return prox(data, step, status, v, guess, x, z)
+
+
 @inner
 def prox(
     data: Data,
@@ -308,14 +317,14 @@ def prox(
     x: FloatArray,
     z: FloatArray,
 ) -> float:
-    """Take a proximal step without rows; fills x and z and returns r."""
+    """Take a proximal step with bounds, groups or clusters: see ``take_step``."""
     # Each group alone first: its cap on r does not depend on the others.
     cap_groups(data.groups, data, step, v)
     slots, has_floors = step.remaining, len(step.required_end) > 0
     if has_floors:
         slots -= floor_clusters(data, step, v)
     r = find_r(data, step, step.undecided, slots, v, guess, has_floors)
-    # The case that nearly all time is spent in has a loop without branches.
+    # Where clusters are required there are no bounds.
     if data.is_open and not np.isinf(r):
         fill_open(step, status, v, r, x, z)
         raise_to_floors(step, v, x, z)
@@ -430,7 +439,7 @@ def prox_rank_one(
     for _ in range(RANK_ONE_STEPS):
         for j in range(n):
             v[j] = y[j] - step.size * (slope[j] + multiplier * direction[j])
-        r = prox(data, step, status, v, r, x, z)
+        r = take_step(data, step, status, v, r, x, z)
         if sigma == 0:
             break
         movement = 0.0
@@ -448,7 +457,9 @@ def prox_rank_one(
             low, high = multiplier, min(high, multiplier + value * sigma)
         else:
             low, high = max(low, multiplier + value * sigma), multiplier
-        if len(step.required_end) > 0:
+        if step.is_plain:
+            slack = open_derivative(step.vectors, direction, step.r_most, v, r, x, z)
+        elif len(step.required_end) > 0:
             slack = clustered_derivative(direction, step, v, r, z)
         else:
             slack = generalised_derivative(data, direction, step, v, r, z)

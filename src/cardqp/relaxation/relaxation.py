@@ -346,7 +346,8 @@ def _scaled_data(
 ) -> Data:
     """The problem in scaled units, without its rows."""
     groups = problem.rule.groups
-    unbounded = np.isinf(problem.lower).all() and np.isinf(problem.upper).all()
+    bounds = np.concatenate([problem.lower, problem.upper])
+    is_open = bool((np.isinf(bounds) | (bounds == 0)).all()) and groups is None
     return Data(
         M=matrix,
         is_gram=isinstance(problem.quadratic, Gram),
@@ -354,7 +355,7 @@ def _scaled_data(
         w=ridge,
         lower=problem.lower / unit,
         upper=problem.upper / unit,
-        is_open=bool(unbounded) and groups is None,
+        is_open=is_open,
         theta=float(problem.rule.penalty),
         lipschitz=lipschitz,
         groups=None

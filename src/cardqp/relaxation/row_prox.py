@@ -16,7 +16,8 @@ from cardqp._compiled import inner, inner_fast, spliced
 from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.relaxation.array_loops import combine_rows, copy_into, dot, multiply_rows
 from cardqp.relaxation.group_selection import label_of
-from cardqp.relaxation.prox import active_limit, prox, sides
+from cardqp.relaxation.open_prox import open_movement
+from cardqp.relaxation.prox import active_limit, sides, take_step
 from cardqp.relaxation.scaled_data import Coupling, Data, RowData, Step
 
 # Tolerances of compiled code are constants: Numba compiles them in.
@@ -120,28 +121,25 @@ def square(B: FloatArray) -> FloatArray:
 
 
 @inner
-def row_curvature(
+def movement(
     data: Data,
     step: Step,
     v: FloatArray,
-    rows: Coupling,
-    active: IntArray,
     r: float,
     z: FloatArray,
-) -> FloatArray:
-    """An element of the generalised Jacobian of the excess, on active rows.
+    D: FloatArray,
+    y: FloatArray,
+    owner: IntArray,
+    tau: FloatArray,
+) -> None:
+    """Fill in how x follows v at a fixed multiplier of ``sum z``, and how that reacts.
 
-    It is ``A (D - y y' / tau) A'`` plus the dual regularisation on the diagonal.  ``D``
-    is the derivative of x at a fixed multiplier of ``sum z``; the rank-one term comes
-    from that multiplier where the limit binds, and there is one more for each full
-    group.
+    ``D`` is the derivative of x; y that of the switches' limit in the multiplier, and
+    tau its sum over the variables that a limit holds: ``owner`` says which, that of a
+    group, counted from one, or 0 for the limit of all.
     """
-    n, p, A = len(v), len(active), rows.A
     rho, lower, upper = step.rho, data.lower, data.upper
-    D, y = np.zeros(n), np.zeros(n)
-    n_groups = len(step.group_slots)
-    tau, owner = np.zeros(n_groups + 1), np.zeros(n, dtype=np.intp)
-    for j in range(n):
+    for j in range(len(v)):
         if z[j] <= 0:
             continue
         # A full switch: an ordinary ridge, unless a bound holds the variable.
@@ -154,7 +152,6 @@ def row_curvature(
         D[j] = 1.0
         least, most = sides(data, j, v[j])
         own = min(r, step.cap[j])
-        # The limit that holds the switch: that of its group, or 0 for the limit of all.
         owner[j] = label_of(data.groups, j) + 1 if step.cap[j] < r else 0
         limit = active_limit(rho[j], least, most, own)
         sign = 1.0 if v[j] > 0 else -1.0
@@ -164,6 +161,33 @@ def row_curvature(
         else:
             y[j] = sign * np.sqrt(rho[j]) * own
             tau[owner[j]] += abs(v[j]) * np.sqrt(rho[j]) * own * own * own
+
+
+@inner
+def row_curvature(
+    data: Data,
+    step: Step,
+    v: FloatArray,
+    rows: Coupling,
+    active: IntArray,
+    r: float,
+    x: FloatArray,
+    z: FloatArray,
+) -> FloatArray:
+    """An element of the generalised Jacobian of the excess, on active rows.
+
+    It is ``A (D - y y' / tau) A'`` plus the dual regularisation on the diagonal.  ``D``
+    is the derivative of x at a fixed multiplier of ``sum z``; the rank-one term comes
+    from that multiplier where the limit binds, and there is one more for each full
+    group.
+    """
+    n, p, n_groups, A = len(v), len(active), len(step.group_slots), rows.A
+    D, y = np.zeros(n), np.zeros(n)
+    tau, owner = np.zeros(n_groups + 1), np.zeros(n, dtype=np.intp)
+    if step.is_plain:
+        tau[0] = open_movement(step.vectors, v, r, x, z, D, y)
+    else:
+        movement(data, step, v, r, z, D, y, owner, tau)
     # Only variables that move count, usually a few of many: gather them for the square.
     Ay = np.zeros((p, n_groups + 1))
     moving, count = np.empty(n, dtype=np.intp), 0
@@ -271,7 +295,7 @@ def prox_at(
     the complementarity residual.
     """
     shifted = shift(v, rows.A, nu)
-    r = prox(data, step, status, shifted, guess, x, z)
+    r = take_step(data, step, status, shifted, guess, x, z)
     excess, worst = row_excess(rows, nu, x)
     return (
         r,
@@ -312,7 +336,7 @@ def prox_rows(
         if worst <= ACCURACY * size:
             break
         active = active_rows(rows.equal, nu, excess)
-        J = row_curvature(data, step, shifted, rows, active, r, z)
+        J = row_curvature(data, step, shifted, rows, active, r, x, z)
         rising = False
         for _ in range(DAMPINGS):
             nu_try = newton_step(J, excess, active, rows.equal, nu, damping)

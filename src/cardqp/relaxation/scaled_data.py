@@ -44,7 +44,7 @@ class Data(NamedTuple):
     c, w, lower, upper : (n,) arrays
         Linear cost, ridge and bounds.
     is_open : bool
-        Whether no variable has a bound, or is in a group.
+        Whether all bounds are zero or infinite, and no variable is in a group.
     theta : float
         The price of a nonzero.
     lipschitz : float
@@ -140,6 +140,11 @@ class Step(NamedTuple):
         cluster ends.
     floor : (n,) array
         The least ``r`` of each variable, set by its cluster; changed by the prox.
+    is_plain : bool
+        Whether all bounds are zero or infinite, and there are no groups and no clusters
+        that require a variable.
+    vectors : (8, n) array
+        What the step needs in that case: see ``open_prox.py``.
     """
 
     size: float
@@ -153,3 +158,5 @@ class Step(NamedTuple):
     required: IntArray
     required_end: IntArray
     floor: FloatArray
+    is_plain: bool
+    vectors: FloatArray
