@@ -35,6 +35,7 @@ from tests.arithmetic.exact import (
     least_cost,
     numbers,
 )
+from tests.searches import one_node
 
 U = Fraction(UNIT_ROUNDOFF)
 SEEDS = range(40)
@@ -303,14 +304,11 @@ def test_the_compiled_theorems_hold_in_exact_arithmetic():
         ):
             relaxation = Relaxation.prepare(problem)
             status = np.zeros(5, dtype=np.int8)
-            value, *_ = assess(
+            (value,), *_ = assess(
                 relaxation.data,
                 relaxation.rows,
                 relaxation.margins,
-                status,
-                2,
-                x / relaxation.unit,
-                np.zeros(0),
+                *one_node(relaxation, status, 2, x, np.zeros(0)),
                 np.inf,
             )
             assert Fraction(value) <= exact_bound(problem, x, 2)

@@ -4,19 +4,22 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP
-from cardqp.branch_and_bound.node import NodeProcessor
+from cardqp.branch_and_bound.node_relaxations import NodeRelaxations, Snapshot
 from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.branch_and_bound.settings import SearchSettings
+from cardqp.certificate import Kind
 from cardqp.relaxation.relaxation import Effort
 from tests.splitting.test_row_shift import tracking
 
 
-def effort_at(problem, bound, cutoff, slack=1.0):
+def slack_at(problem, bound, cutoff, slack=1.0):
     search = BranchAndBound(settings=SearchSettings(row_looseness=0.25))
     tree = search.initial_tree(problem)
     tree.gap_unit = 8.0
-    processor = NodeProcessor(tree, cutoff, Effort(1e-9, slack=slack))
-    return processor._effort_at(tree.root()._replace(bound=bound))
+    effort = Effort(1e-9, cutoff, slack)
+    relaxations = NodeRelaxations(tree, Snapshot.of(tree), effort, Kind.POINT)
+    node = tree.root()._replace(bound=bound)
+    return relaxations.batch([node], [1]).slack[0]
 
 
 @pytest.mark.parametrize(
@@ -25,14 +28,14 @@ def effort_at(problem, bound, cutoff, slack=1.0):
 )
 def test_a_share_of_the_objective_is_the_most(bound, cutoff, slack):
     """A quarter of 8 is 2: a fifth of what the first node lacks."""
-    assert effort_at(tracking(0), bound, cutoff).slack == pytest.approx(slack)
+    assert slack_at(tracking(0), bound, cutoff) == pytest.approx(slack)
 
 
 def test_smaller_slacks_stay():
-    assert effort_at(tracking(0), 0.0, 10.0, slack=0.1).slack == 0.1
+    assert slack_at(tracking(0), 0.0, 10.0, slack=0.1) == 0.1
 
 
 def test_problems_without_rows_are_not_concerned():
     rows = tracking(0)
     free = SparseQP(rows.Q, rows.c, eta=rows.eta, sparsity=3, constant=rows.constant)
-    assert effort_at(free, 0.0, 10.0).slack == 1.0
+    assert slack_at(free, 0.0, 10.0) == 1.0

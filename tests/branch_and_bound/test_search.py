@@ -271,7 +271,7 @@ def test_an_error_in_a_branch_loses_no_branch(problem, monkeypatch):
         raise RuntimeError
 
     with monkeypatch.context() as patch:
-        patch.setattr(BranchAndBound, "_process", fail)
+        patch.setattr(NodeProcessor, "process_all", fail)
         with pytest.raises(RuntimeError):
             search.step(tree, tree)
     assert (tree.n_open, tree.lower_bound) == (n_open, bound)

@@ -11,6 +11,7 @@ from cardqp.relaxation.assessment import (
 )
 from cardqp.relaxation.relaxation import Relaxation
 from tests.problems import OWN_SWITCHES, random_problem
+from tests.searches import one_node
 
 
 def random_branch(problem, rng):
@@ -38,14 +39,11 @@ def test_the_compiled_theorems_agree_with_the_plain_ones(kind, seed):
         beta = np.abs(rng.standard_normal(len(problem.rows)))
         bound = tangent_bound(problem, tangent_point, beta)
         cutoff = bound.value(subproblem) + 0.1 * abs(bound.value(subproblem))
-        value, least, decided, on, off, costs = assess(
+        (value,), (least,), (decided,), (on,), (off,), (costs,) = assess(
             relaxation.data,
             relaxation.rows,
             relaxation.margins,
-            status,
-            subproblem.remaining,
-            tangent_point / relaxation.unit,
-            beta * relaxation.row_scale,
+            *one_node(relaxation, status, subproblem.remaining, tangent_point, beta),
             cutoff,
         )
         free = subproblem.undecided
@@ -68,14 +66,11 @@ def test_no_bound_from_a_point_that_is_not_finite():
     relaxation = Relaxation.prepare(problem)
     status = np.zeros(problem.n, dtype=np.int8)
     tangent_point = np.full(problem.n, np.nan)
-    value, least, decided, *_ = assess(
+    (value,), (least,), (decided,), *_ = assess(
         relaxation.data,
         None,
         relaxation.margins,
-        status,
-        2,
-        tangent_point,
-        np.zeros(0),
+        *one_node(relaxation, status, 2, tangent_point, np.zeros(0)),
         0.0,
     )
     assert value == -np.inf

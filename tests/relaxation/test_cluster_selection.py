@@ -17,6 +17,7 @@ from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.relaxation.scaled_data import ClusterData, RankOneMetric
 from tests.problems import random_problem
 from tests.relaxation.test_kernels import prox_cost, prox_data
+from tests.searches import one_node
 
 # Only other kernels call these: here they get an entrance of their own.
 steps = numba.njit(make_step.py_func)
@@ -106,14 +107,12 @@ def test_the_search_agrees_with_all_supports(seed):
     point = rng.standard_normal(problem.n) * relaxation.unit
     bound = tangent_bound(problem, point, np.zeros(0))
     clusters = ClusterData(labels, int(labels.max()) + 1)
-    found, _, _, on, off, _ = assess(
-        relaxation.data._replace(clusters=clusters),
+    remaining = limit - np.count_nonzero(status > 0)
+    (found,), _, _, (on,), (off,), _ = assess(
+        relaxation.data,
         relaxation.rows,
         relaxation.margins,
-        status,
-        limit - np.count_nonzero(status > 0),
-        point / relaxation.unit,
-        np.zeros(0),
+        *one_node(relaxation, status, remaining, point, np.zeros(0), clusters),
         np.inf,
     )
     value, *sides = exact_bounds(bound.base, bound.costs, status, labels, limit)
@@ -213,14 +212,12 @@ def test_relaxations_converge_to_their_bound(seed):
     bounds = []
     for required in (ClusterData(labels[:0], 0), clusters):
         relaxed = relaxation.solve(subproblem, *relaxation.start(), tight, required)
-        value, *_ = assess(
-            relaxation.data._replace(clusters=required),
+        point, remaining = relaxed.tangent_point, subproblem.remaining
+        (value,), *_ = assess(
+            relaxation.data,
             None,
             relaxation.margins,
-            status,
-            subproblem.remaining,
-            relaxed.tangent_point / relaxation.unit,
-            np.zeros(0),
+            *one_node(relaxation, status, remaining, point, np.zeros(0), required),
             np.inf,
         )
         bounds.append(value)

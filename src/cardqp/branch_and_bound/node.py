@@ -4,13 +4,14 @@ Processing a node changes nothing in the tree, so that several nodes can be proc
 the same time; what was found is committed in a fixed order afterwards.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.farkas import proves_empty
 from cardqp.branch_and_bound.clusters import choose_cluster
+from cardqp.branch_and_bound.node_relaxations import NodeRelaxations, Snapshot
 from cardqp.branch_and_bound.processed_node import ProcessedNode
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.certificate import Kind
@@ -25,8 +26,8 @@ from cardqp.relaxation.assessment import (
 )
 from cardqp.relaxation.block_assessment import assess_blocks
 from cardqp.relaxation.completion import is_countable
-from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
-from cardqp.relaxation.scaled_data import with_clusters
+from cardqp.relaxation.relaxation import Effort
+from cardqp.relaxation.scaled_data import Batch
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import find_ray
 
@@ -38,7 +39,7 @@ class NodeProcessor:
     Parameters
     ----------
     tree : Tree
-        The tree; it is read and not changed.
+        The tree; it is not changed.  Nodes see its incumbent as it is at first.
     cutoff : float
         The bound at which a node is pruned.
     effort : Effort
@@ -48,8 +49,10 @@ class NodeProcessor:
     tree: Tree
     cutoff: float
     effort: Effort
+    snapshot: Snapshot = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "snapshot", Snapshot.of(self.tree))
         # One chunk from a warm start: a node that is not done then is branched on.
         effort = replace(self.effort, cutoff=self.cutoff, chunks=1)
         object.__setattr__(self, "effort", effort)
@@ -61,9 +64,30 @@ class NodeProcessor:
 
     def process(self, node: Node) -> ProcessedNode:
         """Prune a node, solve it, or branch (docs/theory.md#theorem-7)."""
+        return self.process_all([node])[0]
+
+    def process_all(self, nodes: list[Node]) -> list[ProcessedNode]:
+        """Process some nodes, their relaxations in one call of the kernel.
+
+        What is compiled runs beside other threads, which pays if it runs for long.
+        """
+        counts = [self._count(node.status) for node in nodes]
+        found = [
+            self._finish(node, *count)
+            for node, count in zip(nodes, counts, strict=True)
+        ]
+        left = [i for i, result in enumerate(found) if result is None]
+        relaxed = iter(
+            self._relax_both_ways(
+                [nodes[i] for i in left], [counts[i][0] for i in left]
+            )
+        )
+        return [next(relaxed) if result is None else result for result in found]
+
+    def _finish(self, node: Node, remaining: int, n_free: int) -> ProcessedNode | None:
+        """Prune or solve a node without relaxing it; None if that cannot be done."""
         if node.bound >= self.cutoff:
             return ProcessedNode(node, pruned_bound=node.bound)
-        remaining, n_free = self._count(node.status)
         if remaining < 0 or self._is_overfull(node.status):
             return ProcessedNode(node, Kind.COMPLETED)
         # Enumeration before relaxation: it is exact, and ends the branch.
@@ -75,10 +99,8 @@ class NodeProcessor:
             return self._solve(node, remaining)
         is_few = 0 < remaining < n_free and is_countable(n_free, remaining)
         if self.tree.penalised is not None and is_few:
-            result = self._complete_without_rows(node, remaining)
-            if result is not None:
-                return result
-        return self._relax_both_ways(node, remaining)
+            return self._complete_without_rows(node, remaining)
+        return None
 
     def _complete(self, node: Node, remaining: int) -> ProcessedNode | None:
         """Enumerate the completions of a node; None if rounding would cost too much.
@@ -91,7 +113,7 @@ class NodeProcessor:
             return None
         free = np.flatnonzero(node.status == 0)
         bound, support = supports.best(np.flatnonzero(node.status > 0), free, remaining)
-        objective = self.tree.best.objective
+        objective = self.snapshot.objective
         is_fine = supports.is_fine(bound, self.effort.tolerance)
         if not bound >= min(self.cutoff, objective) and not is_fine:
             return None
@@ -176,8 +198,10 @@ class NodeProcessor:
         # At a leaf the tangent in the optimum proves it, but not for the minorant.
         kind = Kind.FULL if self.tree.has_minorant else Kind.POINT
         relaxation = self.tree.relaxation_of(kind)
-        scaled, beta = fit.x / relaxation.unit, fit.beta
-        result, *_ = self._assess(node, remaining, kind, relaxation, scaled, beta)
+        point, beta = fit.x / relaxation.unit, fit.beta * relaxation.row_scale
+        fixings = node.status, remaining, node.clusters
+        batch = Batch.single(*fixings, relaxation.data.w, 0.0, point, beta)
+        (result,), *_ = self._assess([node], kind, batch, batch.x, batch.nu)
         result.pruned_bound, result.fit = result.bound, fit
         return result
 
@@ -197,137 +221,141 @@ class NodeProcessor:
         ray = find_ray(self.problem, subproblem)
         return None if ray is None else ProcessedNode(node, Kind.RAY, beta=ray)
 
-    def _assess(
-        self,
-        node: Node,
-        remaining: int,
-        kind: Kind,
-        relaxation: Relaxation,
-        tangent_point: FloatArray,
-        beta: FloatArray,
-    ) -> tuple[ProcessedNode, FloatArray, FloatArray, FloatArray]:
-        """The bound and the fixings that a dual point, in scaled units, proves.
-
-        Also the bounds with each variable switched on and off, and their costs.
-        """
-        log = self.tree.log
-        single = log is not None and log.is_single
-        # Rounded first, then assessed: the bound is that of the point as it is stored.
-        index, point = round_tangent_point(tangent_point, relaxation.unit, single)
-        if self.problem.blocks is None:
-            value, least, decided, on, off, costs = assess(
-                with_clusters(relaxation.data, node.clusters),
-                relaxation.rows,
-                relaxation.margins,
-                node.status,
-                remaining,
-                tangent_point,
-                beta * relaxation.row_scale,
-                self.cutoff,
-            )
-        else:
-            value, least, decided, on, off, costs = assess_blocks(
-                relaxation.problem,
-                node.status,
-                tangent_point * relaxation.unit,
-                beta,
-                self.cutoff,
-            )
-        result = ProcessedNode(node, kind, index, point, beta, decided, least)
-        result.bound, result.limit = max(value, node.bound), self.problem.rule.limit
-        return result, on, off, costs
-
-    def _relax_both_ways(self, node: Node, remaining: int) -> ProcessedNode:
-        """Relax a node, near the leaves both with and without the sparse minorant.
+    def _relax_both_ways(
+        self, nodes: list[Node], remaining: list[int]
+    ) -> list[ProcessedNode]:
+        """Relax nodes, near the leaves both with and without the sparse minorant.
 
         The minorant is tighter high up in the tree, and loses something at integral
         points (docs/theory.md#theorem-6); the better of the two is kept.
         """
-        first = self._relax(node, remaining, node.kind)
-        is_near = remaining <= self.tree.settings.few_remaining
-        if not self.tree.has_minorant or not first.children or not is_near:
-            return first
-        other = Kind.POINT if node.kind == Kind.FULL else Kind.FULL
-        second = self._relax(node, remaining, other)
-        return second if second.bound > first.bound or not second.children else first
-
-    def _relax(self, node: Node, remaining: int, kind: Kind) -> ProcessedNode:
-        """Relax a node; prune it or branch."""
-        relaxation = self.tree.node_relaxation(kind, node.status)
-        # Warm starts are kept in the units of the presolved problem.
-        change = self.tree.relaxation.unit / relaxation.unit
-        x = np.zeros(self.problem.n)
-        x[node.entries] = node.values
-        effort = self._effort_at(node)
-        relaxed = self._solve_relaxation(
-            node, remaining, relaxation, x * change, effort
+        results = self._relax_by_kind(nodes, remaining, [node.kind for node in nodes])
+        if not self.tree.has_minorant:
+            return results
+        few = self.tree.settings.few_remaining
+        near = [
+            i
+            for i, result in enumerate(results)
+            if result.children and remaining[i] <= few
+        ]
+        others = [Kind.POINT if nodes[i].kind == Kind.FULL else Kind.FULL for i in near]
+        again = self._relax_by_kind(
+            [nodes[i] for i in near], [remaining[i] for i in near], others
         )
-        if not relaxed.has_worked:
+        for i, second in zip(near, again, strict=True):
+            if second.bound > results[i].bound or not second.children:
+                results[i] = second
+        return results
+
+    def _relax_by_kind(
+        self, nodes: list[Node], remaining: list[int], kinds: list[Kind]
+    ) -> list[ProcessedNode]:
+        """Relax nodes, those of each kind together."""
+        if len(set(kinds)) == 1:
+            return self._relax(nodes, remaining, kinds[0])
+        results: dict[int, ProcessedNode] = {}
+        for kind in set(kinds):
+            some = [i for i, own in enumerate(kinds) if own == kind]
+            found = self._relax(
+                [nodes[i] for i in some], [remaining[i] for i in some], kind
+            )
+            results |= dict(zip(some, found, strict=True))
+        return [results[i] for i in range(len(nodes))]
+
+    def _relax(
+        self, nodes: list[Node], remaining: list[int], kind: Kind
+    ) -> list[ProcessedNode]:
+        """Relax nodes; prune them or branch."""
+        relaxations = NodeRelaxations(self.tree, self.snapshot, self.effort, kind)
+        batch = relaxations.batch(nodes, remaining)
+        iterates = relaxations.solve(nodes, batch)
+        empty: dict[int, ProcessedNode] = {}
+        for k in np.flatnonzero(~iterates.has_worked).tolist():
             # Diverging multipliers are the sign of an empty node, and often its proof.
-            last = relaxed.nu / relaxation.row_scale
-            if (empty := self._empty(node, last)) is not None:
-                return empty
-            if not (self.tree.kernel_fails or relaxation.prefers_cones):
-                subproblem = self._subproblem(node)
-                relaxed = relaxation.solve_by_cones(subproblem, effort) or relaxed
-        scaled, beta = relaxed.tangent_point / relaxation.unit, relaxed.beta
-        result, on, off, costs = self._assess(
-            node, remaining, kind, relaxation, scaled, beta
-        )
-        result.by_cones = relaxed.by_cones
-        if result.bound >= self.cutoff:
-            result.pruned_bound = result.bound
-            return result
-        if self._is_rounded(node):
-            result.support = self._round(node, relaxed.switches)
-        if self.tree.is_near is not None:
-            share = np.sqrt(relaxation.data.w) * np.abs(relaxed.x)
-            result.cluster = self._cluster(result, relaxed.switches, share)
-        branch = largest_share(relaxation.data.w, result.status, relaxed.x, costs)
-        self._split(result, branch, on[branch], off[branch])
-        result.branch_from(relaxed.x / change, relaxed.nu)
-        return result
+            last = iterates.nu[k] / relaxations.relaxation.row_scale
+            if (proof := self._empty(nodes[k], last)) is not None:
+                empty[k] = proof
+            else:
+                relaxations.rescue(nodes[k], k, iterates)
+        points, betas = iterates.points, iterates.betas
+        results, on, off, costs = self._assess(nodes, kind, batch, points, betas)
+        starts = iterates.x / relaxations.unit_change
+        for k, result in enumerate(results):
+            if k in empty:
+                results[k] = empty[k]
+                continue
+            result.by_cones = bool(iterates.by_cones[k])
+            if result.bound >= self.cutoff:
+                result.pruned_bound = result.bound
+                continue
+            ridge, x = batch.w[k % len(batch.w)], iterates.x[k]
+            branch = largest_share(ridge, result.status, x, costs[k])
+            self._round(result, iterates.switches[k])
+            self._cluster(result, iterates.switches[k], np.sqrt(ridge) * np.abs(x))
+            self._split(result, branch, on[k, branch], off[k, branch])
+            result.branch_from(starts[k], iterates.nu[k].copy())
+        return results
 
-    def _solve_relaxation(
+    def _assess(
         self,
-        node: Node,
-        remaining: int,
-        relaxation: Relaxation,
-        x: FloatArray,
-        effort: Effort,
-    ) -> Relaxed:
-        """Solve the relaxation of a node: by the kernel, unless cones are better."""
-        start = x, node.nu, effort, node.clusters
-        if relaxation.prefers_cones:
-            return relaxation.solve(self._subproblem(node), *start)
-        rescue = None
-        if self.tree.kernel_fails:
-            rescue = relaxation.solve_by_cones(self._subproblem(node), effort)
-        return rescue or relaxation.iterate(node.status, remaining, *start)
+        nodes: list[Node],
+        kind: Kind,
+        batch: Batch,
+        points: FloatArray,
+        betas: FloatArray,
+    ) -> tuple[list[ProcessedNode], FloatArray, FloatArray, FloatArray]:
+        """The bounds and the fixings that dual points, in scaled units, prove.
+
+        Also the bounds with each variable switched on and off, and their costs.
+        """
+        log, relaxation = self.tree.log, self.tree.relaxation_of(kind)
+        single = log is not None and log.is_single
+        # Rounded first, then assessed: the bound is that of the point as it is stored.
+        stored = [
+            round_tangent_point(point, relaxation.unit, single) for point in points
+        ]
+        own = betas / relaxation.row_scale
+        if self.problem.blocks is None:
+            values, least, decided, on, off, costs = assess(
+                relaxation.data,
+                relaxation.rows,
+                relaxation.margins,
+                batch,
+                points,
+                betas,
+                self.cutoff,
+            )
+        else:
+            values, least, decided, on, off, costs = assess_blocks(
+                relaxation.problem,
+                batch.status,
+                points * relaxation.unit,
+                own,
+                self.cutoff,
+            )
+        results = []
+        for k, (node, (index, value)) in enumerate(zip(nodes, stored, strict=True)):
+            result = ProcessedNode(
+                node, kind, index, value, own[k], decided[k], float(least[k])
+            )
+            result.bound = max(float(values[k]), node.bound)
+            result.limit = self.problem.rule.limit
+            results.append(result)
+        return results, on, off, costs
 
     def _subproblem(self, node: Node) -> Subproblem:
         return Subproblem.of_status(node.status, self.problem.rule)
 
-    def _effort_at(self, node: Node) -> Effort:
-        """When to stop solving the relaxation of a node.
-
-        The slack is a share of what the node lacks to be pruned; with rows it is large,
-        and where much is lacking, what it leaves is limited.
-        """
-        tree, effort, lacking = self.tree, self.effort, self.cutoff - node.bound
-        most = tree.settings.row_looseness * tree.gap_unit
-        if len(self.problem.rows) == 0 or not most < effort.slack * lacking < np.inf:
-            return effort
-        return replace(effort, slack=most / lacking)
-
     def _cluster(
         self, result: ProcessedNode, switches: FloatArray, share: FloatArray
-    ) -> IntArray | None:
-        """The cluster to branch on; None if there is none worth it, or no slot."""
+    ) -> None:
+        """Choose the cluster to branch on, if there is one worth it, and a slot."""
         clusters, is_near = result.node.clusters, self.tree.is_near
+        if is_near is None:
+            return
         slots = self.problem.rule.limit - np.count_nonzero(result.status > 0)
-        if is_near is None or slots <= clusters.size:
-            return None
+        if slots <= clusters.size:
+            return
         settings, is_open = self.tree.settings.clusters, result.status == 0
         if clusters.size > 0:
             is_open &= clusters.label < 0
@@ -339,7 +367,8 @@ class NodeProcessor:
             settings.candidates,
             settings.least_share,
         )
-        return members if len(members) > 1 else None
+        if len(members) > 1:
+            result.cluster = members
 
     def _split(self, result: ProcessedNode, branch: int, on: float, off: float) -> None:
         """Branch on a variable, unless fixings have made the node a leaf.
@@ -364,11 +393,13 @@ class NodeProcessor:
         is_early = self.tree.supports is None and node.position < settings.round_first
         return is_early or node.position % settings.round_every == 0
 
-    def _round(self, node: Node, z: FloatArray) -> IntArray | None:
-        """The support that relaxed switches round to, if it is worth fitting."""
+    def _round(self, result: ProcessedNode, z: FloatArray) -> None:
+        """Round relaxed switches to a support, if it is this node's turn."""
+        node = result.node
+        if not self._is_rounded(node):
+            return
         support = round_switches(self.problem, self._subproblem(node), z)
         # A quick estimate saves most fits.
-        supports, best = self.tree.supports, self.tree.best.objective
-        if supports is not None and not supports.estimate(support) < best:
-            return None
-        return support
+        supports, best = self.tree.supports, self.snapshot.objective
+        if supports is None or supports.estimate(support) < best:
+            result.support = support

@@ -30,7 +30,7 @@ from cardqp.relaxation.assessment import (
     signed_changes,
 )
 from cardqp.relaxation.relaxation import Effort, Relaxation
-from cardqp.relaxation.scaled_data import NO_CLUSTERS
+from cardqp.relaxation.scaled_data import NO_CLUSTERS, Batch
 from cardqp.splitting.settings import DEFAULT
 
 
@@ -92,8 +92,10 @@ def load_tree_kernels(
     problem = _tiny_problem(has_rows, has_groups)
     root, relaxation = problem.root, Relaxation.prepare(problem)
     data, rows, margins = relaxation.data, relaxation.rows, relaxation.margins
-    assess(data, rows, margins, root.status, root.remaining, *relaxation.start(), 0.0)
     x, status = np.zeros(2), root.status
+    start = relaxation.start()
+    batch = Batch.single(status, root.remaining, NO_CLUSTERS, x, 0.0, *start)
+    assess(data, rows, margins, batch, batch.x, batch.nu, 0.0)
     round_tangent_point(x, x, False)
     largest_share(x, status, x, x)
     signed_changes(status, status)

@@ -4,10 +4,9 @@ Land & Doig (1960) with perspective relaxations (Frangioni & Gentile 2006) at th
 why the least bound over the leaves is a bound: docs/theory.md#tree.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -30,10 +29,9 @@ from cardqp.subproblems.support_qp import SupportFit, fit_support
 PROOF_MEMORY = 2e9
 """Bytes for the proof, unless something else is asked for."""
 
-PER_TASK = 4
-"""How many nodes are handed to a thread at a time."""
-
-Process = Callable[[Node], ProcessedNode | None]
+MOST_PER_TASK, ENTRIES_PER_TASK = 8, 8000
+"""How many nodes are processed together at the most, and how many variables they may
+have in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,21 +193,17 @@ class BranchAndBound:
         nodes = [tree.pop() for _ in range(self._n_together(tree))]
         effort = self._effort(tree, tree.node_slack)
         processor = NodeProcessor(tree, cutoff, effort)
-        process = partial(self._process, processor)
         # A batch has a fixed size and is committed in order, so that the tree does not
         # depend on how many threads work on it.
-        try:
-            if self.executor is None or len(nodes) == 1:
-                results = [process(node) for node in nodes]
-            else:
-                results = list(self._process_together(self.executor, process, nodes))
-        except BaseException:
-            # Ctrl-C as well: the bound of a tree with nodes missing would be wrong.
-            for node in nodes:
-                tree.push(node)
-            raise
-        before = tree.n_nodes
-        for node, result in zip(nodes, results, strict=True):
+        results, before = self._process_nodes(processor, nodes), tree.n_nodes
+        for position, node in enumerate(nodes):
+            try:
+                result = next(results)
+            except BaseException:
+                # Ctrl-C as well: the bound of a tree with nodes missing would be wrong.
+                for lost in nodes[position:]:
+                    tree.push(lost)
+                raise
             if result is None:
                 tree.push(node)
             else:
@@ -228,24 +222,25 @@ class BranchAndBound:
             dives = tree.settings.estimate_dives
             tree.estimate = estimate_nodes(processor, tree.root(), dives)
 
-    def _process(self, processor: NodeProcessor, node: Node) -> ProcessedNode | None:
-        """Process a node; None if time is up."""
-        return None if self.is_over() else processor.process(node)
-
-    @staticmethod
-    def _process_together(
-        executor: Executor, process: Process, nodes: list[Node]
+    def _process_nodes(
+        self, processor: NodeProcessor, nodes: list[Node]
     ) -> Iterator[ProcessedNode | None]:
-        """Process nodes in several threads; results come in order.
+        """Process nodes, in several threads if there are some; None once time is up.
 
-        A task is a few nodes, so that handing it over hardly counts.
+        Results come in order, while other nodes are still being processed.
+
+        A task is a few nodes, so that handing it over hardly counts, and no more than
+        take some milliseconds, so that time limits are kept.
         """
 
-        def process_some(some: list[Node]) -> list[ProcessedNode | None]:
-            return [process(node) for node in some]
+        def process(some: list[Node]) -> Sequence[ProcessedNode | None]:
+            return [None] * len(some) if self.is_over() else processor.process_all(some)
 
-        parts = [nodes[i : i + PER_TASK] for i in range(0, len(nodes), PER_TASK)]
-        return chain.from_iterable(executor.map(process_some, parts))
+        size = max(1, min(MOST_PER_TASK, ENTRIES_PER_TASK // processor.problem.n))
+        tasks = [nodes[i : i + size] for i in range(0, len(nodes), size)]
+        if self.executor is None or len(tasks) == 1:
+            return chain.from_iterable(map(process, tasks))
+        return chain.from_iterable(self.executor.map(process, tasks))
 
     def _n_together(self, tree: Tree) -> int:
         """Number of nodes in the next batch, all processed before any is committed.

@@ -202,17 +202,17 @@ class Tree:
             )
         return self._relaxations[kind]
 
-    def node_relaxation(self, kind: Kind, status: IntArray) -> Relaxation:
-        """The relaxation of a kind in a node.
+    def node_ridges(self, kind: Kind) -> NodeRidges | None:
+        """The higher ridges that the relaxation of a kind has in nodes, if it has some.
 
-        That with the sparse minorant has a higher ridge there.
+        That with the sparse minorant does.
         """
-        relaxation, rest = self.relaxation_of(kind), self.presolved.rest
+        rest = self.presolved.rest
         if kind != Kind.POINT or rest is None:
-            return relaxation
+            return None
         if self._ridges is None:
             self._ridges = NodeRidges.of(rest, self.presolved.problem)
-        return relaxation.with_ridge(self._ridges.at(status))
+        return self._ridges
 
     @property
     def kernel_fails(self) -> bool:

@@ -19,9 +19,9 @@ from cardqp.arithmetic.rounding import (
     SEPARABLE_UNIT,
     SMALLEST_NORMAL,
 )
-from cardqp.relaxation.array_loops import filled, multiply_live_rows
+from cardqp.relaxation.array_loops import multiply_live_rows
 from cardqp.relaxation.group_selection import exchanges
-from cardqp.relaxation.scaled_data import Data, RowData
+from cardqp.relaxation.scaled_data import Batch, Data, RowData, node_data
 
 combination_unit = inner(rounding.combination_unit)
 factor_product_unit = inner(rounding.factor_product_unit)
@@ -178,41 +178,25 @@ def total_cost(
     return total - gained, size + gained, last, following
 
 
-@compiled
-def assess(
-    data: Data,
-    rows: RowData | None,
-    margins: Margins,
+@spliced
+def fix(
     status: IntArray,
     remaining: int,
-    tangent_point: FloatArray,
-    beta: FloatArray,
+    start: float,
+    costs: FloatArray,
+    last: FloatArray,
+    following: FloatArray,
     cutoff: float,
-) -> tuple[float, float, IntArray, FloatArray, FloatArray, FloatArray]:
-    """Bound a node by Theorem 1 and fix variables by Theorem 2 (reduced-cost fixing).
+    decided: IntArray,
+    on: FloatArray,
+    off: FloatArray,
+) -> float:
+    """Fill in bounds with variables switched on and off, and what they decide.
 
-    Returns
-    -------
-    value : float
-        The bound of the node.
-    least : float
-        The least bound among the parts of the node that fixings prune.
-    decided : (n,) int array
-        The status after fixing.
-    on, off : (n,) arrays
-        Bounds with an undecided variable switched on, or off.
-    costs : (n,) array
-        The cost of each variable at this dual point.
+    ``start`` is the bound of the node.  Returns the least bound that prunes a part.
     """
-    n, decided, least = len(tangent_point), status.copy(), np.inf
-    on, off = filled(n, -np.inf), filled(n, -np.inf)
-    base, costs = price(data, rows, margins, status, tangent_point, beta)
-    total, size, last, following = total_cost(data, costs, status, remaining)
-    value = base + total - total_unit(n) * (abs(base) + size)
-    if not value > -np.inf:
-        return -np.inf, least, decided, on, off, costs
-    start, share = value - FIXING_UNIT * abs(value), FIXING_SHARE
-    for j in range(n):
+    least, share = np.inf, FIXING_SHARE
+    for j in range(len(status)):
         if status[j] != 0:
             continue
         on[j] = (
@@ -225,7 +209,74 @@ def assess(
         elif off[j] >= cutoff:
             decided[j] = 1
             least = min(least, off[j])
-    return value, least, decided, on, off, costs
+    return least
+
+
+@compiled
+def assess(
+    data: Data,
+    rows: RowData | None,
+    margins: Margins,
+    batch: Batch,
+    points: FloatArray,
+    betas: FloatArray,
+    cutoff: float,
+) -> tuple[FloatArray, FloatArray, IntArray, FloatArray, FloatArray, FloatArray]:
+    """Bound nodes by Theorem 1 and fix variables by Theorem 2 (reduced-cost fixing).
+
+    Parameters
+    ----------
+    data, rows, margins
+        The problem.
+    batch : Batch
+        The nodes.
+    points, betas : (k, n) and (k, m) arrays
+        Their dual points.
+    cutoff : float
+        The bound at which a part of a node is pruned.
+
+    Returns
+    -------
+    value : (k,) array
+        The bounds of the nodes.
+    least : (k,) array
+        The least bound among the parts of each node that fixings prune.
+    decided : (k, n) int array
+        The status after fixing.
+    on, off : (k, n) arrays
+        Bounds with an undecided variable switched on, or off.
+    costs : (k, n) array
+        The cost of each variable at this dual point.
+    """
+    count, n = points.shape
+    values, least, decided = np.empty(count), np.empty(count), batch.status.copy()
+    on, off, costs = np.empty((count, n)), np.empty((count, n)), np.empty((count, n))
+    for k in range(count):
+        own, status, remaining = (
+            node_data(data, batch, k),
+            batch.status[k],
+            batch.remaining[k],
+        )
+        base, price_of = price(own, rows, margins, status, points[k], betas[k])
+        total, size, last, following = total_cost(own, price_of, status, remaining)
+        value = base + total - total_unit(n) * (abs(base) + size)
+        values[k], least[k] = value if value > -np.inf else -np.inf, np.inf
+        for j in range(n):
+            costs[k, j], on[k, j], off[k, j] = price_of[j], -np.inf, -np.inf
+        if value > -np.inf:
+            least[k] = fix(
+                status,
+                remaining,
+                value - FIXING_UNIT * abs(value),
+                price_of,
+                last,
+                following,
+                cutoff,
+                decided[k],
+                on[k],
+                off[k],
+            )
+    return values, least, decided, on, off, costs
 
 
 @compiled_brief

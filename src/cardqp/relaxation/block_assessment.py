@@ -11,18 +11,36 @@ from cardqp.problem.sparsity import Subproblem
 def assess_blocks(
     problem: SparseQP,
     status: IntArray,
-    tangent_point: FloatArray,
+    points: FloatArray,
+    betas: FloatArray,
+    cutoff: float,
+) -> tuple[FloatArray, FloatArray, IntArray, FloatArray, FloatArray, FloatArray]:
+    """Bound nodes and fix variables, where blocks of variables share a switch.
+
+    Returns what :func:`cardqp.relaxation.assessment.assess` does, for dual points in
+    the problem's units.  It is not compiled: relaxations with blocks, by interior
+    points, take far longer.
+    """
+    nodes = [
+        _assess_node(problem, *node, cutoff)
+        for node in zip(status, points, betas, strict=True)
+    ]
+    values, least, decided, on, off, costs = (
+        np.array(part) for part in zip(*nodes, strict=True)
+    )
+    return values, least, decided, on, off, costs
+
+
+def _assess_node(
+    problem: SparseQP,
+    status: IntArray,
+    point: FloatArray,
     beta: FloatArray,
     cutoff: float,
 ) -> tuple[float, float, IntArray, FloatArray, FloatArray, FloatArray]:
-    """Bound a node and fix variables, where blocks of variables share a switch.
-
-    Returns what :func:`cardqp.relaxation.assessment.assess` does, in the problem's
-    units.  It is not compiled: relaxations with blocks, by interior points, take far
-    longer.
-    """
+    """The same for one node."""
     subproblem = Subproblem.of_status(status, problem.rule)
-    bound = tangent_bound(problem, tangent_point, beta)
+    bound = tangent_bound(problem, point, beta)
     value, decided = bound.value(subproblem), status.copy()
     on, off = bound.fixing_bounds(subproblem)
     is_out = subproblem.undecided & (on >= cutoff)

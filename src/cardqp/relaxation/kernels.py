@@ -18,8 +18,8 @@ switched on.
 
 import numpy as np
 
-from cardqp._compiled import compiled, inner, inner_fast
-from cardqp._typing import FloatArray, IntArray
+from cardqp._compiled import compiled, inner, inner_fast, spliced
+from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.relaxation.array_loops import (
     combine_rows,
     contains,
@@ -35,7 +35,14 @@ from cardqp.relaxation.cluster_selection import best_members, pick_clusters
 from cardqp.relaxation.group_selection import total_gain
 from cardqp.relaxation.prox import guess_r, make_step, prox_rank_one
 from cardqp.relaxation.row_prox import centre, couple, prox_rows
-from cardqp.relaxation.scaled_data import Data, GroupData, RankOneMetric, RowData
+from cardqp.relaxation.scaled_data import (
+    Batch,
+    Data,
+    GroupData,
+    RankOneMetric,
+    RowData,
+    node_data,
+)
 
 # Constants of compiled code are not settings: Numba compiles them in, and a changed one
 # would mean to compile anew.
@@ -306,8 +313,8 @@ def advance(
         Qx[j] = Qx_new[j]
 
 
-@compiled
-def relax(
+@spliced
+def relax_node(
     data: Data,
     rows: RowData | None,
     metric: RankOneMetric | None,
@@ -319,46 +326,26 @@ def relax(
     max_iter: int,
     start: FloatArray,
     nu: FloatArray,
-) -> tuple[float, FloatArray, FloatArray, FloatArray, float, bool]:
-    """Solve the relaxation of a node as far as it is worth.
+    best_point: FloatArray,
+    best_beta: FloatArray,
+    switches: FloatArray,
+) -> tuple[float, float, bool]:
+    """Solve the relaxation of a node as far as it is worth: see ``relax``.
 
-    Iterations are on a working set of variables; the bound at their end is over all.
-    If the others make it too low, the working set is chosen anew.  From a cold start it
-    has all variables that are not switched off.
-
-    Parameters
-    ----------
-    data, rows, metric
-        The problem.  One of ``rows`` and ``metric`` is None: the other has the metric.
-    status : (n,) int8 array
-        Which variables are switched on, off, and undecided.
-    remaining : int
-        How many undecided ones may be switched on.
-    cutoff, tolerance, slack : float
-        When to stop: see :class:`cardqp.relaxation.relaxation.Effort`.
-    max_iter : int
-        The most iterations.
-    start, nu : arrays
-        The warm start: point and row multipliers; both are updated.
-
-    Returns
-    -------
-    bound, tangent_point, beta
-        The best bound, and the dual point that gives it.
-    z
-        The switches of the last point.
-    worst
-        The complementarity residual of the rows.
-    is_done
-        Whether it stopped before the iteration limit.
+    Updates the warm start, fills in the dual point with the best bound and the switches
+    of the last point.  Returns the bound, the complementarity residual of the rows, and
+    whether it stopped before the iteration limit.
     """
-    # One long function: what calls a compiled function is optimised together with all
-    # that this calls, so that layers are expensive to compile.
+    # One long function, and part of its caller: what calls a compiled function is
+    # optimised together with all that this calls, so that layers are expensive to
+    # compile.
     is_warm = switch_off(start, status)
-    best, best_point = -np.inf, start.copy()
+    best, m = -np.inf, len(nu)
+    copy_into(best_point, start)
     # nu are multipliers of the scaled step, beta = lipschitz nu those of Theorem 1.
-    beta, best_beta, here = data.lipschitz * nu, data.lipschitz * nu, nu.copy()
-    m, switches, worst, value, multiplier = len(nu), np.zeros(len(start)), 0.0, 0.0, 0.0
+    beta, here = scaled(nu, data.lipschitz), nu.copy()
+    copy_into(best_beta, beta)
+    worst, value, multiplier = 0.0, 0.0, 0.0
     if rows is not None:
         coupled = np.zeros(m + len(rows.sigma))
         copy_into(coupled, nu)
@@ -384,7 +371,12 @@ def relax(
                 metric_part = RankOneMetric(directions, metric.sigma)
             y, Qy, row_slope, row_offset = x.copy(), Qx.copy(), np.zeros(n), 0.0
             x_new, z, v, slope = np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
-            bound, tangent_point, r, momentum = -np.inf, x.copy(), guess_r(step, x), 1.0
+            bound, tangent_point, r, momentum = (
+                -np.inf,
+                x.copy(),
+                guess_r(step, x),
+                1.0,
+            )
         # A working set may turn out to be too small, so its rounds begin short.
         last = max_iter
         if len(kept) < len(live):
@@ -446,7 +438,8 @@ def relax(
             bound, wanted = survey(data, rows, status, remaining, whole, beta, live)
             is_done = is_enough(bound, value, worst, cutoff, tolerance, slack)
         if bound > best:
-            best, best_point = bound, whole
+            best = bound
+            copy_into(best_point, whole)
             copy_into(best_beta, beta)
         if is_done or n_iter == max_iter:
             break
@@ -455,4 +448,66 @@ def relax(
         # If nothing new is wanted, iterations go on with their momentum.
         is_fresh = not contains(kept, wanted)
         kept = wanted if is_fresh else kept
-    return best, best_point, best_beta, switches, worst, is_done
+    return best, worst, is_done
+
+
+@compiled
+def relax(
+    data: Data,
+    rows: RowData | None,
+    metric: RankOneMetric | None,
+    batch: Batch,
+    cutoff: float,
+    tolerance: float,
+    max_iter: int,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, BoolArray]:
+    """Solve the relaxations of some nodes as far as it is worth.
+
+    Iterations are on a working set of variables; the bound at their end is over all.
+    If the others make it too low, the working set is chosen anew.  From a cold start it
+    has all variables that are not switched off.
+
+    Parameters
+    ----------
+    data, rows, metric
+        The problem.  One of ``rows`` and ``metric`` is None: the other has the metric.
+    batch : Batch
+        The nodes.  Their warm starts are updated.
+    cutoff, tolerance : float
+        When to stop: see :class:`cardqp.relaxation.relaxation.Effort`.
+    max_iter : int
+        The most iterations.
+
+    Returns
+    -------
+    bounds, tangent_points, betas
+        The best bound of each node, and the dual point that gives it.
+    z
+        The switches of the last points.
+    worst
+        The complementarity residuals of the rows.
+    is_done
+        Which stopped before the iteration limit.
+    """
+    count, n = batch.x.shape
+    bounds, points, betas = np.empty(count), np.empty((count, n)), batch.nu.copy()
+    switches, worst = np.zeros((count, n)), np.empty(count)
+    is_done = np.empty(count, dtype=np.bool_)
+    for k in range(count):
+        bounds[k], worst[k], is_done[k] = relax_node(
+            node_data(data, batch, k),
+            rows,
+            metric,
+            batch.status[k],
+            batch.remaining[k],
+            cutoff,
+            tolerance,
+            batch.slack[k],
+            max_iter,
+            batch.x[k],
+            batch.nu[k],
+            points[k],
+            betas[k],
+            switches[k],
+        )
+    return bounds, points, betas, switches, worst, is_done

@@ -6,13 +6,13 @@ solved, and why any iterate gives a bound: docs/theory.md#perspective.
 """
 
 import logging
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from cardqp._typing import FloatArray, IntArray
+from cardqp._typing import BoolArray, FloatArray
 from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
@@ -24,12 +24,12 @@ from cardqp.relaxation.conic import relax_by_cones
 from cardqp.relaxation.metric import Metric
 from cardqp.relaxation.scaled_data import (
     NO_CLUSTERS,
+    Batch,
     ClusterData,
     Data,
     GroupData,
     RankOneMetric,
     RowData,
-    with_clusters,
 )
 from cardqp.relaxation.settings import DEFAULT, RelaxationSettings
 
@@ -92,6 +92,44 @@ class Relaxed:
     nu: FloatArray
     has_worked: bool
     by_cones: bool = False
+
+
+class Iterates(NamedTuple):
+    """Where the kernel has come to in some nodes, a row for each, in scaled units.
+
+    Attributes
+    ----------
+    bounds : (k,) array
+        The best bounds, without margins for rounding; not a number if not known.
+    points, betas : (k, n) and (k, m) arrays
+        The dual points that give them.
+    switches : (k, n) array
+        The relaxed switches z.
+    x, nu : (k, n) and (k, m) arrays
+        The last points and row multipliers.
+    has_worked : (k,) bool array
+        Whether the rows are met, or the node is pruned.
+    is_done : (k,) bool array
+        Whether there is nothing to go on for.
+    by_cones : (k,) bool array
+        Whether the interior-point method solved it.
+    """
+
+    bounds: FloatArray
+    points: FloatArray
+    betas: FloatArray
+    switches: FloatArray
+    x: FloatArray
+    nu: FloatArray
+    has_worked: BoolArray
+    is_done: BoolArray
+    by_cones: BoolArray
+
+    def improved(self, later: "Iterates") -> "Iterates":
+        """What later iterations have come to, with the best dual point of one node."""
+        if later.bounds[0] > self.bounds[0] or not np.isfinite(self.bounds[0]):
+            return later
+        return later._replace(bounds=self.bounds, points=self.points, betas=self.betas)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,15 +225,6 @@ class Relaxation:
         )
         return cls(problem, unit, row_scale, data, row_data, None, margins, settings)
 
-    def with_ridge(self, ridge: FloatArray) -> "Relaxation":
-        """The relaxation with a higher ridge, as nodes have it."""
-        w, formed = ridge * self.unit**2, self.formed
-        return replace(
-            self,
-            data=self.data._replace(w=w),
-            formed=None if formed is None else formed._replace(w=w),
-        )
-
     def with_matrix(self, Q: FloatArray) -> "Relaxation":
         """The same relaxation, iterated with the matrix in place of a factor.
 
@@ -247,60 +276,86 @@ class Relaxation:
             nothing = np.zeros(self.problem.n), np.zeros(len(nu))
             on = subproblem.fixed_in.astype(float)
             return Relaxed(*nothing, on, x.copy(), nu.copy(), False)
-        return self.iterate(
-            subproblem.status, subproblem.remaining, x, nu, effort, clusters
+        batch = Batch.single(
+            subproblem.status,
+            subproblem.remaining,
+            clusters,
+            self.data.w,
+            effort.slack,
+            x,
+            nu,
         )
-
-    def iterate(
-        self,
-        status: IntArray,
-        remaining: int,
-        x: FloatArray,
-        nu: FloatArray,
-        effort: Effort,
-        clusters: ClusterData = NO_CLUSTERS,
-    ) -> Relaxed:
-        """Solve the relaxation of a node by the kernel, whatever there is to prefer.
-
-        Parameters are those of :meth:`solve`, but for the node's fixings: 1 for
-        variables fixed in, -1 for those fixed out, and how many of the others remain to
-        be chosen.
-        """
-        x, nu = x.copy(), nu.copy()
-        best, data = -np.inf, self.data if self.formed is None else self.formed
-        data = with_clusters(data, clusters)
         # Compiled code cannot see the clock: it works in chunks, each a warm start of
         # the next.
-        for _ in range(effort.chunks or self.settings.max_chunks):
-            bound, tangent_point, beta, z, worst, is_done = kernels.relax(
-                data,
-                self.rows,
-                self.metric,
-                status,
-                remaining,
-                effort.cutoff - self.problem.constant,
-                effort.tolerance,
-                effort.slack,
-                self.settings.chunk,
-                x,
-                nu,
-            )
-            if bound > best or best == -np.inf:
-                best, best_point, best_beta = bound, tangent_point, beta
-            if is_done or effort.is_over():
+        best = self.iterate(batch, effort)
+        for _ in range(1, effort.chunks or self.settings.max_chunks):
+            if best.is_done[0] or effort.is_over():
                 break
-        # The bound at a point that is not finite is not finite either.
-        is_finite = math.isfinite(best)
-        if not is_finite:
-            # Theorem 1 holds at any dual point, so zero is as good as another.
-            best_point, best_beta = np.zeros(len(x)), np.zeros(len(nu))
+            best = best.improved(self.iterate(batch, effort))
         return Relaxed(
-            tangent_point=best_point * self.unit,
-            beta=best_beta / self.row_scale,
-            switches=z,
-            x=x,
-            nu=nu,
-            has_worked=bool(is_finite and (is_done or worst <= kernels.ROWS_MET)),
+            tangent_point=best.points[0] * self.unit,
+            beta=best.betas[0] / self.row_scale,
+            switches=best.switches[0],
+            x=best.x[0],
+            nu=best.nu[0],
+            has_worked=bool(best.has_worked[0]),
+        )
+
+    def iterate(self, batch: Batch, effort: Effort) -> Iterates:
+        """Solve the relaxations of some nodes by the kernel, in one chunk each.
+
+        Parameters
+        ----------
+        batch : Batch
+            The nodes; their warm starts are updated.
+        effort : Effort
+            When to stop; the slack is the batch's.
+
+        Returns
+        -------
+        Iterates
+            Where iterations have come to, in scaled units.
+        """
+        bounds, points, betas, switches, worst, is_done = kernels.relax(
+            self.data if self.formed is None else self.formed,
+            self.rows,
+            self.metric,
+            batch,
+            effort.cutoff - self.problem.constant,
+            effort.tolerance,
+            self.settings.chunk,
+        )
+        # The bound at a point that is not finite is not finite either.
+        is_finite = np.isfinite(bounds)
+        if not is_finite.all():
+            # Theorem 1 holds at any dual point, so zero is as good as another.
+            points[~is_finite], betas[~is_finite] = 0.0, 0.0
+        has_worked = is_finite & (is_done | (worst <= kernels.ROWS_MET))
+        return Iterates(
+            bounds,
+            points,
+            betas,
+            switches,
+            batch.x,
+            batch.nu,
+            has_worked,
+            is_done,
+            np.zeros(len(bounds), dtype=bool),
+        )
+
+    def stacked(self, relaxed: list[Relaxed]) -> Iterates:
+        """Relaxations that were solved one by one, as those solved by the kernel."""
+        has_worked = np.array([one.has_worked for one in relaxed])
+        return Iterates(
+            np.full(len(relaxed), np.nan),
+            np.array([one.tangent_point / self.unit for one in relaxed]),
+            np.array([one.beta * self.row_scale for one in relaxed]),
+            np.array([one.switches for one in relaxed]),
+            np.array([one.x for one in relaxed]),
+            np.array([one.nu for one in relaxed]),
+            has_worked,
+            has_worked,
+            np.array([one.by_cones for one in relaxed]),
         )
 
     def solve_by_cones(self, subproblem: Subproblem, effort: Effort) -> Relaxed | None:

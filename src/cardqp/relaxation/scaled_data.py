@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cardqp._compiled import inner
 from cardqp._typing import BoolArray, FloatArray, IntArray
 
 
@@ -69,9 +70,76 @@ class Data(NamedTuple):
     clusters: ClusterData = NO_CLUSTERS
 
 
-def with_clusters(data: Data, clusters: ClusterData) -> Data:
-    """The data of a node that requires clusters."""
-    return data if clusters.size == 0 else data._replace(clusters=clusters)
+class Batch(NamedTuple):
+    """Nodes whose relaxations are solved in one call, a row of each array for a node.
+
+    Attributes
+    ----------
+    status : (k, n) int8 array
+        1 for variables switched on, -1 for those switched off, 0 for undecided ones.
+    remaining : (k,) int array
+        How many of the undecided ones may be switched on.
+    label : (k, n) or (k, 0) int16 array
+        The required cluster of each variable, -1 for none.
+    n_clusters : (k,) int array
+        The number of clusters of which at least one variable must be switched on.
+    w : (k, n) or (1, n) array
+        The ridges of the nodes, or one for all.
+    slack : (k,) array
+        How nearly each is solved: see :class:`cardqp.relaxation.relaxation.Effort`.
+    x, nu : (k, n) and (k, m) arrays
+        Warm starts, in scaled units: points and row multipliers.
+    """
+
+    status: IntArray
+    remaining: IntArray
+    label: IntArray
+    n_clusters: IntArray
+    w: FloatArray
+    slack: FloatArray
+    x: FloatArray
+    nu: FloatArray
+
+    @classmethod
+    def single(
+        cls,
+        status: IntArray,
+        remaining: int,
+        clusters: ClusterData,
+        w: FloatArray,
+        slack: float,
+        x: FloatArray,
+        nu: FloatArray,
+    ) -> "Batch":
+        """One node; its warm start is copied."""
+        return cls(
+            status[None],
+            np.array([remaining], dtype=np.intp),
+            clusters.label[None],
+            np.array([clusters.size], dtype=np.intp),
+            w[None],
+            np.array([slack]),
+            x[None].copy(),
+            nu[None].copy(),
+        )
+
+
+@inner
+def node_data(data: Data, batch: Batch, k: int) -> Data:
+    """The data of a node: with its own ridge, and the clusters that it requires."""
+    return Data(
+        data.M,
+        data.is_gram,
+        data.c,
+        batch.w[k % len(batch.w)],
+        data.lower,
+        data.upper,
+        data.is_open,
+        data.theta,
+        data.lipschitz,
+        data.groups,
+        ClusterData(batch.label[k], batch.n_clusters[k]),
+    )
 
 
 class RankOneMetric(NamedTuple):
