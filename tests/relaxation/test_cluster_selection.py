@@ -12,7 +12,7 @@ from cardqp.certificate.branch_bounds import BranchBounds
 from cardqp.certificate.required import propagate
 from cardqp.problem.sparsity.rule import SupportRule
 from cardqp.relaxation.assessment import assess
-from cardqp.relaxation.prox import make_step, prox, prox_rank_one
+from cardqp.relaxation.prox import make_step, prox_rank_one, take_step
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.relaxation.scaled_data import ClusterData, RankOneMetric
 from tests.problems import random_problem
@@ -21,7 +21,7 @@ from tests.searches import one_node
 
 # Only other kernels call these: here they get an entrance of their own.
 steps = numba.njit(make_step.py_func)
-plain_prox = numba.njit(prox.py_func)
+plain_prox = numba.njit(take_step.py_func)
 metric_prox = numba.njit(prox_rank_one.py_func)
 
 

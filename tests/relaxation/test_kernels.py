@@ -6,14 +6,13 @@ import pytest
 
 from cardqp.relaxation.array_loops import largest_sum
 from cardqp.relaxation.kernels import multiply
-from cardqp.relaxation.open_prox import open_vectors
-from cardqp.relaxation.prox import prox_rank_one, take_step
+from cardqp.relaxation.prox import make_step, prox_rank_one, take_step
 from cardqp.relaxation.row_prox import prox_rows, solve_damped
-from cardqp.relaxation.scaled_data import Coupling, Data, RankOneMetric, Step
+from cardqp.relaxation.scaled_data import Coupling, Data, RankOneMetric
 
 # Only other kernels call these: here they get an entrance of their own.
 PARTS = (take_step, prox_rows, prox_rank_one, largest_sum, solve_damped, multiply)
-PARTS += (open_vectors,)
+PARTS += (make_step,)
 kernels = SimpleNamespace(
     **{part.py_func.__name__: numba.njit(part.py_func) for part in PARTS}
 )
@@ -47,13 +46,10 @@ def form(M, is_gram):
 
 
 def prox_step(data, rho, status, remaining, r_most=np.inf, size=1.0):
-    free, cap = np.flatnonzero(status == 0), np.full(len(rho), np.inf)
-    none = np.zeros(0, dtype=int)
-    return Step(
-        *(size, rho, np.sqrt(rho), free, remaining, r_most, none, cap),
-        *(none, none, np.zeros(len(rho)), data.is_open),
-        kernels.open_vectors(data, rho, status),
-    )
+    """The step of a node whose data have a ridge that makes it rho."""
+    theta = 0.0 if np.isinf(r_most) else 0.5 / (size * r_most**2)
+    own = data._replace(w=0.5 * rho / size, lipschitz=1.0 / size, theta=theta)
+    return kernels.make_step(own, status, int(remaining))
 
 
 def prox_problem(seed, kind):
@@ -127,14 +123,14 @@ def test_steps_without_branches_are_those_of_the_general_kernels(seed, kind, pri
     found = []
     for is_open in (True, False):
         assert data.is_open
-        own, own_step = data._replace(is_open=is_open), step._replace(is_plain=is_open)
+        own = data._replace(is_open=is_open)
         x, z, nu, points = np.empty(n), np.empty(n), np.zeros(2), []
-        kernels.take_step(own, own_step, status, v, 0.0, x, z)
+        kernels.take_step(own, step, status, v, 0.0, x, z)
         points += [x.copy(), z.copy()]
-        kernels.prox_rows(own, rows, own_step, status, v, 0.0, nu, x, z)
+        kernels.prox_rows(own, rows, step, status, v, 0.0, nu, x, z)
         points += [x.copy(), z.copy(), nu]
         kernels.prox_rank_one(
-            own, metric, own_step, status, v, A[1], 0.0, 0.0, np.empty(n), x, z
+            own, metric, step, status, v, A[1], 0.0, 0.0, np.empty(n), x, z
         )
         found.append([*points, x.copy()])
     for mine, other in zip(*found, strict=True):

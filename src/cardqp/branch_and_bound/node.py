@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cardqp._typing import FloatArray, IntArray
+from cardqp._typing import BoolArray, FloatArray, IntArray
 from cardqp.bounds.farkas import proves_empty
 from cardqp.branch_and_bound.clusters import choose_cluster
 from cardqp.branch_and_bound.node_relaxations import NodeRelaxations, Snapshot
@@ -291,7 +291,9 @@ class NodeProcessor:
             ridge, x = batch.w[k % len(batch.w)], iterates.x[k]
             branch = largest_share(ridge, result.status, x, costs[k])
             self._round(result, iterates.switches[k])
-            self._cluster(result, iterates.switches[k], np.sqrt(ridge) * np.abs(x))
+            if self.tree.is_near is not None:
+                share = np.sqrt(ridge) * np.abs(x)
+                self._cluster(result, self.tree.is_near, iterates.switches[k], share)
             self._split(result, branch, on[k, branch], off[k, branch])
             result.branch_from(starts[k], iterates.nu[k].copy())
         return results
@@ -347,12 +349,14 @@ class NodeProcessor:
         return Subproblem.of_status(node.status, self.problem.rule)
 
     def _cluster(
-        self, result: ProcessedNode, switches: FloatArray, share: FloatArray
+        self,
+        result: ProcessedNode,
+        is_near: BoolArray,
+        switches: FloatArray,
+        share: FloatArray,
     ) -> None:
         """Choose the cluster to branch on, if there is one worth it, and a slot."""
-        clusters, is_near = result.node.clusters, self.tree.is_near
-        if is_near is None:
-            return
+        clusters = result.node.clusters
         slots = self.problem.rule.limit - np.count_nonzero(result.status > 0)
         if slots <= clusters.size:
             return

@@ -2,55 +2,30 @@
 
 No bound holds ``x / z`` there: the switch of an undecided variable is
 ``|v| sqrt(rho) r - rho``, cut off at 0 and 1, or zero if the variable may not have the
-sign of v.  Most time of a search is spent in these loops, and to hand over many arrays
-would take longer than they do: the vectors of a node are the rows of one array.
+sign of v.  Clusters of which a variable is required set a least r of their own.
+
+Most time of a search is spent in these loops, and to hand over many arrays would take
+longer than they do: the vectors of a node are the rows of one array.
 """
 
 import numpy as np
 
-from cardqp._compiled import inner, inner_fast, spliced
+from cardqp._compiled import inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
-from cardqp.relaxation.scaled_data import Data
 
 # Tolerances of compiled code are constants: Numba compiles them in.
 ROOT_STEPS = 100
 """A safety: bracketed Newton steps end after a few."""
 
-RHO, ROOT, UP, DOWN, ON, LOWER, UPPER, GAUGE = range(8)
-"""The rows of ``open_vectors``.
+RHO, ROOT, UP, DOWN, ON, LOWER, UPPER, FLOOR, GAUGE = range(9)
+"""The rows of the vectors of a node, of which ``make_step`` fills in the first seven.
 
 ``ROOT`` is the root of rho.  ``UP`` and ``DOWN`` are the same for undecided variables
 that may be positive, or negative, and zero for others; ``ON`` is one for variables that
-are switched on, and zero for others.  ``GAUGE`` is ``|v|`` times the root that belongs
-to the sign of v; each step fills it in.
+are switched on, and zero for others; ``FLOOR`` is the least r, set by clusters in each
+step.  ``GAUGE`` is ``|v|`` times the root that belongs to the sign of v; each step
+fills it in.
 """
-
-
-@inner
-def open_vectors(data: Data, rho: FloatArray, status: IntArray) -> FloatArray:
-    """The vectors of a node that its steps need, as rows of an array."""
-    vectors = np.zeros((8, len(rho)))
-    for j in range(len(rho)):
-        root = np.sqrt(rho[j])
-        vectors[RHO, j], vectors[ROOT, j] = rho[j], root
-        vectors[LOWER, j], vectors[UPPER, j] = data.lower[j], data.upper[j]
-        if status[j] > 0:
-            vectors[ON, j] = 1.0
-        if status[j] == 0:
-            vectors[UP, j] = root if data.upper[j] > 0 else 0.0
-            vectors[DOWN, j] = root if data.lower[j] < 0 else 0.0
-    return vectors
-
-
-@spliced
-def total_open(gauge: FloatArray, rho: FloatArray, r: float) -> tuple[float, float]:
-    """Sum of the switches, and its derivative in r."""
-    total, slope = 0.0, 0.0
-    for i in range(len(gauge)):
-        z = min(max(gauge[i] * r - rho[i], 0.0), 1.0)
-        total += z
-        slope += gauge[i] if 0.0 < z < 1.0 else 0.0
-    return total, slope
 
 
 @inner
@@ -68,9 +43,18 @@ def following_r(
 
 @inner_fast
 def find_open_r(
-    gauge: FloatArray, rho: FloatArray, remaining: float, r_most: float, guess: float
+    gauge: FloatArray,
+    rho: FloatArray,
+    floor: FloatArray,
+    remaining: float,
+    r_most: float,
+    guess: float,
 ) -> float:
-    """The largest r, up to ``r_most``, whose switches sum to ``remaining`` at most."""
+    """The largest r, up to ``r_most``, whose switches sum to ``remaining`` at most.
+
+    The sum is piecewise linear and increasing in r: Newton's method, kept inside a
+    bracket by bisection.
+    """
     n_nonzero = 0
     for i in range(len(gauge)):
         n_nonzero += gauge[i] > 0
@@ -83,7 +67,11 @@ def find_open_r(
     # The sum at r = inf counts the nonzeros, which are more than remain.
     r = start if np.isinf(r_most) else r_most
     for _ in range(ROOT_STEPS):
-        total, slope = total_open(gauge, rho, r)
+        total, slope = 0.0, 0.0
+        for i in range(len(gauge)):
+            z = min(max(gauge[i] * max(r, floor[i]) - rho[i], 0.0), 1.0)
+            total += z
+            slope += gauge[i] if 0.0 < z < 1.0 and r >= floor[i] else 0.0
         excess = total - remaining
         if abs(excess) <= 1e-13 * max(remaining, 1.0):
             return r
@@ -104,9 +92,41 @@ def find_open_r(
     return low if low > 0 else r
 
 
+@inner
+def floor_clusters(
+    vectors: FloatArray, required: IntArray, required_end: IntArray
+) -> int:
+    """Set the least r in each required cluster: that at which its switches sum to one.
+
+    Where r is larger, the cluster is met anyway.  Returns how many clusters have no
+    nonzero in v: they take up a slot, with switches that do not matter.
+    """
+    n_zero, start = 0, 0
+    rho, gauge, floor = vectors[RHO], vectors[GAUGE], vectors[FLOOR]
+    for end in required_end:
+        size, n_nonzero, r, guess = end - start, 0, 0.0, 0.0
+        own_gauge, own_rho = np.empty(size), np.empty(size)
+        for i in range(size):
+            j = required[start + i]
+            own_gauge[i], own_rho[i], guess = gauge[j], rho[j], floor[j]
+            if gauge[j] > 0:
+                n_nonzero += 1
+                # What a single nonzero needs to be switched on.
+                r = (1.0 + rho[j]) / gauge[j]
+        if n_nonzero > 1:
+            r = find_open_r(own_gauge, own_rho, np.zeros(size), 1.0, np.inf, guess)
+        n_zero += n_nonzero == 0
+        for j in required[start:end]:
+            floor[j] = r
+        start = end
+    return n_zero
+
+
 @inner_fast
 def prox_open(
     vectors: FloatArray,
+    required: IntArray,
+    required_end: IntArray,
     remaining: float,
     r_most: float,
     v: FloatArray,
@@ -116,49 +136,22 @@ def prox_open(
 ) -> float:
     """Take a proximal step without rows; fills x and z and returns r."""
     rho, up, down, on = vectors[RHO], vectors[UP], vectors[DOWN], vectors[ON]
-    lower, upper, gauge = vectors[LOWER], vectors[UPPER], vectors[GAUGE]
+    lower, upper = vectors[LOWER], vectors[UPPER]
+    floor, gauge = vectors[FLOOR], vectors[GAUGE]
     for j in range(len(v)):
         gauge[j] = max(v[j] * up[j], -v[j] * down[j])
-    r = find_open_r(gauge, rho, remaining, r_most, guess)
+    if len(required_end) > 0:
+        remaining -= floor_clusters(vectors, required, required_end)
+    r = find_open_r(gauge, rho, floor, remaining, r_most, guess)
     if np.isinf(r):
         for j in range(len(v)):
             z[j] = 1.0 if gauge[j] > 0 else on[j]
     else:
         for j in range(len(v)):
-            z[j] = max(min(gauge[j] * r - rho[j], 1.0), on[j])
+            z[j] = max(min(gauge[j] * max(r, floor[j]) - rho[j], 1.0), on[j])
     for j in range(len(v)):
         x[j] = z[j] * min(max(v[j] / (z[j] + rho[j]), lower[j]), upper[j])
     return r
-
-
-@inner_fast
-def open_derivative(
-    vectors: FloatArray,
-    direction: FloatArray,
-    r_most: float,
-    v: FloatArray,
-    r: float,
-    x: FloatArray,
-    z: FloatArray,
-) -> float:
-    """An element of the generalised derivative of ``direction' x`` along the direction.
-
-    Here x is the proximal step as a function of its argument v.
-    """
-    rho, root, gauge = vectors[RHO], vectors[ROOT], vectors[GAUGE]
-    total, across, tau = 0.0, 0.0, 0.0
-    for j in range(len(v)):
-        is_split = 0.0 < z[j] < 1.0
-        # A variable that is on, and held at zero by a bound, does not move.
-        share = 1.0 / (1.0 + rho[j]) if x[j] != 0.0 else 0.0
-        total += direction[j] * direction[j] * (1.0 if is_split else share)
-        sensitivity = root[j] if is_split else 0.0
-        across += direction[j] * (sensitivity if v[j] > 0 else -sensitivity)
-        tau += gauge[j] if is_split else 0.0
-    # At r_most the multiplier is the price alone, and does not react.
-    if r < r_most and tau > 0:
-        total -= across * across / (tau * r)
-    return max(total, 0.0)
 
 
 @inner_fast
@@ -173,15 +166,73 @@ def open_movement(
 ) -> float:
     """Fill in how x follows v, and the multiplier of ``sum z``: see ``row_curvature``.
 
-    Returns tau.
+    Returns tau.  Clusters have an r of their own where their floor is larger.
     """
     rho, root, gauge = vectors[RHO], vectors[ROOT], vectors[GAUGE]
-    tau = 0.0
+    floor, tau = vectors[FLOOR], 0.0
     for j in range(len(v)):
         is_split = 0.0 < z[j] < 1.0
+        # A variable that is on, and held at zero by a bound, does not move.
         share = 1.0 / (1.0 + rho[j]) if x[j] != 0.0 else 0.0
         D[j] = 1.0 if is_split else share
-        sensitivity = root[j] * r if is_split else 0.0
+        is_moved = is_split and floor[j] <= r
+        sensitivity = root[j] * r if is_moved else 0.0
         y[j] = sensitivity if v[j] > 0 else -sensitivity
-        tau += gauge[j] if is_split else 0.0
+        tau += gauge[j] if is_moved else 0.0
     return tau * r * r * r if tau > 0 else 0.0
+
+
+@inner
+def cluster_curvature(
+    vectors: FloatArray,
+    required: IntArray,
+    required_end: IntArray,
+    direction: FloatArray,
+    v: FloatArray,
+    r: float,
+    z: FloatArray,
+) -> float:
+    """How much less ``direction' x`` moves because clusters have an r of their own."""
+    root, gauge, floor = vectors[ROOT], vectors[GAUGE], vectors[FLOOR]
+    total, start = 0.0, 0
+    for end in required_end:
+        across, tau, own = 0.0, 0.0, 0.0
+        for j in required[start:end]:
+            own = floor[j]
+            if own > r and 0.0 < z[j] < 1.0:
+                across += direction[j] * (root[j] if v[j] > 0 else -root[j])
+                tau += gauge[j]
+        start = end
+        if tau > 0:
+            total += across * across / (tau * own)
+    return total
+
+
+@inner_fast
+def open_derivative(
+    vectors: FloatArray,
+    required: IntArray,
+    required_end: IntArray,
+    direction: FloatArray,
+    r_most: float,
+    v: FloatArray,
+    r: float,
+    x: FloatArray,
+    z: FloatArray,
+) -> float:
+    """An element of the generalised derivative of ``direction' x`` along the direction.
+
+    Here x is the proximal step as a function of its argument v; this is
+    ``row_curvature`` for one row.
+    """
+    D, y, total, across = np.empty(len(v)), np.empty(len(v)), 0.0, 0.0
+    tau = open_movement(vectors, v, r, x, z, D, y)
+    for j in range(len(v)):
+        total += direction[j] * direction[j] * D[j]
+        across += direction[j] * y[j]
+    # At r_most the multiplier is the price alone, and does not react.
+    if r < r_most and tau > 0:
+        total -= across * across / tau
+    if len(required_end) > 0:
+        total -= cluster_curvature(vectors, required, required_end, direction, v, r, z)
+    return max(total, 0.0)

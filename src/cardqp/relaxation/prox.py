@@ -16,18 +16,24 @@ Newton's method needs few steps (docs/theory.md#prox).
 
 import numpy as np
 
-from cardqp._compiled import NO, inner, inner_fast, spliced
+from cardqp._compiled import inner, inner_fast, spliced
 from cardqp._typing import FloatArray, IntArray
 from cardqp.relaxation.array_loops import filled
 from cardqp.relaxation.cluster_selection import members_of
 from cardqp.relaxation.group_selection import group_room
 from cardqp.relaxation.open_prox import (
+    DOWN,
+    GAUGE,
+    LOWER,
+    ON,
+    RHO,
+    ROOT,
     ROOT_STEPS,
+    UP,
+    UPPER,
     following_r,
     open_derivative,
-    open_vectors,
     prox_open,
-    total_open,
 )
 from cardqp.relaxation.scaled_data import Data, GroupData, RankOneMetric, Step
 
@@ -46,19 +52,24 @@ def make_step(data: Data, status: IntArray, remaining: int) -> Step:
         if status[j] == 0:
             free[count] = j
             count += 1
-    size = 1.0 / data.lipschitz
-    rho, root = np.empty(n), np.empty(n)
+    size, vectors = 1.0 / data.lipschitz, np.zeros((GAUGE + 1, n))
     for j in range(n):
-        rho[j] = 2.0 * size * data.w[j]
-        root[j] = np.sqrt(rho[j])
+        rho = 2.0 * size * data.w[j]
+        root = np.sqrt(rho)
+        vectors[RHO, j], vectors[ROOT, j] = rho, root
+        vectors[LOWER, j], vectors[UPPER, j] = data.lower[j], data.upper[j]
+        if status[j] > 0:
+            vectors[ON, j] = 1.0
+        if status[j] == 0 and data.upper[j] > 0:
+            vectors[UP, j] = root
+        if status[j] == 0 and data.lower[j] < 0:
+            vectors[DOWN, j] = root
     most = np.inf if data.theta == 0 else np.sqrt(0.5 / (size * data.theta))
     room, cap = group_room(data.groups, status), filled(n, np.inf)
     required, required_end = members_of(data.clusters)
-    is_plain = data.is_open and len(required_end) == 0
     return Step(
         size,
-        rho,
-        root,
+        vectors[RHO],
         free[:count],
         float(remaining),
         most,
@@ -66,9 +77,7 @@ def make_step(data: Data, status: IntArray, remaining: int) -> Step:
         cap,
         required,
         required_end,
-        np.zeros(n),
-        is_plain,
-        open_vectors(data, rho, status),
+        vectors,
     )
 
 
@@ -111,19 +120,6 @@ def active_limit(rho: float, least: float, most: float, r: float) -> float:
     return least if rho * least * least * r * r > 1.0 else 0.0
 
 
-@inner_fast
-def total_floored(
-    gauge: FloatArray, rho: FloatArray, floor: FloatArray, r: float
-) -> tuple[float, float]:
-    """Sum of switches and derivative where clusters set the least r of variables."""
-    total, slope = 0.0, 0.0
-    for i in range(len(gauge)):
-        z = min(max(gauge[i] * max(r, floor[i]) - rho[i], 0.0), 1.0)
-        total += z
-        slope += gauge[i] if 0.0 < z < 1.0 and r >= floor[i] else 0.0
-    return total, slope
-
-
 @inner
 def total_bounded(
     data: Data, step: Step, free: IntArray, v: FloatArray, r: float
@@ -141,7 +137,7 @@ def total_bounded(
     return total, slope
 
 
-@inner_fast
+@inner
 def find_r(
     data: Data,
     step: Step,
@@ -149,40 +145,24 @@ def find_r(
     remaining: float,
     v: FloatArray,
     guess: float,
-    has_floors: bool,
 ) -> float:
     """The largest r, up to ``r_most``, whose switches sum to ``remaining`` at most.
 
     The sum is piecewise smooth and increasing in r: Newton's method, kept inside a
     bracket by bisection.
     """
-    count = len(free)
-    gauge, rho = np.empty(count), np.empty(count)
-    floor = np.empty(count if has_floors else 0)
     n_nonzero = 0
-    for i in range(count):
-        j = free[i]
-        gauge[i] = abs(v[j]) * step.root[j]
-        rho[i] = step.rho[j]
-        n_nonzero += gauge[i] > 0
-    for i in range(len(floor)):
-        floor[i] = step.floor[free[i]]
+    for j in free:
+        n_nonzero += v[j] != 0
     # Variables with v = 0 stay zero at any r: the limit cannot bind.
     if n_nonzero <= remaining:
         return step.r_most
     low, high = 0.0, step.r_most
     # r changes little from one iteration to the next, so the last one is a good guess.
     start = guess if 0.0 < guess < high else min(1.0, 0.5 * high)
-    # Without bounds and price the sum at r = inf counts the nonzeros, which are more.
-    may_be_most = not np.isinf(step.r_most) or not data.is_open
-    r = step.r_most if may_be_most else start
+    r = step.r_most
     for _ in range(ROOT_STEPS):
-        if has_floors:
-            total, slope = total_floored(gauge, rho, floor, r)
-        elif data.is_open:
-            total, slope = total_open(gauge, rho, r)
-        else:
-            total, slope = total_bounded(data, step, free, v, r)
+        total, slope = total_bounded(data, step, free, v, r)
         excess = total - remaining
         if abs(excess) <= 1e-13 * max(remaining, 1.0):
             return r
@@ -226,34 +206,9 @@ def cap_groups(groups: GroupData | None, data: Data, step: Step, v: FloatArray) 
             continue
         r = 0.0
         if remaining > 0:
-            r = find_r(data, step, members[:count], remaining, v, guess, NO)
+            r = find_r(data, step, members[:count], remaining, v, guess)
         for i in range(count):
             step.cap[members[i]] = r
-
-
-@inner
-def floor_clusters(data: Data, step: Step, v: FloatArray) -> int:
-    """Set the least r in each required cluster: that at which its switches sum to one.
-
-    Where r is larger, the cluster is met anyway.  Returns how many clusters have no
-    nonzero in v: they take up a slot, with switches that do not matter.
-    """
-    n_zero, start = 0, 0
-    for end in step.required_end:
-        members, n_nonzero, r, guess = step.required[start:end], 0, 0.0, 0.0
-        start = end
-        for j in members:
-            n_nonzero += v[j] != 0
-            if v[j] != 0:
-                # What a single nonzero needs to be switched on.
-                r = (1.0 + step.rho[j]) / (abs(v[j]) * step.root[j])
-            guess = step.floor[j]
-        if n_nonzero > 1:
-            r = find_r(data, step, members, 1.0, v, guess, NO)
-        n_zero += n_nonzero == 0
-        for j in members:
-            step.floor[j] = r
-    return n_zero
 
 
 @inner
@@ -264,31 +219,8 @@ def guess_r(step: Step, x: FloatArray) -> float:
     """
     total = 0.0
     for j in step.undecided:
-        total += abs(x[j]) * step.root[j]
+        total += abs(x[j]) * step.vectors[ROOT, j]
     return step.remaining / total if total > 0 else 0.0
-
-
-@inner_fast
-def fill_open(
-    step: Step, status: IntArray, v: FloatArray, r: float, x: FloatArray, z: FloatArray
-) -> None:
-    """Fill in switches and point at a finite r, for unbounded variables."""
-    for j in range(len(v)):
-        z[j] = min(max(abs(v[j]) * step.root[j] * r - step.rho[j], 0.0), 1.0)
-    for j in range(len(v)):
-        if status[j] != 0:
-            z[j] = 1.0 if status[j] > 0 else 0.0
-    for j in range(len(v)):
-        x[j] = v[j] * z[j] / (z[j] + step.rho[j])
-
-
-@inner_fast
-def raise_to_floors(step: Step, v: FloatArray, x: FloatArray, z: FloatArray) -> None:
-    """Fill in switches and point where clusters set a larger r: see ``fill_open``."""
-    for j in step.required:
-        own = min(max(abs(v[j]) * step.root[j] * step.floor[j] - step.rho[j], 0.0), 1.0)
-        z[j] = max(z[j], own)
-        x[j] = v[j] * z[j] / (z[j] + step.rho[j])
 
 
 @spliced
@@ -302,8 +234,18 @@ def take_step(
     z: FloatArray,
 ) -> float:
     """Take a proximal step without rows; fills x and z and returns r."""
-    if step.is_plain:
-        return prox_open(step.vectors, step.remaining, step.r_most, v, guess, x, z)
+    if data.is_open:
+        return prox_open(
+            step.vectors,
+            step.required,
+            step.required_end,
+            step.remaining,
+            step.r_most,
+            v,
+            guess,
+            x,
+            z,
+        )
     return prox(data, step, status, v, guess, x, z)
 
 
@@ -317,18 +259,10 @@ def prox(
     x: FloatArray,
     z: FloatArray,
 ) -> float:
-    """Take a proximal step with bounds, groups or clusters: see ``take_step``."""
+    """Take a proximal step with bounds or groups: see ``take_step``."""
     # Each group alone first: its cap on r does not depend on the others.
     cap_groups(data.groups, data, step, v)
-    slots, has_floors = step.remaining, len(step.required_end) > 0
-    if has_floors:
-        slots -= floor_clusters(data, step, v)
-    r = find_r(data, step, step.undecided, slots, v, guess, has_floors)
-    # Where clusters are required there are no bounds.
-    if data.is_open and not np.isinf(r):
-        fill_open(step, status, v, r, x, z)
-        raise_to_floors(step, v, x, z)
-        return r
+    r = find_r(data, step, step.undecided, step.remaining, v, guess)
     for j in range(len(v)):
         if status[j] != 0:
             z[j] = 1.0 if status[j] > 0 else 0.0
@@ -367,45 +301,13 @@ def generalised_derivative(
         total += direction[j] * direction[j] * share
         limit = active_limit(step.rho[j], least, most, r)
         is_curved = limit == 0.0
-        sensitivity = step.root[j] * r if is_curved else 1.0 / limit
+        root = step.vectors[ROOT, j]
+        sensitivity = root * r if is_curved else 1.0 / limit
         sensitivity = sensitivity if is_split else 0.0
         across += direction[j] * (sensitivity if v[j] > 0 else -sensitivity)
         tau += size * sensitivity * r * r if is_curved else sensitivity * sensitivity
     if r < step.r_most and tau > 0:
         total -= across * across / tau
-    return max(total, 0.0)
-
-
-@inner_fast
-def clustered_derivative(
-    direction: FloatArray, step: Step, v: FloatArray, r: float, z: FloatArray
-) -> float:
-    """The same without bounds, where some clusters have an r of their own."""
-    total, across, tau = 0.0, 0.0, 0.0
-    for j in range(len(v)):
-        if z[j] <= 0.0:
-            continue
-        is_split = z[j] < 1.0
-        share = 1.0 if is_split else 1.0 / (1.0 + step.rho[j])
-        total += direction[j] * direction[j] * share
-        if is_split and step.floor[j] <= r:
-            sensitivity = step.root[j] * r
-            across += direction[j] * (sensitivity if v[j] > 0 else -sensitivity)
-            tau += abs(v[j]) * sensitivity * r * r
-    if r < step.r_most and tau > 0:
-        total -= across * across / tau
-    start = 0
-    for end in step.required_end:
-        across, tau = 0.0, 0.0
-        for j in step.required[start:end]:
-            own = step.floor[j]
-            if own > r and 0.0 < z[j] < 1.0:
-                sensitivity = step.root[j] * own
-                across += direction[j] * (sensitivity if v[j] > 0 else -sensitivity)
-                tau += abs(v[j]) * sensitivity * own * own
-        start = end
-        if tau > 0:
-            total -= across * across / tau
     return max(total, 0.0)
 
 
@@ -457,10 +359,18 @@ def prox_rank_one(
             low, high = multiplier, min(high, multiplier + value * sigma)
         else:
             low, high = max(low, multiplier + value * sigma), multiplier
-        if step.is_plain:
-            slack = open_derivative(step.vectors, direction, step.r_most, v, r, x, z)
-        elif len(step.required_end) > 0:
-            slack = clustered_derivative(direction, step, v, r, z)
+        if data.is_open:
+            slack = open_derivative(
+                step.vectors,
+                step.required,
+                step.required_end,
+                direction,
+                step.r_most,
+                v,
+                r,
+                x,
+                z,
+            )
         else:
             slack = generalised_derivative(data, direction, step, v, r, z)
         steepness = 1.0 / sigma + step.size * slack

@@ -184,7 +184,7 @@ def row_curvature(
     n, p, n_groups, A = len(v), len(active), len(step.group_slots), rows.A
     D, y = np.zeros(n), np.zeros(n)
     tau, owner = np.zeros(n_groups + 1), np.zeros(n, dtype=np.intp)
-    if step.is_plain:
+    if data.is_open:
         tau[0] = open_movement(step.vectors, v, r, x, z, D, y)
     else:
         movement(data, step, v, r, z, D, y, owner, tau)

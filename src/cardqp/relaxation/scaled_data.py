@@ -191,8 +191,8 @@ class Step(NamedTuple):
     ----------
     size : float
         The length of a gradient step.
-    rho, root : (n,) arrays
-        ``2 w`` times the step length, and its square root.
+    rho : (n,) array
+        ``2 w`` times the step length.
     undecided : int array
         The variables that are neither switched on nor off.
     remaining : float
@@ -206,18 +206,12 @@ class Step(NamedTuple):
     required, required_end : int arrays
         The variables of required clusters, one cluster after the other, and where each
         cluster ends.
-    floor : (n,) array
-        The least ``r`` of each variable, set by its cluster; changed by the prox.
-    is_plain : bool
-        Whether all bounds are zero or infinite, and there are no groups and no clusters
-        that require a variable.
-    vectors : (8, n) array
-        What the step needs in that case: see ``open_prox.py``.
+    vectors : (9, n) array
+        What the step needs where bounds are zero or infinite: see ``open_prox.py``.
     """
 
     size: float
     rho: FloatArray
-    root: FloatArray
     undecided: IntArray
     remaining: float
     r_most: float
@@ -225,6 +219,4 @@ class Step(NamedTuple):
     cap: FloatArray
     required: IntArray
     required_end: IntArray
-    floor: FloatArray
-    is_plain: bool
     vectors: FloatArray
