@@ -12,7 +12,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 ZERO: Any = np.intp(0)
 MINUS_ONE: Any = np.intp(-1)
-NO: Any = np.bool_(False)
 """Arguments of compiled functions.  The type of a literal ``0`` has its value in it, so
 that Numba would compile a function of its own for it, with all that it calls."""
 

@@ -279,6 +279,33 @@ def test_an_error_in_a_branch_loses_no_branch(problem, monkeypatch):
     assert stop is Stop.GAP
 
 
+def test_an_error_in_the_midst_of_a_batch_loses_none_of_the_rest(problem, monkeypatch):
+    settings = replace(USUAL.settings, batch_size=20, max_batch_size=20)
+    search = BranchAndBound(settings=settings)
+    tree = search.initial_tree(problem)
+    while tree.n_open < 20:
+        search.step(tree, tree)
+    n_nodes, bound, calls = tree.n_nodes, tree.lower_bound, []
+    done = tree.n_created - tree.n_open
+    process_all = NodeProcessor.process_all
+
+    def fail_at_last(processor, nodes):
+        calls.append(len(nodes))
+        if len(calls) == 3:
+            raise RuntimeError
+        return process_all(processor, nodes)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(NodeProcessor, "process_all", fail_at_last)
+        with pytest.raises(RuntimeError):
+            search.step(tree, tree)
+    assert tree.n_nodes == n_nodes + sum(calls[:2])
+    assert tree.lower_bound >= bound
+    assert tree.n_created - tree.n_open == done + sum(calls[:2])
+    _, stop = iterate(search, tree, Watch())
+    assert stop is Stop.GAP
+
+
 def test_dives_estimate_the_size_of_the_tree(problem, solution):
     search = BranchAndBound(settings=USUAL.settings)
     tree = search.initial_tree(problem)

@@ -6,7 +6,8 @@ from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.assessment import (
     assess,
     largest_share,
-    round_tangent_point,
+    nonzeros,
+    round_points,
     signed_changes,
 )
 from cardqp.relaxation.relaxation import Relaxation
@@ -79,14 +80,18 @@ def test_no_bound_from_a_point_that_is_not_finite():
 
 
 def test_anchors_are_rounded_as_they_are_stored():
-    tangent_point, unit = np.array([0.0, 0.1, -3.0]), np.array([1.0, 0.5, 2.0])
-    index, point = round_tangent_point(tangent_point, unit, True)
-    assert index.tolist() == [1, 2]
-    np.testing.assert_array_equal(point, np.float32([0.05, -6.0]).astype(float))
-    np.testing.assert_array_equal(tangent_point[1:] * unit[1:], point)
-    exact = np.array([0.0, 0.1, -3.0])
-    round_tangent_point(exact, unit, False)
-    assert exact.tolist() == [0.0, 0.1, -3.0]
+    points, unit = np.array([[0.0, 0.1, -3.0]]), np.array([1.0, 0.5, 2.0])
+    stored = round_points(points, unit, True)
+    np.testing.assert_array_equal(stored, np.float32([[0.0, 0.05, -6.0]]).astype(float))
+    np.testing.assert_array_equal(points * unit, stored)
+    exact = np.array([[0.0, 0.1, -3.0]])
+    assert round_points(exact, unit, False).tolist() == [[0.0, 0.05, -6.0]]
+    assert exact.tolist() == [[0.0, 0.1, -3.0]]
+
+
+def test_nonzeros_of_a_point():
+    index, value = nonzeros(np.array([0.0, 0.1, -3.0]))
+    assert (index.tolist(), value.tolist()) == ([1, 2], [0.1, -3.0])
 
 
 def test_changes_carry_the_sign_of_the_new_status():

@@ -22,7 +22,8 @@ from cardqp.relaxation.assessment import (
     assess,
     count_decisions,
     largest_share,
-    round_tangent_point,
+    nonzeros,
+    round_points,
 )
 from cardqp.relaxation.block_assessment import assess_blocks
 from cardqp.relaxation.completion import is_countable
@@ -313,9 +314,7 @@ class NodeProcessor:
         log, relaxation = self.tree.log, self.tree.relaxation_of(kind)
         single = log is not None and log.is_single
         # Rounded first, then assessed: the bound is that of the point as it is stored.
-        stored = [
-            round_tangent_point(point, relaxation.unit, single) for point in points
-        ]
+        stored = round_points(points, relaxation.unit, single)
         own = betas / relaxation.row_scale
         if self.problem.blocks is None:
             values, least, decided, on, off, costs = assess(
@@ -331,12 +330,13 @@ class NodeProcessor:
             values, least, decided, on, off, costs = assess_blocks(
                 relaxation.problem,
                 batch.status,
-                points * relaxation.unit,
+                stored,
                 own,
                 self.cutoff,
             )
         results = []
-        for k, (node, (index, value)) in enumerate(zip(nodes, stored, strict=True)):
+        for k, node in enumerate(nodes):
+            index, value = nonzeros(stored[k])
             result = ProcessedNode(
                 node, kind, index, value, own[k], decided[k], float(least[k])
             )

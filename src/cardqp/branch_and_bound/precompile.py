@@ -26,7 +26,6 @@ from cardqp.relaxation.assessment import (
     count_decisions,
     largest_share,
     nonzeros,
-    round_tangent_point,
     signed_changes,
 )
 from cardqp.relaxation.relaxation import Effort, Relaxation
@@ -96,7 +95,6 @@ def load_tree_kernels(
     start = relaxation.start()
     batch = Batch.single(status, root.remaining, NO_CLUSTERS, x, 0.0, *start)
     assess(data, rows, margins, batch, batch.x, batch.nu, 0.0)
-    round_tangent_point(x, x, False)
     largest_share(x, status, x, x)
     signed_changes(status, status)
     nonzeros(x)

@@ -120,8 +120,9 @@ def price(
     status: IntArray,
     tangent_point: FloatArray,
     beta: FloatArray,
-) -> tuple[float, FloatArray]:
-    """The base of the bound of Theorem 1, and the cost of each variable."""
+    costs: FloatArray,
+) -> float:
+    """The base of the bound of Theorem 1; fills in the cost of each variable."""
     n, m = len(tangent_point), len(beta)
     combined, count = combine(data, tangent_point)
     if data.is_gram:
@@ -140,9 +141,10 @@ def price(
                 slope[j] += rows.A[i, j] * t
                 size[j] += abs(rows.A[i, j] * t)
     scale = offset_magnitude + abs(margins.constant) + abs(offset) + abs(row_offset)
-    unit, costs = combination_unit(m), np.zeros(n)
+    unit = combination_unit(m)
     base = margins.constant - offset - row_offset - unit * scale
     for j in range(n):
+        costs[j] = 0.0
         if status[j] < 0:
             continue
         ridge = data.w[j] - 2.0 * margins.psd_violation[j]
@@ -154,7 +156,7 @@ def price(
             above = cost_down(middle + noise, ridge, data.lower[j], data.upper[j])
             low = min(below, above)
         costs[j] = low + data.theta if low == low else -np.inf
-    return base, costs
+    return base
 
 
 @spliced
@@ -257,18 +259,18 @@ def assess(
             batch.status[k],
             batch.remaining[k],
         )
-        base, price_of = price(own, rows, margins, status, points[k], betas[k])
-        total, size, last, following = total_cost(own, price_of, status, remaining)
+        base = price(own, rows, margins, status, points[k], betas[k], costs[k])
+        total, size, last, following = total_cost(own, costs[k], status, remaining)
         value = base + total - total_unit(n) * (abs(base) + size)
         values[k], least[k] = value if value > -np.inf else -np.inf, np.inf
         for j in range(n):
-            costs[k, j], on[k, j], off[k, j] = price_of[j], -np.inf, -np.inf
+            on[k, j], off[k, j] = -np.inf, -np.inf
         if value > -np.inf:
             least[k] = fix(
                 status,
                 remaining,
                 value - FIXING_UNIT * abs(value),
-                price_of,
+                costs[k],
                 last,
                 following,
                 cutoff,
@@ -279,21 +281,16 @@ def assess(
     return values, least, decided, on, off, costs
 
 
-@compiled_brief
-def round_tangent_point(
-    tangent_point: FloatArray, unit: FloatArray, single: bool
-) -> tuple[IntArray, FloatArray]:
-    """The nonzeros of a tangent point as certificates store them, unscaled.
+def round_points(points: FloatArray, unit: FloatArray, single: bool) -> FloatArray:
+    """Tangent points as certificates store them, unscaled.
 
-    The tangent point, which is in scaled units, is changed accordingly.
+    The points, which are in scaled units, are changed accordingly.
     """
-    point = np.empty(len(tangent_point))
-    for j in range(len(tangent_point)):
-        point[j] = tangent_point[j] * unit[j]
-        if single:
-            point[j] = float(np.float32(point[j]))
-        tangent_point[j] = point[j] / unit[j]
-    return nonzeros(point)
+    stored = points * unit
+    if single:
+        stored = stored.astype(np.float32).astype(float)
+    points[:] = stored / unit
+    return stored
 
 
 @compiled_brief
