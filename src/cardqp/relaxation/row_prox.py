@@ -326,36 +326,29 @@ def prox_rows(
     size = 1.0
     for i in range(len(nu)):
         size = max(size, abs(rows.b[i]))
-    r, shifted, value, excess, worst = prox_at(
-        data, rows, step, status, v, guess, nu, x, z
-    )
-    x_try, z_try = np.empty(len(x)), np.empty(len(x))
+    x_try, z_try, nu_try, r = np.empty(len(x)), np.empty(len(x)), nu.copy(), guess
     # Next to none at first: from a warm start full Newton steps mostly succeed.
-    damping = 1e-10
-    for _ in range(NEWTON_STEPS):
-        if worst <= ACCURACY * size:
-            break
-        active = active_rows(rows.equal, nu, excess)
-        J = row_curvature(data, step, shifted, rows, active, r, x, z)
-        rising = False
-        for _ in range(DAMPINGS):
-            nu_try = newton_step(J, excess, active, rows.equal, nu, damping)
-            r_try, shifted_try, value_try, excess_try, worst_try = prox_at(
-                data, rows, step, status, v, r, nu_try, x_try, z_try
-            )
-            # Near the maximum the dual function drowns in rounding: a much smaller
-            # residual is progress as well.
-            if value_try > value or worst_try < 0.5 * worst:
-                rising = True
+    damping, n_steps, n_damped, value, worst = 1e-9, 0, 0, 0.0, np.inf
+    while n_damped < DAMPINGS:
+        r_try, shifted, value_try, excess_try, worst_try = prox_at(
+            data, rows, step, status, v, r, nu_try, x_try, z_try
+        )
+        # Near the maximum the dual function drowns in rounding: a much smaller
+        # residual is progress as well.
+        if n_steps == 0 or value_try > value or worst_try < 0.5 * worst:
+            value, worst, r, excess = value_try, worst_try, r_try, excess_try
+            copy_into(nu, nu_try)
+            copy_into(x, x_try)
+            copy_into(z, z_try)
+            if worst <= ACCURACY * size or n_steps == NEWTON_STEPS:
                 break
+            active = active_rows(rows.equal, nu, excess)
+            J = row_curvature(data, step, shifted, rows, active, r, x, z)
+            # As in Levenberg-Marquardt, steps that succeed are damped less and less.
+            damping, n_damped = max(0.1 * damping, 1e-12), 0
+            n_steps += 1
+        else:
             damping = max(16.0 * damping, 1e-10)
-        if not rising:
-            break
-        # As in Levenberg-Marquardt, steps that succeed are damped less and less.
-        damping = max(0.1 * damping, 1e-12)
-        value, worst, r = value_try, worst_try, r_try
-        copy_into(nu, nu_try)
-        copy_into(x, x_try)
-        copy_into(z, z_try)
-        shifted, excess = shifted_try, excess_try
+            n_damped += 1
+        nu_try = newton_step(J, excess, active, rows.equal, nu, damping)
     return r, worst / size
