@@ -32,6 +32,7 @@ from cardqp.relaxation.assessment import (
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.relaxation.scaled_data import NO_CLUSTERS
 from cardqp.splitting.settings import DEFAULT
+from cardqp.subproblems.support_qp import fit_support
 
 
 def load_first(problem: SparseQP) -> None:
@@ -50,6 +51,8 @@ def load_first(problem: SparseQP) -> None:
 def load_for(problem: SparseQP) -> None:
     """Load the kernels for the root of a problem's tree."""
     load_kernels(**_kind(problem))
+    if not problem.is_unconstrained:
+        load_fits()
     if problem.n > DEFAULT.diagonal.max_variables or problem.signs.any():
         load_split_kernels()
 
@@ -70,6 +73,12 @@ def load_kernels(*, has_rows: bool = False, has_groups: bool = False) -> None:
     """Call the kernels for the root once, on a tiny problem."""
     relaxation = Relaxation.prepare(_tiny_problem(has_rows, has_groups))
     relaxation.solve(relaxation.problem.root, *relaxation.start(), Effort(1.0))
+
+
+@cache
+def load_fits() -> None:
+    """Call the kernels that fit supports with rows or bounds once."""
+    fit_support(_tiny_problem(has_rows=True, has_groups=False), np.arange(2))
 
 
 @cache
@@ -101,6 +110,7 @@ def load_tree_kernels(
     count_decisions(status)
     supports, fixed_in, free = Supports.of(problem), np.arange(0), np.arange(2)
     if not is_unconstrained:
+        load_fits()
         form, beta = PenalisedRows.of(problem), np.zeros(len(problem.rows))
         PenalisedSupports(form, 1).below(0.0, beta, fixed_in, free, 1)
         penalised_bound(form, beta, fixed_in, free, np.zeros((0, 1), dtype=np.intp))
