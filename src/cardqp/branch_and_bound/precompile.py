@@ -20,6 +20,7 @@ from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate.completions import completion_bound, penalised_bound
 from cardqp.certificate.dropping import searched_bound
 from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
+from cardqp.heuristics.local_search import best_exchange
 from cardqp.problem import SparseQP
 from cardqp.relaxation.assessment import (
     assess,
@@ -77,8 +78,9 @@ def load_kernels(*, has_rows: bool = False, has_groups: bool = False) -> None:
 
 @cache
 def load_fits() -> None:
-    """Call the kernels that fit supports with rows or bounds once."""
-    fit_support(_tiny_problem(has_rows=True, has_groups=False), np.arange(2))
+    """Call the kernels that fit and exchange supports with rows or bounds once."""
+    problem = _tiny_problem(has_rows=True, has_groups=False)
+    best_exchange(problem, fit_support(problem, np.arange(1)))
 
 
 @cache
