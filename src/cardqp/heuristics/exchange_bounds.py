@@ -72,7 +72,7 @@ def exchange_bounds(
         least = bound_exchanges(
             x[support],
             -slope[support],
-            H.diagonal().copy(),
+            np.array(H.diagonal()),
             B,
             slope[entering],
             # A Schur complement is at least the ridge, whatever rounding makes of it.
