@@ -54,44 +54,52 @@ def exchange_bounds(
     support, entering : int arrays
         The support, and variables outside of it.
     """
-    s, rows = len(support), problem.rows
-    least = np.full((s + 1, len(entering) + 1), -np.inf)
-    G = problem.quadratic.block(support) + np.diag(problem.ridge[support])
+    s = len(support)
     try:
-        H = np.linalg.inv(G)
+        least = _by_multipliers(problem, x, beta, support, entering)
     except np.linalg.LinAlgError:
-        H = None  # the ridge is lost in the rounding of Q
-    if H is not None:
-        slope = slope_at(problem, x, beta)
-        used = slice(len(rows) if len(rows) <= MOST_ROWS else 0)
-        A, free = rows.matrix[used], rows.is_equality[used]
-        across = problem.quadratic.columns(support)[entering].T
-        B, P = H @ across, A[:, support] @ H
-        ridge = problem.ridge[entering]
-        diagonal = problem.quadratic.diagonal[entering] + ridge
-        least = bound_exchanges(
-            x[support],
-            -slope[support],
-            np.array(H.diagonal()),
-            B,
-            slope[entering],
-            # A Schur complement is at least the ridge, whatever rounding makes of it.
-            np.maximum(diagonal - np.einsum("ij,ij->j", across, B), ridge),
-            problem.lower[entering],
-            problem.upper[entering],
-            P,
-            P @ A[:, support].T,
-            A[:, entering] - P @ across,
-            A @ x - rows.rhs[used],
-            np.where(free, -np.inf, -beta[used]),
-            problem.rule.penalty,
-        )
+        # The ridge is lost in the rounding of Q.
+        least = np.full((s + 1, len(entering) + 1), -np.inf)
     least[s, -1] = np.inf
     if len(problem.forced_in):
         least[:s][np.isin(support, problem.forced_in)] = np.inf
     if s >= problem.rule.limit:
         least[s] = np.inf
     return least
+
+
+def _by_multipliers(
+    problem: SparseQP,
+    x: FloatArray,
+    beta: FloatArray,
+    support: IntArray,
+    entering: IntArray,
+) -> FloatArray:
+    """The bounds of all exchanges, whether they are allowed or not."""
+    form, rows, slope = problem.quadratic, problem.rows, slope_at(problem, x, beta)
+    used = slice(len(rows) if len(rows) <= MOST_ROWS else 0)
+    A, is_free = rows.matrix[used], rows.is_equality[used]
+    H = np.linalg.inv(form.block(support) + np.diag(problem.ridge[support]))
+    across = form.columns(support)[entering].T
+    B, P, ridge = H @ across, A[:, support] @ H, problem.ridge[entering]
+    schur = form.diagonal[entering] + ridge - np.einsum("ij,ij->j", across, B)
+    return bound_exchanges(
+        x[support],
+        -slope[support],
+        np.array(H.diagonal()),
+        B,
+        slope[entering],
+        # A Schur complement is at least the ridge, whatever rounding makes of it.
+        np.maximum(schur, ridge),
+        problem.lower[entering],
+        problem.upper[entering],
+        P,
+        P @ A[:, support].T,
+        A[:, entering] - P @ across,
+        A @ x - rows.rhs[used],
+        np.where(is_free, -np.inf, -beta[used]),
+        problem.rule.penalty,
+    )
 
 
 @compiled
