@@ -7,9 +7,10 @@ the rows that are best for an exchange solve a small system (docs/theory.md#exch
 
 import numpy as np
 
-from cardqp._compiled import compiled, inner
-from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp._compiled import compiled, inner, spliced
+from cardqp._typing import FloatArray, IntArray
 from cardqp.problem import SparseQP
+from cardqp.relaxation.row_prox import solve_damped
 
 MOST_ROWS = 32
 """The most rows whose multipliers are optimised: each exchange takes the cube."""
@@ -18,9 +19,9 @@ MOST_ROWS = 32
 STEPS = 4
 """The most Newton steps in the multipliers: they end where the active rows repeat."""
 
-LEAST_PIVOT = 1e-10
-"""Rows are dependent where a pivot is this small beside the terms that it is made of:
-their multipliers stay as they are."""
+DAMPING = 1e-8
+"""Of the Newton steps, relative to the curvature: rows may be dependent, and hold to
+1e-9 only.  It costs the square of this."""
 
 
 def slope_at(problem: SparseQP, x: FloatArray, beta: FloatArray) -> FloatArray:
@@ -142,32 +143,34 @@ def bound_exchanges(
     """
     (s, p), m = B.shape, len(excess)
     least, start, curvature = np.empty((s + 1, p + 1)), np.empty(m), np.empty((m, m))
-    none = np.zeros(max(m, p))
+    own, pull = np.zeros(m), np.empty(m)
     for i in range(s + 1):
         # Without the variable that leaves, if one does.
-        is_less = i < s
-        share = x[i] / weight[i] if is_less else 0.0
-        inverse = 1.0 / weight[i] if is_less else 0.0
-        lost = x[i] * (share + held[i]) if is_less else price
-        b, own = (B[i], P[:, i]) if is_less else (none[:p], none[:m])
+        inverse, share, lost = 0.0, 0.0, price
+        if i < s:
+            inverse, share = 1.0 / weight[i], x[i] / weight[i]
+            lost = x[i] * (share + held[i])
         for k in range(m):
+            own[k] = P[k, i] if i < s else 0.0
             start[k] = excess[k] - share * own[k]
-            for q in range(m):
+            for q in range(k + 1):
                 curvature[k, q] = M[k, q] - inverse * own[k] * own[q]
-        for j in range(p):
-            g = slope[j] - 2.0 * share * b[j]
-            room = schur[j] + inverse * b[j] * b[j]
-            t = min(max(-0.5 * g / room, lower[j]), upper[j])
-            least[i, j] = lost + t * (g + room * t)
+                curvature[q, k] = curvature[k, q]
+        for j in range(p + 1):
+            # That nothing enters is a variable without room.
+            g, room, low, high, paid = 0.0, 1.0, 0.0, 0.0, lost - price
+            b = B[i, j] if i < s and j < p else 0.0
+            if j < p:
+                low, high, paid = lower[j], upper[j], lost
+                g, room = slope[j] - 2.0 * share * b, schur[j] + inverse * b * b
+            t = min(max(-0.5 * g / room, low), high)
+            least[i, j] = paid + t * (g + room * t)
             if m > 0 and not least[i, j] >= 0.0:
-                pull = W[:, j] + (inverse * b[j]) * own
+                for k in range(m):
+                    pull[k] = (W[k, j] if j < p else 0.0) + inverse * b * own[k]
                 least[i, j] = ascend(
-                    lost, start, curvature, M, pull, floor, g, room, lower[j], upper[j]
+                    paid, start, curvature, M, pull, floor, g, room, low, high
                 )
-        # That nothing enters is a variable without room.
-        least[i, p] = ascend(
-            lost - price, start, curvature, M, none[:m], floor, 0.0, 1.0, 0.0, 0.0
-        )
     return least
 
 
@@ -214,7 +217,7 @@ def ascend(
     return best
 
 
-@inner
+@spliced
 def move(
     d: FloatArray,
     excess: FloatArray,
@@ -227,47 +230,23 @@ def move(
     """Move multipliers by a Newton step; return whether none is stopped at its floor.
 
     Those at their floor stay there, if their rows hold.  The curvature is a difference
-    of terms of the given size; the variable that enters gives way to rows as well,
-    unless it is at a bound.
+    of terms of the given size, which are the units; the variable that enters gives way
+    to rows as well, unless it is at a bound.
     """
     m, is_whole = len(d), True
-    K, terms, y = np.empty((m, m)), np.empty(m), np.empty(m)
-    is_used = np.empty(m, dtype=np.bool_)
+    K, y, unit = np.zeros((m, m)), np.zeros(m), np.zeros(m)
     for k in range(m):
-        for q in range(m):
+        terms = size[k, k] + give * pull[k] * pull[k]
+        if terms > 0.0 and (d[k] > floor[k] or excess[k] > 0.0):
+            unit[k] = 1.0 / np.sqrt(terms)
+            y[k] = 2.0 * unit[k] * excess[k]
+        for q in range(k + 1):
             K[k, q] = curvature[k, q] + give * pull[k] * pull[q]
-        terms[k] = size[k, k] + give * pull[k] * pull[k]
-        is_used[k] = d[k] > floor[k] or excess[k] > 0.0
-        y[k] = 2.0 * excess[k]
-    solve_used(K, terms, y, is_used)
+            K[k, q] *= unit[k] * unit[q]
+    y = solve_damped(K, y, DAMPING)
     for k in range(m):
-        if is_used[k]:
-            is_whole = is_whole and d[k] + y[k] >= floor[k]
-            d[k] = max(d[k] + y[k], floor[k])
+        if unit[k] > 0.0:
+            moved = d[k] + unit[k] * y[k]
+            is_whole = is_whole and moved >= floor[k]
+            d[k] = max(moved, floor[k])
     return is_whole
-
-
-@inner
-def solve_used(
-    K: FloatArray, terms: FloatArray, y: FloatArray, is_used: BoolArray
-) -> None:
-    """Solve the rows and columns of ``K z = y`` that are used, in place.
-
-    Rows that depend on those before them are not used any more.
-    """
-    m = len(y)
-    for k in range(m):
-        if not (is_used[k] and K[k, k] > LEAST_PIVOT * terms[k]):
-            is_used[k] = False
-            continue
-        for r in range(k + 1, m):
-            factor = K[r, k] / K[k, k]
-            y[r] -= factor * y[k]
-            for q in range(k + 1, m):
-                K[r, q] -= factor * K[k, q]
-    for k in range(m - 1, -1, -1):
-        if is_used[k]:
-            for r in range(k + 1, m):
-                if is_used[r]:
-                    y[k] -= K[k, r] * y[r]
-            y[k] /= K[k, k]

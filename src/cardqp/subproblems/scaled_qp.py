@@ -183,6 +183,9 @@ def scale(
         allowed = max(allowed, abs(low[j]), abs(high[j]))
         if not by_rows:
             wanted = max(wanted, abs(unit[j] * c[j]))
+        for i in range(j + 1):
+            H[i, j] = 2.0 * unit[i] * G[i, j] * unit[j]
+            H[j, i] = 2.0 * unit[j] * G[j, i] * unit[i]
     for i in range(m):
         square = 0.0
         for j in range(k):
@@ -202,12 +205,11 @@ def scale(
         sense[k + i] = _EQUALITY if is_equality[i] else 0
         row_unit[i] /= size
     for j in range(k):
-        for i in range(k):
-            H[i, j] = 2.0 * unit[i] * G[i, j] * unit[j]
         g[j] = unit[j] * c[j] / size
         low[j] /= size
         high[j] /= size
-    return H, g, A, low, high, sense, unit * size, row_unit
+        unit[j] *= size
+    return H, g, A, low, high, sense, unit, row_unit
 
 
 @compiled_brief
