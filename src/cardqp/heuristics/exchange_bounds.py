@@ -7,7 +7,7 @@ the rows that are best for an exchange solve a small system (docs/theory.md#exch
 
 import numpy as np
 
-from cardqp._compiled import compiled, inner, spliced
+from cardqp._compiled import compiled, spliced
 from cardqp._typing import FloatArray, IntArray
 from cardqp.problem import SparseQP
 from cardqp.relaxation.row_prox import solve_damped
@@ -174,7 +174,7 @@ def bound_exchanges(
     return least
 
 
-@inner
+@spliced
 def ascend(
     paid: float,
     start: FloatArray,
