@@ -20,6 +20,7 @@ from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate.completions import completion_bound, penalised_bound
 from cardqp.certificate.dropping import searched_bound
 from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
+from cardqp.heuristics.local_search import best_exchange
 from cardqp.problem import SparseQP
 from cardqp.relaxation.assessment import (
     assess,
@@ -31,6 +32,7 @@ from cardqp.relaxation.assessment import (
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.relaxation.scaled_data import NO_CLUSTERS, Batch
 from cardqp.splitting.settings import DEFAULT
+from cardqp.subproblems.support_qp import fit_support
 
 
 def load_first(problem: SparseQP) -> None:
@@ -49,6 +51,8 @@ def load_first(problem: SparseQP) -> None:
 def load_for(problem: SparseQP) -> None:
     """Load the kernels for the root of a problem's tree."""
     load_kernels(**_kind(problem))
+    if not problem.is_unconstrained:
+        load_fits()
     if problem.n > DEFAULT.diagonal.max_variables or problem.signs.any():
         load_split_kernels()
 
@@ -69,6 +73,13 @@ def load_kernels(*, has_rows: bool = False, has_groups: bool = False) -> None:
     """Call the kernels for the root once, on a tiny problem."""
     relaxation = Relaxation.prepare(_tiny_problem(has_rows, has_groups))
     relaxation.solve(relaxation.problem.root, *relaxation.start(), Effort(1.0))
+
+
+@cache
+def load_fits() -> None:
+    """Call the kernels that fit and exchange supports with rows or bounds once."""
+    problem = _tiny_problem(has_rows=True, has_groups=False)
+    best_exchange(problem, fit_support(problem, np.arange(1)))
 
 
 @cache
@@ -101,6 +112,7 @@ def load_tree_kernels(
     count_decisions(status)
     supports, fixed_in, free = Supports.of(problem), np.arange(0), np.arange(2)
     if not is_unconstrained:
+        load_fits()
         form, beta = PenalisedRows.of(problem), np.zeros(len(problem.rows))
         PenalisedSupports(form, 1).below(0.0, beta, fixed_in, free, 1)
         penalised_bound(form, beta, fixed_in, free, np.zeros((0, 1), dtype=np.intp))

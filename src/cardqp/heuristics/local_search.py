@@ -13,6 +13,7 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
 from cardqp.heuristics.block_exchange import exchange_blocks
+from cardqp.heuristics.exchange_bounds import exchange_bounds, slope_at
 from cardqp.heuristics.settings import DEFAULT, HeuristicSettings
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem, SupportRule
@@ -77,11 +78,9 @@ class SupportView:
     schur: FloatArray
 
     @classmethod
-    def of(
-        cls, problem: SparseQP, support: IntArray, c: FloatArray | None = None
-    ) -> "SupportView":
-        """Compute these in O(s^2 n), perhaps with another linear cost."""
-        c = problem.c if c is None else c
+    def of(cls, problem: SparseQP, support: IntArray) -> "SupportView":
+        """Compute these in O(s^2 n)."""
+        c = problem.c
         across = problem.quadratic.columns(support).T.copy()
         across[np.arange(len(support)), support] += problem.ridge[support]
         H = np.linalg.inv(across[:, support])
@@ -265,15 +264,13 @@ def best_exchange(
     if problem.blocks is not None:
         return exchange_blocks(problem, fit, n_entering, is_over)
     support = problem.support_of(fit.x)
-    slope = problem.c + 2.0 * problem.quadratic.apply(fit.x)
-    slope += fit.beta @ problem.rows.matrix
     curvature = problem.quadratic.diagonal + problem.ridge
+    slope = slope_at(problem, fit.x, fit.beta)
     _, cost = separable_minimum(slope, curvature, problem.lower, problem.upper)
     cost[support], cost[problem.forced_out] = np.inf, np.inf
     entering = np.argsort(cost, kind="stable")[:n_entering]
     entering = entering[np.isfinite(cost[entering])]
-    least = exchange_bounds(problem, fit, support)
-    near = least[:, np.append(entering, problem.n)]
+    near = exchange_bounds(problem, fit.x, fit.beta, support, entering)
     margin, best = IMPROVEMENT * abs(fit.objective), fit
     # By increasing bounds: the first one that cannot beat the best ends the loop.
     for place in np.argsort(near, axis=None, kind="stable"):
@@ -288,47 +285,6 @@ def best_exchange(
         found = fit_support(problem, changed)
         best = found if found.objective < best.objective else best
     return best
-
-
-def exchange_bounds(
-    problem: SparseQP, fit: SupportFit, support: IntArray
-) -> FloatArray:
-    """A lower bound on the change of the objective by each exchange, up to rounding.
-
-    Entry ``[i, j]`` belongs to ``support[i]`` leaving and variable ``j`` entering; in
-    the last row nothing leaves, in the last column nothing enters.  Rows and bounds are
-    replaced by their multipliers at the fit (weak duality), so that only the variable
-    that enters is held by its bounds.  The new support pays its price.  Exchanges that
-    are not allowed are infinite.
-    """
-    s, n, price = len(support), problem.n, problem.rule.penalty
-    least = np.full((s + 1, n + 1), -np.inf)
-    least[s, n] = np.inf
-    x = np.zeros(n) if fit.x is None else fit.x
-    slope = problem.c + fit.beta @ problem.rows.matrix
-    moved = slope + 2.0 * (problem.quadratic.apply(x) + problem.ridge * x)
-    held = -moved[support]
-    slope[support] += held
-    try:
-        view = SupportView.of(problem, support, slope)
-    except np.linalg.LinAlgError:
-        view = None  # the ridge is lost in the rounding of Q
-    if view is not None:
-        # A variable that leaves is not held by its bounds any more.
-        freed = held * view.x
-        least[:s, :n] = changes_seen(problem, support, view) + freed[:, None]
-        least[:s, n] = view.x**2 / view.weight + freed - price
-        _, cost = separable_minimum(
-            view.slope, view.schur, problem.lower, problem.upper
-        )
-        least[s, :n] = cost + price
-    if len(problem.forced_in):
-        least[:s][np.isin(support, problem.forced_in)] = np.inf
-    least[:, support] = np.inf
-    least[:, problem.forced_out] = np.inf
-    if s >= problem.rule.limit:
-        least[s] = np.inf
-    return least
 
 
 def first_support(problem: SparseQP) -> IntArray:

@@ -152,8 +152,11 @@ class ProblemData:
     def value(self, x: FloatArray) -> float:
         """The objective at a point that is not checked, in plain floating point."""
         smooth = self.c @ x + self.quadratic.value(x) + self.ridge @ (x * x)
-        penalty = self.rule.penalty * self._n_penalised(x)
-        return float(self.constant + smooth + penalty)
+        return float(self.constant + smooth + self.price(x))
+
+    def price(self, x: FloatArray) -> float:
+        """The penalty that is paid at a point."""
+        return self.rule.penalty * self._n_penalised(x)
 
     def _n_penalised(self, x: FloatArray) -> float:
         """Number of nonzeros, or blocks, that the penalty is paid for."""
@@ -215,6 +218,19 @@ class ProblemData:
             bounds=float(beyond.max(initial=0.0)),
             cardinality=self.rule.excess(self.support_of(x)),
         )
+
+    def is_allowed(self, x: FloatArray) -> bool:
+        """Whether the nonzeros of a point within its bounds keep to the sparsity rule.
+
+        Variables that are forced in must be within their bounds at zero, too.
+        """
+        if self.rule.excess(self.support_of(x)) > 0:
+            return False
+        if len(self.forced_in) + len(self.forced_out) == 0:
+            return True
+        zeros = self.forced_in[x[self.forced_in] == 0]
+        is_left_out = x[self.forced_out] == 0
+        return bool(is_left_out.all() and not self.is_semicontinuous[zeros].any())
 
     def is_independent(self, x: FloatArray) -> bool:
         """Whether a point counts: its nonzeros are independent, or need not be."""

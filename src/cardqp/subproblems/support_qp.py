@@ -7,8 +7,7 @@ is proved by a Farkas ray alone (docs/theory.md#feasibility).
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
@@ -19,12 +18,12 @@ from cardqp.arithmetic.rounding import definite_share
 from cardqp.bounds.farkas import proves_empty
 from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP, lift
-from cardqp.problem.feasibility import SOLVED_TOLERANCE
-from cardqp.problem.rows import Rows, power_of_two
+from cardqp.problem.feasibility import FEASIBILITY_TOLERANCE, SOLVED_TOLERANCE
 from cardqp.problem.sparsity import Subproblem
 from cardqp.problem.validation import LARGEST
 from cardqp.subproblems.interior_point import minimise
 from cardqp.subproblems.rational_qp import ExactQP
+from cardqp.subproblems.scaled_qp import ScaledQP, SupportQP
 from cardqp.subproblems.violation import polish
 
 log = logging.getLogger(__name__)
@@ -40,9 +39,6 @@ Integers grow with the size of the systems, and the time much faster."""
 PRIMAL_TOLERANCE = 1e-9
 """Constraint violation accepted by the active-set method, after scaling."""
 
-REPAIRS = 3
-"""Least-squares corrections that are tried to make a point meet its rows."""
-
 RAY_CURVATURE = 1e-8
 """That of x beside the squares of violations, in the search for a Farkas ray."""
 
@@ -53,8 +49,8 @@ Answer = tuple[FloatArray | None, FloatArray]
 """A minimiser and the multipliers of the rows; without a minimiser, None and a Farkas
 ray."""
 
-# Exit flags of daqp, and its code for rows that are equations.
-_OPTIMAL, _INFEASIBLE, _EQUALITY = 1, -1, 5
+# Exit flags of daqp.
+_OPTIMAL, _INFEASIBLE = 1, -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,87 +88,6 @@ class SupportFit:
         return cls(x, np.zeros(len(problem.rows)), problem.value(x))
 
 
-@dataclass(frozen=True, slots=True)
-class ScaledQP:
-    """``min x'Hx/2 + g'x`` in units in which curvatures, rows and x are about one.
-
-    Variables are scaled to unit curvature and rows to unit length, so that the solvers'
-    absolute tolerances mean something.
-
-    Attributes
-    ----------
-    hessian, slope, rows, lower, upper
-        The program.
-    unit, row_unit : arrays
-        What variables are multiplied by, and multipliers of rows divided by, to be in
-        the problem's units.
-    """
-
-    hessian: FloatArray
-    slope: FloatArray
-    rows: Rows
-    lower: FloatArray
-    upper: FloatArray
-    unit: FloatArray
-    row_unit: FloatArray
-
-    @classmethod
-    def of(
-        cls, problem: SparseQP, support: IntArray, block: FloatArray, *, by_rows: bool
-    ) -> "ScaledQP":
-        """Scale the program on a support.
-
-        Parameters
-        ----------
-        problem : SparseQP
-            The problem.
-        support : int array
-            The variables of the program.
-        block : (k, k) array
-            ``Q`` plus the ridge on the support.
-        by_rows : bool
-            Whether the size of ``x`` is estimated from the right-hand sides of the
-            rows alone, instead of from these and the linear cost.  It never exceeds
-            the bounds of the variables.
-        """
-        # Powers of two make the scaling exact: it adds no rounding errors of its own.
-        unit = 1.0 / power_of_two(np.sqrt(block.diagonal()))
-        plain = problem.rows.restrict(support)
-        rows, row_scale = Rows(
-            plain.matrix * unit, plain.rhs, plain.is_equality
-        ).scaled()
-        slope = unit * problem.c[support]
-        lower, upper = problem.lower[support] / unit, problem.upper[support] / unit
-        wanted = float(np.abs(rows.rhs).max(initial=0.0))
-        if not by_rows:
-            wanted = max(wanted, float(np.abs(slope).max()))
-        allowed = float(np.maximum(np.abs(lower), np.abs(upper)).max())
-        size = min(wanted, allowed) or 1.0
-        return cls(
-            2.0 * unit[:, None] * block * unit,
-            slope / size,
-            Rows(rows.matrix, rows.rhs / size, rows.is_equality),
-            lower / size,
-            upper / size,
-            unit * size,
-            row_scale / size,
-        )
-
-    def repaired(self, x: FloatArray) -> FloatArray:
-        """Return a point nearby that meets the rows, if active bounds allow it."""
-        rows = self.rows
-        for _ in range(REPAIRS):
-            excess = rows.matrix @ x - rows.rhs
-            is_off = rows.is_equality | (excess > 0)
-            may_move = (x > self.lower) & (x < self.upper)
-            step = np.zeros(len(x))
-            step[may_move] = np.linalg.lstsq(
-                rows.matrix[np.ix_(is_off, may_move)], -excess[is_off], rcond=None
-            )[0]
-            x = np.clip(x + step, self.lower, self.upper)
-        return x
-
-
 def fit_support(
     problem: SparseQP, support: IntArray, *, needs_proof: bool = False
 ) -> SupportFit:
@@ -201,13 +116,13 @@ def fit_support(
     """
     if len(support) == 0:
         return _accept(problem, np.zeros(problem.n), np.zeros(len(problem.rows)))
-    block = problem.quadratic.block(support) + np.diag(problem.ridge[support])
+    program = SupportQP.of(problem, support)
     if len(problem.rows) == 0:
-        part = _solve_free(block, problem.c[support])
-        lower, upper = problem.lower[support], problem.upper[support]
-        if problem.is_unconstrained or bool(((part >= lower) & (part <= upper)).all()):
+        part = _solve_free(program.G, program.c)
+        is_within = (part >= program.lower) & (part <= program.upper)
+        if problem.is_unconstrained or bool(is_within.all()):
             return _accept(problem, lift(part, support, problem.n), np.zeros(0))
-    return _fit_constrained(problem, support, block, needs_proof)
+    return _fit_constrained(problem, support, program, needs_proof)
 
 
 def _accept(problem: SparseQP, x: FloatArray, beta: FloatArray) -> SupportFit:
@@ -220,27 +135,26 @@ def _accept(problem: SparseQP, x: FloatArray, beta: FloatArray) -> SupportFit:
 
 
 def _fit_constrained(
-    problem: SparseQP, support: IntArray, block: FloatArray, needs_proof: bool
+    problem: SparseQP, support: IntArray, program: SupportQP, needs_proof: bool
 ) -> SupportFit:
     """Return the first answer that meets the constraints to SOLVED_TOLERANCE.
 
     Without one, return the first that is feasible to the problem's own tolerance.
     """
     best = SupportFit.nothing(problem)
-    for part, multipliers in _answers(problem, support, block):
+    for part, multipliers in _answers(program):
         beta = problem.rows.project(multipliers)
         if part is None:
             best = SupportFit(None, beta, np.inf) if best.x is None else best
             if not needs_proof or _is_empty(problem, support, beta):
                 return best
             continue
-        within = np.clip(part, problem.lower[support], problem.upper[support])
+        within, violation, value = program.judged(part)
         x = lift(within, support, problem.n)
-        found = problem.violations(x) if (np.abs(x) < LARGEST).all() else None
-        if found is None or not found.holds():
+        if violation > FEASIBILITY_TOLERANCE or not problem.is_allowed(x):
             continue
-        fit = SupportFit(x, beta, problem.value(x))
-        if found.holds(SOLVED_TOLERANCE):
+        fit = SupportFit(x, beta, problem.constant + value + problem.price(x))
+        if violation <= SOLVED_TOLERANCE:
             return fit
         best = fit if best.x is None else best
     return best
@@ -253,24 +167,20 @@ def _is_empty(problem: SparseQP, support: IntArray, ray: FloatArray) -> bool:
     return proves_empty(problem, ray, Subproblem(fixed_in, ~fixed_in, problem.n))
 
 
-def _answers(
-    problem: SparseQP, support: IntArray, block: FloatArray
-) -> Iterator[Answer]:
+def _answers(program: SupportQP) -> Iterator[Answer]:
     """Yield the answers of solvers, cheapest first; each is computed when asked for."""
-    by_size = partial(ScaledQP.of, problem, support, block)
-    if len(support) <= MOST_EXACT:
-        yield from _answer(_active_set, by_size(by_rows=False))
-        yield from _answer_exactly(problem, support, block)
+    size = len(program.c)
+    if size <= MOST_EXACT:
+        yield from _answer(_active_set, ScaledQP.of(program, by_rows=False))
+        yield from _answer_exactly(program)
         return
     solvers = (_active_set, _interior_point)
-    for solver in solvers[len(support) > ACTIVE_SET_LIMIT :]:
+    for solver in solvers[size > ACTIVE_SET_LIMIT :]:
         for by_rows in (False, True):
-            yield from _answer(solver, by_size(by_rows=by_rows))
+            yield from _answer(solver, ScaledQP.of(program, by_rows=by_rows))
 
 
-def _answer(
-    solver: Callable[["ScaledQP"], Answer], scaled: "ScaledQP"
-) -> Iterator[Answer]:
+def _answer(solver: Callable[[ScaledQP], Answer], scaled: ScaledQP) -> Iterator[Answer]:
     """Yield the answer of a solver in the problem's units; nothing if it gives up."""
     try:
         part, beta = solver(scaled)
@@ -281,32 +191,29 @@ def _answer(
     if part is None:
         yield None, beta
         return
-    part = np.where(np.abs(part) <= NOISE, 0.0, part)
+    part[np.abs(part) <= NOISE] = 0.0
     yield scaled.unit * part, beta
     # Computed only if the caller did not accept the point as it is.
     yield scaled.unit * scaled.repaired(part), beta
 
 
-def _answer_exactly(
-    problem: SparseQP, support: IntArray, block: FloatArray
-) -> Iterator[Answer]:
-    """Yield the answer in rational arithmetic, if the block is positive definite."""
-    rows, eye = problem.rows.restrict(support), np.eye(len(support))
-    lower, upper = problem.lower[support], problem.upper[support]
-    above, below = np.isfinite(upper), np.isfinite(lower)
-    normals = np.vstack([rows.matrix, eye[above], -eye[below]])
-    rhs = np.concatenate([rows.rhs, upper[above], -lower[below]])
-    is_equality = np.zeros(len(rhs), dtype=bool)
-    is_equality[: len(rows)] = rows.is_equality
-    form, c = 2.0 * block, problem.c[support]
-    # Rounding in the block may make it indefinite: a diagonal of the size of the errors
-    # then makes up for it.
-    for share in (0.0, definite_share(len(block))):
+def _answer_exactly(program: SupportQP) -> Iterator[Answer]:
+    """Yield the answer in rational arithmetic, if ``G`` is positive definite."""
+    G, c, lower, upper, matrix, rhs, is_equation = program
+    eye, above, below = np.eye(len(c)), np.isfinite(upper), np.isfinite(lower)
+    normals = np.vstack([matrix, eye[above], -eye[below]])
+    limits = np.concatenate([rhs, upper[above], -lower[below]])
+    is_equality = np.zeros(len(limits), dtype=bool)
+    is_equality[: len(rhs)] = is_equation
+    form = 2.0 * G
+    # Rounding in G may make it indefinite: a diagonal of the size of the errors then
+    # makes up for it.
+    for share in (0.0, definite_share(len(G))):
         hessian = form + share * np.diag(form.diagonal())
         if is_positive_definite(hessian):
-            program = ExactQP(hessian, c, normals, rhs, is_equality)
-            part, multipliers = program.solve()
-            yield part, multipliers[: len(rows)]
+            exact = ExactQP(hessian, c, normals, limits, is_equality)
+            part, multipliers = exact.solve()
+            yield part, multipliers[: len(rhs)]
             return
 
 
@@ -321,13 +228,13 @@ def _solve_free(block: FloatArray, c: FloatArray) -> FloatArray:
 
 
 def _active_set(scaled: ScaledQP) -> Answer:
-    k = len(scaled.slope)
     x, multipliers, flag = _run_daqp(scaled)
     if flag == _INFEASIBLE:
         # From 0.11 on, daqp does not fill in the multipliers of such programs.
         return None, _least_squares_ray(scaled)
     if flag != _OPTIMAL or not np.isfinite(x).all():
-        raise BackendError(f"daqp gave up on {k} variables (exit flag {flag})")
+        count = len(scaled.slope)
+        raise BackendError(f"daqp gave up on {count} variables (exit flag {flag})")
     return x, multipliers
 
 
@@ -335,20 +242,16 @@ def _run_daqp(scaled: ScaledQP) -> tuple[FloatArray, FloatArray, int]:
     """A point, the multipliers of the rows, and an exit flag."""
     import daqp
 
-    k, rows = len(scaled.slope), scaled.rows
-    sense = np.zeros(k + len(rows), dtype=np.int32)
-    sense[k:][rows.is_equality] = _EQUALITY
-    row_lower = np.where(rows.is_equality, rows.rhs, -np.inf)
     x, _, flag, info = daqp.solve(
-        np.ascontiguousarray(scaled.hessian),
-        np.ascontiguousarray(scaled.slope),
-        np.ascontiguousarray(rows.matrix),
-        np.concatenate([scaled.upper, rows.rhs]),
-        np.concatenate([scaled.lower, row_lower]),
-        sense,
+        scaled.hessian,
+        scaled.slope,
+        scaled.matrix,
+        scaled.upper,
+        scaled.lower,
+        scaled.sense,
         primal_tol=PRIMAL_TOLERANCE,
     )
-    return np.array(x), np.array(info["lam"][k:]), int(flag)
+    return np.asarray(x), np.asarray(info["lam"][len(scaled.slope) :]), int(flag)
 
 
 def _least_squares_ray(scaled: ScaledQP) -> FloatArray:
@@ -359,27 +262,29 @@ def _least_squares_ray(scaled: ScaledQP) -> FloatArray:
     ``v'b`` there by ``|v|^2``.  A little curvature makes the program in ``(x, v)``
     strictly convex.
     """
-    rows, k, m = scaled.rows, len(scaled.slope), len(scaled.rows)
-    elastic = replace(
-        scaled,
+    m, k = scaled.matrix.shape
+    lower, upper, sense = scaled.lower, scaled.upper, scaled.sense
+    wide, plain = np.full(m, np.inf), np.zeros(m, dtype=sense.dtype)
+    elastic = scaled._replace(
         hessian=np.diag(np.repeat([RAY_CURVATURE, 1.0], [k, m])),
         slope=np.zeros(k + m),
-        rows=replace(rows, matrix=np.hstack([rows.matrix, -np.eye(m)])),
-        lower=np.concatenate([scaled.lower, np.full(m, -np.inf)]),
-        upper=np.concatenate([scaled.upper, np.full(m, np.inf)]),
+        matrix=np.hstack([scaled.matrix, -np.eye(m)]),
+        lower=np.concatenate([lower[:k], -wide, lower[k:]]),
+        upper=np.concatenate([upper[:k], wide, upper[k:]]),
+        sense=np.concatenate([sense[:k], plain, sense[k:]]),
     )
     x, _, flag = _run_daqp(elastic)
     size = np.abs(x[k:]).max(initial=0.0)
     if flag != _OPTIMAL or not 0 < size < np.inf:
         return np.zeros(m)
-    return polish(x[k:] / size, rows, scaled.lower, scaled.upper)
+    return polish(x[k:] / size, scaled.rows, *scaled.box)
 
 
 def _interior_point(scaled: ScaledQP) -> Answer:
-    rows, eye = scaled.rows, np.eye(len(scaled.slope))
-    above, below = np.isfinite(scaled.upper), np.isfinite(scaled.lower)
+    rows, eye, (lower, upper) = scaled.rows, np.eye(len(scaled.slope)), scaled.box
+    above, below = np.isfinite(upper), np.isfinite(lower)
     equal_first = np.argsort(~rows.is_equality, kind="stable")
-    bounds = [scaled.upper[above], -scaled.lower[below]]
+    bounds = [upper[above], -lower[below]]
     rhs = np.concatenate([rows.rhs[equal_first], *bounds])
     n_equal = int(rows.is_equality.sum())
     answer = minimise(
