@@ -69,7 +69,8 @@ class JointAscent:
         self.memory = Memory(settings.memory, settings.first_length)
         logs = np.log(ridge_unit(problem) * weights / self.unit)
         scaled = start * self.unit[:, None] * self.unit
-        place = np.column_stack((_root(scaled, settings), logs - logs.mean()))
+        factor = _factor(scaled, settings.least_eigenvalue)
+        place = np.column_stack((factor, logs - logs.mean()))
         nothing = np.zeros(problem.n), np.zeros(len(problem.rows))
         self.point = self.function.at(place, *nothing)
 
@@ -85,7 +86,7 @@ class JointAscent:
         direction = self.memory.direction(self.point.gradient)
         found = self._search(self.point, direction)
         if found is None:
-            return self._begin_anew(self.point)
+            return self._refine(self.point)
         length, point = found
         self.memory.add(length * direction, self.point.gradient - point.gradient)
         self.point = point
@@ -116,14 +117,13 @@ class JointAscent:
             length = 0.5 * (shortest + longest) if is_bounded else 2.0 * length
         return None
 
-    def _begin_anew(self, point: JointPoint) -> bool:
-        """Forget all steps and relax more accurately; False if that is done already.
+    def _refine(self, point: JointPoint) -> bool:
+        """Relax more accurately from now on; False if that is done already.
 
         What looks like a kink may be the error of relaxations.
         """
         if self.function.iterations >= self.settings.max_iterations:
             return False
-        self.memory.clear()
         self.function = self.function.refined()
         self.point = self.function.at(point.place, point.x, point.nu)
         return True
@@ -194,11 +194,12 @@ def optimise_jointly(
     return best
 
 
-def _root(matrix: FloatArray, settings: JointSettings) -> FloatArray:
-    """The symmetric square root of a matrix, with no eigenvalue next to nothing.
+def _factor(matrix: FloatArray, least: float) -> FloatArray:
+    """A factor of the part of a matrix whose eigenvalues are not below the least.
 
-    What is zero in a factor stays zero.
+    What is next to nothing in a factor hardly moves, and steps cost less without.
     """
     values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
-    roots = np.sqrt(np.maximum(values, settings.least_eigenvalue))
-    return np.asarray((vectors * roots) @ vectors.T)
+    # One column at least: the factor of nothing is zero.
+    kept = values >= min(least, values[-1])
+    return np.asarray(vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0.0)))

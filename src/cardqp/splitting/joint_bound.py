@@ -28,9 +28,9 @@ class JointPoint:
 
     Attributes
     ----------
-    place : (n, n + 1) array
+    place : (n, k + 1) array
         The factor ``F`` and, in the last column, the logarithms of the units.
-    value, gradient : float, (n, n + 1) array
+    value, gradient : float, (n, k + 1) array
         What is maximised, and its gradient.
     bound : float
         The bound, without rounding margins of the split.

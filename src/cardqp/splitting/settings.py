@@ -336,8 +336,8 @@ class JointSettings:
     ridge_reward : float
         The weight of the mean logarithm of the ridges, in units of the objective.
     least_ridge, least_eigenvalue : float
-        No ridge may fall below the first, and no eigenvalue of the start is below the
-        second, in units in which the diagonal of ``Q`` is 1.
+        No ridge may fall below the first, and eigenvalues of the start below the second
+        are left out, in units in which the diagonal of ``Q`` is 1.
     """
 
     max_variables: int = 600
@@ -352,13 +352,13 @@ class JointSettings:
     least_rise: float = 1e-4
     steep: float = 0.9
     max_trials: int = 14
-    iterations: int = 50
-    max_iterations: int = 400
+    iterations: int = 70
+    max_iterations: int = 200
     step_accuracy: float = 1e-4
     final_accuracy: float = 1e-5
     ridge_reward: float = 0.1
     least_ridge: float = 1e-6
-    least_eigenvalue: float = 1e-6
+    least_eigenvalue: float = 0.01
 
     def __post_init__(self) -> None:
         check.ranges(
