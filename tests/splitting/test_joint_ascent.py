@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cardqp import SparseQP
+from cardqp import Exact, SparseQP, Status, solve
 from cardqp.bounds.row_shift import shift_by_row
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort
 from cardqp.splitting.ascent import optimise_split, signed_start
 from cardqp.splitting.joint_ascent import JointAscent, optimise_jointly
 from cardqp.splitting.quasi_newton import Memory
-from cardqp.splitting.settings import JointSettings
+from cardqp.splitting.settings import JointSettings, SplittingSettings
 from cardqp.splitting.sparse_split import Split
 from cardqp.splitting.tracking_start import scaled_start, tracking_shift
 from tests.problems import enumerate_optimum
-from tests.splitting.test_row_shift import tracking
+from tests.splitting.test_row_shift import ALWAYS, tracking
 from tests.splitting.test_sparse_split import (
     KINDS,
     good_point,
@@ -182,6 +182,29 @@ def test_limits():
     best = optimise_jointly([along_row(problem)], is_enough=is_enough)
     assert asked == [best.bound]
     assert best.bound > first
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("most", [0, 12])
+def test_trees_of_small_and_of_large_problems(seed, most):
+    """Splits and weights are optimised together up to a number of variables."""
+    problem = tracking(seed, n=12, sparsity=4)
+    optimum, _ = enumerate_optimum(problem)
+    splitting = SplittingSettings(joint=JointSettings(max_variables=most))
+    settings = replace(ALWAYS.settings, splitting=splitting)
+    solution = solve(problem, method=Exact(settings))
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(optimum, rel=1e-4)
+    assert solution.lower_bound <= optimum * (1 + 1e-9)
+    assert solution.verify().ok
+
+
+def test_nothing_is_split_without_a_size():
+    """A point that costs nothing at all, where nothing could gain."""
+    problem = SparseQP(np.eye(6) + 0.1, np.zeros(6), eta=1.0, sparsity=2, lower=0.0)
+    solution = solve(problem, method=ALWAYS)
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == 0.0
 
 
 def test_a_start_that_leaves_no_ridge():

@@ -48,6 +48,8 @@ class JointSplitSearch:
     ) -> tuple[Reduction, Split] | None:
         """What to do to the original problem, and how to split it then.
 
+        None if no ascent can start, if its objective has no size, or if time is up.
+
         Parameters
         ----------
         presolved : PresolveState
@@ -59,9 +61,9 @@ class JointSplitSearch:
         """
         is_over, starts = self.effort.is_over, SignedStarts(self.tree, self.effort)
         found = starts.along_row(presolved, kept), starts.plain(presolved, kept)
-        bases = {}
+        bases, has_size = {}, self.tree.gap_unit > 0
         for start in found:
-            if start is not None and not is_over():
+            if start is not None and has_size and not is_over():
                 bases[self._ascent(presolved, start)] = start.base
         best = optimise_jointly(
             list(bases),

@@ -171,9 +171,12 @@ def optimise_jointly(
     """
     end = time.perf_counter() + (settings.max_seconds if seconds is None else seconds)
 
+    def has_time() -> bool:
+        return time.perf_counter() < end and not is_over()
+
     def climb(ascent: JointAscent, count: int) -> bool:
         """Take some steps; False if there is no way up or no time."""
-        return all(time.perf_counter() < end and ascent.step() for _ in range(count))
+        return all(has_time() and ascent.step() for _ in range(count))
 
     open_ascents = [ascent for ascent in ascents if ascent.point is not None]
     if not open_ascents:
