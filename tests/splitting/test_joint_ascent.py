@@ -173,6 +173,9 @@ def test_limits():
     assert optimise_jointly([along_row(problem)], seconds=0.0).bound == first
     assert optimise_jointly([along_row(problem)], is_over=lambda: True) is None
     assert optimise_jointly([]) is None
+    # A bound at hand that is out of reach, and one that is not.
+    assert optimise_jointly([along_row(problem)], least=1e9) is None
+    assert optimise_jointly([along_row(problem)], least=first) is not None
     asked = []
 
     def is_enough(ascent):

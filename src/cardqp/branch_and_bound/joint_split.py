@@ -45,10 +45,12 @@ class JointSplitSearch:
         presolved: PresolveState,
         kept: IntArray,
         is_enough: Callable[[Reduction, JointAscent], bool],
+        least: float,
     ) -> tuple[Reduction, Split] | None:
         """What to do to the original problem, and how to split it then.
 
-        None if no ascent can start, if its objective has no size, or if time is up.
+        None if no ascent can start or pass the bound at hand, if the objective has no
+        size, or if time is up.
 
         Parameters
         ----------
@@ -58,6 +60,8 @@ class JointSplitSearch:
             The variables that are left.
         is_enough : callable
             Whether what an ascent from a reduced problem has reached is good enough.
+        least : float
+            The bound at hand.
         """
         is_over, starts = self.effort.is_over, SignedStarts(self.tree, self.effort)
         found = starts.along_row(presolved, kept), starts.plain(presolved, kept)
@@ -71,6 +75,7 @@ class JointSplitSearch:
             is_over,
             lambda ascent: is_enough(bases[ascent], ascent),
             self.settings,
+            least,
         )
         split = None if best is None else best.split(is_over)
         return None if best is None or split is None else (bases[best], split)

@@ -287,7 +287,7 @@ class ReductionSearch:
             split = None if gap > self.settings.easy_gap else ascent.split()
             return split is not None and self._is_enough(presolved, base, split, None)
 
-        found = search.find(presolved, kept, is_enough)
+        found = search.find(presolved, kept, is_enough, reached)
         return found and self._adopt(presolved, *found, reached)
 
     def _ascend_by_signs(

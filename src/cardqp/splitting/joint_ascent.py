@@ -147,6 +147,7 @@ def optimise_jointly(
     is_over: Callable[[], bool] = lambda: False,
     is_enough: Callable[[JointAscent], bool] = lambda _: False,
     settings: JointSettings = DEFAULT.joint,
+    least: float = -np.inf,
 ) -> JointAscent | None:
     """Take the first steps of all ascents, and go on with the best.
 
@@ -163,11 +164,14 @@ def optimise_jointly(
         Whether a split is good enough; called at ``settings.checkpoints``.
     settings : JointSettings
         Steps and limits.
+    least : float
+        The bound at hand, which has to be passed within ``settings.trial_steps``.
 
     Returns
     -------
     JointAscent or None
-        The best one; None if no start leaves a ridge, and if time is up.
+        The best one; None if no start leaves a ridge, if the bound at hand is out of
+        reach, and if time is up.
     """
     end = time.perf_counter() + (settings.max_seconds if seconds is None else seconds)
 
@@ -189,7 +193,8 @@ def optimise_jointly(
     for checkpoint in (*settings.checkpoints, settings.max_steps):
         count, since = min(checkpoint, settings.max_steps) - n_steps, best.bound
         goes_on, n_steps = climb(best, count), checkpoint
-        if is_over():
+        is_late = checkpoint >= settings.trial_steps
+        if is_over() or (is_late and best.bound < least):
             return None
         has_stalled = best.bound - since < count * settings.least_gain * best.size
         if not goes_on or has_stalled or is_enough(best):

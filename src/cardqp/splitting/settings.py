@@ -310,6 +310,9 @@ class JointSettings:
         The normal end of an ascent: a count, so that results are reproducible.
     race_steps : int
         With several starts, the steps after which the best one is chosen.
+    trial_steps : int
+        At checkpoints after so many steps an ascent is given up if its bound is still
+        below the one at hand.
     checkpoints : tuple of int
         Steps, in increasing order, before which the split is tested for being good
         enough.
@@ -343,6 +346,7 @@ class JointSettings:
     max_variables: int = 600
     max_steps: int = 600
     race_steps: int = 50
+    trial_steps: int = 100
     checkpoints: tuple[int, ...] = (25, 50, 100, 200, 400)
     max_seconds: float = 30.0
     max_share: float = 0.15
@@ -363,7 +367,8 @@ class JointSettings:
     def __post_init__(self) -> None:
         check.ranges(
             self,
-            counts="max_steps race_steps memory max_trials iterations max_iterations",
+            counts="max_steps race_steps trial_steps memory max_trials iterations "
+            "max_iterations",
             shares="max_share least_rise steep",
             positives="first_length step_accuracy final_accuracy least_ridge "
             "least_eigenvalue",
