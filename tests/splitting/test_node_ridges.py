@@ -195,7 +195,7 @@ def test_trees_against_enumeration(seed):
 
 def test_replays_need_the_ridges_of_nodes(monkeypatch):
     """The tree proves less with the ridge of the root in all nodes."""
-    problem = tracking(0, n=16, sparsity=4)
+    problem = tracking(3, n=20, sparsity=4)
     solution = solve(problem, method=ALWAYS)
     certificate = solution.certificate
     assert (certificate.tree.kind == Kind.POINT).any()

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.bounds.row_shift import shift_by_row
 from cardqp.branch_and_bound.function_split import (
     AdoptedSplit,
     FunctionSplitSearch,
 )
+from cardqp.branch_and_bound.joint_split import JointSplitSearch
 from cardqp.branch_and_bound.presolve import PresolveState, reduce_problem
 from cardqp.branch_and_bound.settings import RootSettings
+from cardqp.branch_and_bound.signed_starts import AscentStart, SignedStarts
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.branch_and_bound.trial_dives import TrialDives
 from cardqp.certificate import DualProof, Reduction
@@ -27,10 +28,10 @@ from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Relaxation
-from cardqp.splitting.ascent import level_start, optimise_split, signed_start
+from cardqp.splitting.ascent import level_start, optimise_split
 from cardqp.splitting.diagonal import eigenvalue_shift, optimal_diagonal_shift
+from cardqp.splitting.joint_ascent import JointAscent
 from cardqp.splitting.sparse_split import Split, is_splittable
-from cardqp.splitting.tracking_start import scaled_start, tracking_shift
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,8 @@ class ReductionSearch:
         start = level_start(problem, subproblem, is_over, settings.splitting.ascent)
         if start is None:
             return None
-        return self._ascend(presolved, base, start, supports, presolved.lower_bound)
+        split = self._optimise(presolved, AscentStart(base, start), supports)
+        return self._adopt(presolved, base, split, presolved.lower_bound)
 
     def split_by_function(
         self, presolved: PresolveState, reached: float | None = None
@@ -266,9 +268,27 @@ class ReductionSearch:
         is_easy = self._is_easy(presolved.reduced(Reduction(kept)), None, kept)
         if is_easy or is_over():
             return None
-        found = self._ascend_by_signs(presolved, kept, reached)
+        is_small = len(kept) <= self.tree.settings.splitting.joint.max_variables
+        ascend = self._ascend_jointly if is_small else self._ascend_by_signs
+        found = ascend(presolved, kept, reached)
         trial = TrialDives(self.tree, self.effort)
         return found if found and trial.is_smaller(presolved, found) else None
+
+    def _ascend_jointly(
+        self, presolved: PresolveState, kept: IntArray, reached: float
+    ) -> tuple[Reduction, SparseQP] | None:
+        """A split and its weights, by one ascent in both."""
+        self._search_locally(presolved)
+        search = JointSplitSearch(self.tree, self.effort)
+
+        def is_enough(base: Reduction, ascent: JointAscent) -> bool:
+            # The bound is known before the split is proved, which takes a while.
+            gap = (self.tree.best.objective - ascent.bound) / self.tree.gap_unit
+            split = None if gap > self.settings.easy_gap else ascent.split()
+            return split is not None and self._is_enough(presolved, base, split, None)
+
+        found = search.find(presolved, kept, is_enough, reached)
+        return found and self._adopt(presolved, *found, reached)
 
     def _ascend_by_signs(
         self, presolved: PresolveState, kept: IntArray, reached: float
@@ -277,65 +297,19 @@ class ReductionSearch:
 
         The second is tried where the first leaves a large gap.
         """
-        splitting = self.tree.settings.splitting
-        diagonal_shift = eigenvalue_shift(presolved.original, kept, splitting.diagonal)
-        if diagonal_shift is None:
-            diagonal_shift = np.zeros(len(kept))
-        start = self._signed_start(presolved, kept, diagonal_shift)
-        base, split = Reduction(kept, diagonal_shift), None
-        if start is not None:
-            split = self._optimise(presolved, base, start, None)
+        starts = SignedStarts(self.tree, self.effort)
+        plain = starts.plain(presolved, kept)
+        base, split = Reduction(kept), None
+        if plain is not None:
+            base, split = plain.base, self._optimise(presolved, plain, None)
         best = reached if split is None else max(reached, split.bound)
         gap = (self.tree.best.objective - best) / self.tree.gap_unit
         if gap > self.settings.row_shift_gap:
-            along = self._ascend_along_row(presolved, kept)
-            if along is not None and along[1].bound > best:
-                return self._adopt(presolved, *along, reached)
+            start = starts.along_row(presolved, kept)
+            along = None if start is None else self._optimise(presolved, start, None)
+            if start is not None and along is not None and along.bound > best:
+                return self._adopt(presolved, start.base, along, reached)
         return self._adopt(presolved, base, split, reached)
-
-    def _ascend_along_row(
-        self, presolved: PresolveState, kept: IntArray
-    ) -> tuple[Reduction, Split] | None:
-        """A split of the form shifted along a row, where the objective is one."""
-        original = presolved.original.restrict(kept)
-        shift = tracking_shift(original)
-        if shift is None or self.effort.is_over():
-            return None
-        try:
-            shifted = shift_by_row(original, shift)
-        except ProblemError:
-            return None
-        start = scaled_start(shifted, self.tree.settings.splitting.tracking)
-        if start is None or self.effort.is_over():
-            return None
-        base = Reduction(kept, row_shift=shift)
-        split = self._optimise(presolved, base, start[0], None, start[1])
-        return None if split is None else (base, split)
-
-    def _signed_start(
-        self, presolved: PresolveState, kept: IntArray, diagonal_shift: FloatArray
-    ) -> FloatArray | None:
-        """The matrix to start the ascent from; None if time is up.
-
-        It is the minorant at hand, if there is one: variables were fixed since then.
-        """
-        if self.tree.has_minorant:
-            return presolved.problem.quadratic.block(kept)
-        problem = presolved.original.restrict(kept).move_to_ridge(diagonal_shift)
-        is_over, settings = self.effort.is_over, self.tree.settings.splitting.ascent
-        return None if is_over() else signed_start(problem, is_over, settings)
-
-    def _ascend(
-        self,
-        presolved: PresolveState,
-        base: Reduction,
-        start: FloatArray,
-        supports: Supports | None,
-        least: float,
-    ) -> tuple[Reduction, SparseQP] | None:
-        """A sparse minorant of a reduced problem, if its bound is good enough."""
-        split = self._optimise(presolved, base, start, supports)
-        return self._adopt(presolved, base, split, least)
 
     def _adopt(
         self,
@@ -350,28 +324,29 @@ class ReductionSearch:
         reduction = replace(base, minorant=split.P, weights=split.weights)
         return self._apply(presolved, reduction)
 
+    def _search_locally(self, presolved: PresolveState) -> None:
+        """Search for a better incumbent before an ascent, which aims at it."""
+        if self._leaves_gap(presolved, self.settings.minorant_gap):
+            self.tree.iterated_local_search(self.effort.is_over)
+
     def _optimise(
-        self,
-        presolved: PresolveState,
-        base: Reduction,
-        start: FloatArray,
-        supports: Supports | None,
-        weights: FloatArray | None = None,
+        self, presolved: PresolveState, start: AscentStart, supports: Supports | None
     ) -> Split | None:
         """Optimise a split of a reduced problem.
 
-        A good incumbent is worth a local search first: the ascent aims at it.  The
-        ascent ends in time for the split to be adopted, which takes about as long as
-        moving a diagonal, several times over.
+        The ascent ends in time for the split to be adopted, which takes about as long
+        as moving a diagonal, several times over.
         """
-        kept, tree, settings = base.kept, self.tree, self.tree.settings.splitting.ascent
-        if self._leaves_gap(presolved, self.settings.minorant_gap):
-            tree.iterated_local_search(self.effort.is_over)
+        base, tree, settings = (
+            start.base,
+            self.tree,
+            self.tree.settings.splitting.ascent,
+        )
+        self._search_locally(presolved)
         if self.effort.is_over():
             return None
         since = time.perf_counter()
-        unreduced = replace(presolved, problem=presolved.original)
-        problem = reduce_problem(unreduced, base)
+        problem = start.problem(presolved)
         reserve = self.settings.wrap_up * (time.perf_counter() - since)
         left, seconds = self.effort.seconds_left(), settings.max_seconds
         if left is not None:
@@ -380,15 +355,15 @@ class ReductionSearch:
             return None
         return optimise_split(
             problem,
-            presolved.subproblem.restrict(kept),
-            start,
+            presolved.subproblem.restrict(base.kept),
+            start.P,
             tree.best.objective,
             tree.gap_unit,
             seconds,
             is_over=self.effort.is_over,
-            is_enough=lambda split: self._is_enough(presolved, kept, split, supports),
+            is_enough=lambda split: self._is_enough(presolved, base, split, supports),
             settings=settings,
-            weights=weights,
+            weights=start.weights,
         )
 
     def _leaves_gap(self, presolved: PresolveState, share: float) -> bool:
@@ -399,7 +374,7 @@ class ReductionSearch:
     def _is_enough(
         self,
         presolved: PresolveState,
-        kept: IntArray,
+        base: Reduction,
         split: Split,
         supports: Supports | None,
     ) -> bool:
@@ -407,7 +382,9 @@ class ReductionSearch:
         gap = (self.tree.best.objective - split.bound) / self.tree.gap_unit
         if gap < self.settings.tight_gap or gap > self.settings.easy_gap:
             return gap < self.settings.tight_gap
-        reduced = presolved.reduced(Reduction(kept, minorant=split.P), split.minorant)
+        kept = base.kept
+        reduction = replace(base, minorant=split.P, weights=split.weights)
+        reduced = presolved.reduced(reduction, split.minorant)
         if supports is None:
             trial = TrialDives(self.tree, self.effort)
             return trial.is_surely_easy(reduced, kept, self.settings.easy_nodes)

@@ -299,6 +299,85 @@ class TrackingSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class JointSettings:
+    """The ascent to a sparse minorant together with its weights.
+
+    Parameters
+    ----------
+    max_variables : int
+        The most variables: all the steps in memory are as large as ``Q``.
+    max_steps : int
+        The normal end of an ascent: a count, so that results are reproducible.
+    race_steps : int
+        With several starts, the steps after which the best one is chosen.
+    trial_steps : int
+        At checkpoints after so many steps an ascent is given up if its bound is still
+        below the one at hand.
+    checkpoints : tuple of int
+        Steps, in increasing order, before which the split is tested for being good
+        enough.
+    max_seconds, max_share : float
+        When an ascent ends in any case; the second is a share of the time left.
+    least_gain : float
+        The ascent ends when steps between two checkpoints gain less, as a share of the
+        objective.
+    memory : int
+        The number of steps that the quasi-Newton method remembers.
+    first_length : float
+        The length of the first step, in units in which the diagonal of ``Q`` is 1.
+    least_rise, steep : float
+        A step has to rise by the first share of what the gradient promises, and to end
+        where the bound rises by less than the second share of it.
+    max_trials : int
+        The most lengths that are tried for a step.
+    iterations, max_iterations : int
+        The most iterations of each relaxation.  Where a step fails they are doubled, as
+        long as they are fewer than the second number.
+    step_accuracy, final_accuracy : float
+        Accuracy of the relaxation in each step and in the end, as a share of the
+        objective.
+    ridge_reward : float
+        The weight of the mean logarithm of the ridges, in units of the objective.
+    least_ridge, least_eigenvalue : float
+        No ridge may fall below the first, and eigenvalues of the start below the second
+        are left out, in units in which the diagonal of ``Q`` is 1.
+    """
+
+    max_variables: int = 600
+    max_steps: int = 600
+    race_steps: int = 50
+    trial_steps: int = 100
+    checkpoints: tuple[int, ...] = (25, 50, 100, 200, 400)
+    max_seconds: float = 30.0
+    max_share: float = 0.15
+    least_gain: float = 1e-5
+    memory: int = 20
+    first_length: float = 0.1
+    least_rise: float = 1e-4
+    steep: float = 0.9
+    max_trials: int = 14
+    iterations: int = 70
+    max_iterations: int = 200
+    step_accuracy: float = 1e-4
+    final_accuracy: float = 1e-5
+    ridge_reward: float = 0.1
+    least_ridge: float = 1e-6
+    least_eigenvalue: float = 0.01
+
+    def __post_init__(self) -> None:
+        check.ranges(
+            self,
+            counts="max_steps race_steps trial_steps memory max_trials iterations "
+            "max_iterations",
+            shares="max_share least_rise steep",
+            positives="first_length step_accuracy final_accuracy least_ridge "
+            "least_eigenvalue",
+            nonnegatives="max_variables max_seconds least_gain ridge_reward",
+        )
+        check.listing("checkpoints", self.checkpoints, "integers", int)
+
+
+@dataclass(frozen=True, slots=True)
 class SplittingSettings:
     """Splits of ``Q`` into a part that stays quadratic and one for the ridge.
 
@@ -312,12 +391,15 @@ class SplittingSettings:
         Such minorants by a matrix function, for many variables.
     tracking : TrackingSettings
         Where they start for index tracking.
+    joint : JointSettings
+        The ascent together with weights, where signs are known.
     """
 
     diagonal: DiagonalSettings = field(default_factory=DiagonalSettings)
     ascent: AscentSettings = field(default_factory=AscentSettings)
     function: FunctionSettings = field(default_factory=FunctionSettings)
     tracking: TrackingSettings = field(default_factory=TrackingSettings)
+    joint: JointSettings = field(default_factory=JointSettings)
 
     def __post_init__(self) -> None:
         check.ranges(self)
