@@ -24,11 +24,13 @@ from cardqp.relaxation.assessment import (
     round_tangent_point,
 )
 from cardqp.relaxation.block_assessment import assess_blocks
-from cardqp.relaxation.completion import is_countable
+from cardqp.relaxation.completion import is_countable, is_listable
 from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
 from cardqp.relaxation.scaled_data import with_clusters
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import find_ray
+
+_FIRST = np.zeros(1, dtype=np.intp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +69,25 @@ class NodeProcessor:
         if remaining < 0 or self._is_overfull(node.status):
             return ProcessedNode(node, Kind.COMPLETED)
         # Enumeration before relaxation: it is exact, and ends the branch.
+        is_in_vain = False
         if self.tree.supports is not None and is_countable(n_free, remaining):
             result = self._complete(node, remaining)
             if result is not None:
                 return result
+        elif self.tree.has_strong_parts(n_free, remaining):
+            result = self._complete_strong_parts(node, remaining)
+            if result is not None:
+                return result
+            is_in_vain = True
         if self._is_leaf(node.status, remaining, n_free):
             return self._solve(node, remaining)
-        is_few = 0 < remaining < n_free and is_countable(n_free, remaining)
-        if self.tree.penalised is not None and is_few:
+        if self.tree.penalised is not None and is_listable(n_free, remaining):
             result = self._complete_without_rows(node, remaining)
             if result is not None:
                 return result
-        return self._relax_both_ways(node, remaining)
+        result = self._relax_both_ways(node, remaining)
+        result.is_in_vain = is_in_vain
+        return result
 
     def _complete(self, node: Node, remaining: int) -> ProcessedNode | None:
         """Enumerate the completions of a node; None if rounding would cost too much.
@@ -91,15 +100,50 @@ class NodeProcessor:
             return None
         free = np.flatnonzero(node.status == 0)
         bound, support = supports.best(np.flatnonzero(node.status > 0), free, remaining)
-        objective = self.tree.best.objective
-        is_fine = supports.is_fine(bound, self.effort.tolerance)
-        if not bound >= min(self.cutoff, objective) and not is_fine:
+        return self._completed(node, Kind.COMPLETED, bound, support)
+
+    def _complete_strong_parts(
+        self, node: Node, remaining: int
+    ) -> ProcessedNode | None:
+        """Enumerate the completions of a node that may be below the cutoff.
+
+        None if they are too many, or if rounding would cost too much.
+        """
+        supports = self.tree.supports
+        if supports is None:
             return None
-        result = ProcessedNode(
-            node, Kind.COMPLETED, pruned_bound=max(bound, node.bound)
+        fixed_in = np.flatnonzero(node.status > 0)
+        free = np.flatnonzero(node.status == 0)
+        best = supports.best_below(self.cutoff, fixed_in, free, remaining)
+        if best is None:
+            return None
+        result = self._completed(node, Kind.CUT_OFF, *best)
+        if result is not None:
+            result.index, result.value = _FIRST, self._stored(best[0])
+        return result
+
+    def _completed(
+        self, node: Node, kind: Kind, bound: float, support: IntArray | None
+    ) -> ProcessedNode | None:
+        """The outcome for a node whose best support is known; None if it is inexact."""
+        supports, objective = self.tree.supports, self.tree.best.objective
+        is_pruned = bound >= min(self.cutoff, objective)
+        is_fine = supports is not None and supports.is_fine(
+            bound, self.effort.tolerance
         )
+        if not is_pruned and not is_fine:
+            return None
+        result = ProcessedNode(node, kind, pruned_bound=max(bound, node.bound))
         result.support = support if bound < objective else None
         return result
+
+    def _stored(self, bound: float) -> FloatArray:
+        """A bound as the proof stores it, not rounded up."""
+        log = self.tree.log
+        value = np.float32(bound) if log is not None and log.is_single else bound
+        if value > bound:
+            value = np.nextafter(value, np.float32(-np.inf))
+        return np.array([value])
 
     def _complete_without_rows(
         self, node: Node, remaining: int

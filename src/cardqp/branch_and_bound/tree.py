@@ -21,6 +21,7 @@ from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
 from cardqp.relaxation.scaled_data import NO_CLUSTERS, ClusterData
+from cardqp.relaxation.strong_pairs import MOST_FREE
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 if TYPE_CHECKING:
@@ -109,6 +110,9 @@ class Tree:
     n_nodes, n_created, n_by_cones : int
         Nodes processed, nodes created, and relaxations by interior points, mostly
         because the kernel failed.
+    n_cut_off, n_in_vain : int
+        Nodes whose completions by three or four variables were enumerated, and those
+        that had too many.
     nodes_per_second : float
         Nodes processed per second after the presolve, in the last run.
     n_perturbations : int
@@ -154,6 +158,8 @@ class Tree:
     n_nodes: int = 0
     n_created: int = 0
     n_by_cones: int = 0
+    n_cut_off: int = 0
+    n_in_vain: int = 0
     nodes_per_second: float = 0.0
     n_perturbations: int = 0
     tightened: float = np.inf
@@ -219,6 +225,15 @@ class Tree:
         """Whether the first-order kernel fails so often that it is not tried first."""
         is_often = self.n_by_cones >= self.settings.max_failures
         return is_often and 2 * self.n_by_cones > self.n_nodes
+
+    def has_strong_parts(self, n_free: int, remaining: int) -> bool:
+        """Whether to enumerate completions by three or four variables in a node.
+
+        Not where there are too many as a rule.
+        """
+        if self.supports is None or n_free > MOST_FREE.get(remaining, 0):
+            return False
+        return self.n_in_vain <= self.settings.max_in_vain + self.n_cut_off // 4
 
     @property
     def node_slack(self) -> float:
