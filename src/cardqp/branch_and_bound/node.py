@@ -69,16 +69,17 @@ class NodeProcessor:
         if remaining < 0 or self._is_overfull(node.status):
             return ProcessedNode(node, Kind.COMPLETED)
         # Enumeration before relaxation: it is exact, and ends the branch.
-        is_in_vain = False
+        has_tried = False
         if self.tree.supports is not None and is_countable(n_free, remaining):
             result = self._complete(node, remaining)
             if result is not None:
                 return result
-        elif self.tree.has_strong_parts(n_free, remaining):
+        elif self.tree.may_cut_off(n_free, remaining):
+            has_tried = remaining == 4
             result = self._complete_strong_parts(node, remaining)
             if result is not None:
+                result.is_cut_off = True if has_tried else None
                 return result
-            is_in_vain = True
         if self._is_leaf(node.status, remaining, n_free):
             return self._solve(node, remaining)
         if self.tree.penalised is not None and is_listable(n_free, remaining):
@@ -86,7 +87,7 @@ class NodeProcessor:
             if result is not None:
                 return result
         result = self._relax_both_ways(node, remaining)
-        result.is_in_vain = is_in_vain
+        result.is_cut_off = False if has_tried else None
         return result
 
     def _complete(self, node: Node, remaining: int) -> ProcessedNode | None:

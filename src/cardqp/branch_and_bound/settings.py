@@ -254,8 +254,8 @@ class SearchSettings:
         Once so many relaxations, and every second one, have failed to meet their rows,
         the interior-point method takes over.
     max_in_vain : int
-        Completions by three or four variables are no longer enumerated once so many
-        nodes, and one for four that succeeded, had too many of them.
+        Once so many nodes, and one for each that succeeded, had too many completions
+        by four variables, these are enumerated among fewer undecided variables only.
     local_search_after : tuple of int
         Numbers of nodes after which an iterated local search starts at the incumbent.
     form_after : int

@@ -110,9 +110,9 @@ class Tree:
     n_nodes, n_created, n_by_cones : int
         Nodes processed, nodes created, and relaxations by interior points, mostly
         because the kernel failed.
-    n_cut_off, n_in_vain : int
-        Nodes whose completions by three or four variables were enumerated, and those
-        that had too many.
+    n_cut_off, n_in_vain, most_free : int
+        Nodes whose completions by four variables were enumerated, those that had too
+        many, and up to how many undecided variables it is tried.
     nodes_per_second : float
         Nodes processed per second after the presolve, in the last run.
     n_perturbations : int
@@ -160,6 +160,7 @@ class Tree:
     n_by_cones: int = 0
     n_cut_off: int = 0
     n_in_vain: int = 0
+    most_free: int = MOST_FREE[4]
     nodes_per_second: float = 0.0
     n_perturbations: int = 0
     tightened: float = np.inf
@@ -226,14 +227,21 @@ class Tree:
         is_often = self.n_by_cones >= self.settings.max_failures
         return is_often and 2 * self.n_by_cones > self.n_nodes
 
-    def has_strong_parts(self, n_free: int, remaining: int) -> bool:
-        """Whether to enumerate completions by three or four variables in a node.
+    def may_cut_off(self, n_free: int, remaining: int) -> bool:
+        """Whether to enumerate completions by three or four variables in a node."""
+        most = self.most_free if remaining == 4 else MOST_FREE.get(remaining, 0)
+        return self.supports is not None and n_free <= most
 
-        Not where there are too many as a rule.
+    def note_cut_off(self, is_success: bool) -> None:
+        """Note whether enumerating completions by four variables ended a node.
+
+        Where it mostly fails, it is tried in nodes with fewer undecided variables only.
         """
-        if self.supports is None or n_free > MOST_FREE.get(remaining, 0):
-            return False
-        return self.n_in_vain <= self.settings.max_in_vain + self.n_cut_off // 4
+        self.n_cut_off += is_success
+        self.n_in_vain += not is_success
+        if self.n_in_vain > self.settings.max_in_vain + self.n_cut_off:
+            self.most_free = 3 * self.most_free // 4
+            self.n_cut_off = self.n_in_vain = 0
 
     @property
     def node_slack(self) -> float:

@@ -58,16 +58,19 @@ def normalise(G: FloatArray, c: FloatArray, first: int) -> tuple[FloatArray, Flo
 def find_strong_pairs(
     R: FloatArray, s: FloatArray, factor: float, enough: float, is_strong: BoolArray
 ) -> int:
-    """Mark pairs that gain enough if correlations are enlarged; return their number."""
-    n, count = len(s), 0
-    for i in range(n):
+    """Mark pairs that gain enough if correlations are enlarged; return their number.
+
+    Of the two ways to write a pair, only that with the larger variable first is marked.
+    """
+    count = 0
+    for i in range(len(s)):
+        own, row = s[i], is_strong[i]
         for j in range(i):
             r = factor * R[i, j]
-            gain = s[i] * s[i] + s[j] * s[j] - 2.0 * r * s[i] * s[j]
-            excess, room = gain - enough * (1.0 - r * r), 1.0 - r * r
-            is_weak = excess <= -SPARE * enough and room >= LEAST_ROOM
-            is_strong[i, j] = is_strong[j, i] = not is_weak
-            count += not is_weak
+            gain, room = own * own + s[j] * s[j] - 2.0 * r * own * s[j], 1.0 - r * r
+            is_weak = gain - enough * room <= -SPARE * enough
+            row[j] = not (is_weak & (room >= LEAST_ROOM))
+            count += row[j]
     return count
 
 
@@ -110,14 +113,18 @@ def extend(
 
 @inner_fast
 def with_last(slope: FloatArray, room: FloatArray, gain: float, most: float) -> float:
-    """The larger of ``most`` and the largest gain with one more variable."""
-    excess, smallest, lacking = 0.0, np.inf, most - gain
+    """The larger of ``most`` and the largest gain with one more variable.
+
+    It is infinite if a variable has no room.
+    """
+    # Counts, unlike maxima, are taken of several variables at a time.
+    n_larger, n_without, lacking = 0, 0, most - gain
     for j in range(len(slope)):
-        excess = max(excess, slope[j] * slope[j] - lacking * room[j])
-        smallest = min(smallest, room[j])
-    if not smallest > 0.0:
+        n_larger += slope[j] * slope[j] > lacking * room[j]
+        n_without += not room[j] > 0.0
+    if n_without > 0:
         return np.inf
-    if excess > 0.0:
+    if n_larger > 0:
         for j in range(len(slope)):
             most = max(most, gain + slope[j] * slope[j] / room[j])
     return most
@@ -126,24 +133,20 @@ def with_last(slope: FloatArray, room: FloatArray, gain: float, most: float) -> 
 @inner_fast
 def find_strong_thirds(
     slope: FloatArray, room: FloatArray, gain: float, enough: float, is_third: BoolArray
-) -> bool:
-    """Mark the variables that gain enough with a pair; return whether there are any.
+) -> int:
+    """Mark the variables that gain enough with a pair; return their number.
 
     All do if the pair gains enough by itself, or has no room.
     """
-    lacking, excess, smallest = enough - gain, -np.inf, np.inf
+    lacking, limit, count = enough - gain, -SPARE * enough, 0
     if not lacking > SPARE * enough:
         is_third[:] = True
-        return True
+        return len(slope)
     for j in range(len(slope)):
-        excess = max(excess, slope[j] * slope[j] - lacking * room[j])
-        smallest = min(smallest, room[j])
-    if excess <= -SPARE * enough and smallest >= LEAST_ROOM:
-        return False
-    for j in range(len(slope)):
-        excess = slope[j] * slope[j] - lacking * room[j]
-        is_third[j] = not (excess <= -SPARE * enough and room[j] >= LEAST_ROOM)
-    return True
+        is_weak = slope[j] * slope[j] - lacking * room[j] <= limit
+        is_third[j] = not (is_weak & (room[j] >= LEAST_ROOM))
+        count += is_third[j]
+    return count
 
 
 @compiled
@@ -181,9 +184,10 @@ def largest_gain_beyond(
                 part = first + extend(
                     R, j, 1, 0.5 * factor, part_rows, part_slopes, part_rooms
                 )
-                if not find_strong_thirds(
+                count = find_strong_thirds(
                     part_slopes[2], part_rooms[2], part, 3.0 * enough, is_third
-                ):
+                )
+                if count == 0:
                     continue
             pair = first + extend(R, j, 1, 1.0, rows, slopes, rooms)
             if remaining == 3:
@@ -191,7 +195,9 @@ def largest_gain_beyond(
                 continue
             for k in range(n):
                 # Triples with a strong pair that came before have been seen with it.
-                is_seen = k < i and is_strong[j, k] or k < j and is_strong[i, k]
+                is_seen = (k < j and is_strong[i, k]) or (
+                    k < i and is_strong[max(j, k), min(j, k)]
+                )
                 if is_third[k] and k != i and k != j and not is_seen:
                     triple = pair + extend(R, k, 2, 1.0, rows, slopes, rooms)
                     most = with_last(slopes[3], rooms[3], triple, most)

@@ -63,25 +63,17 @@ def mark_strong(
 ) -> int:
     """Mark the pairs that gain enough with enlarged correlations; return their number.
 
-    ``factor`` is what correlations are multiplied by.
+    ``factor`` is what correlations are multiplied by.  Only j < i is marked.
     """
-    n, count = len(s), 0
-    for i in range(n):
-        a, excess, largest = s[i], -np.inf, 0.0
+    count = 0
+    for i in range(len(s)):
+        a, row = s[i], is_strong[i]
         for j in range(i):
             r = factor * R[i, j]
-            gain = a * a - 2.0 * a * s[j] * r + s[j] * s[j]
-            excess = max(excess, gain - enough * (1.0 - r * r))
-            largest = max(largest, r * r)
-        # Most rows hold no such pair: the first loop, without branches, finds that out.
-        if excess <= -SPARE * enough and largest < 1.0 - LEAST_ROOM:
-            continue
-        for j in range(i):
-            r = factor * R[i, j]
-            excess = a * a - 2.0 * a * s[j] * r + s[j] * s[j] - enough * (1.0 - r * r)
-            if excess > -SPARE * enough or r * r >= 1.0 - LEAST_ROOM:
-                is_strong[i, j] = is_strong[j, i] = True
-                count += 1
+            gain, left = a * a - 2.0 * a * s[j] * r + s[j] * s[j], 1.0 - r * r
+            is_enough = gain - enough * left > -SPARE * enough
+            row[j] = is_enough | (left < LEAST_ROOM)
+            count += row[j]
     return count
 
 
@@ -117,26 +109,82 @@ def add_pair(
 
 
 @inner_fast
-def list_strong(
-    slope: FloatArray, room: FloatArray, gain: float, enough: float, hits: IntArray
-) -> int:
-    """List the variables that gain enough after a pair; return their number."""
-    n, lacking, excess, least = len(slope), enough - gain, -np.inf, np.inf
+def has_strong_third(
+    R: FloatArray, s: FloatArray, i: int, j: int, factor: float, enough: float
+) -> bool:
+    """Whether any variable may be strong with a pair, j < i, that is eliminated first.
+
+    Nothing is stored: hardly any pair has one.
+    """
+    t = factor * R[i, j]
+    left = 1.0 - t * t
+    if left < LEAST_ROOM:
+        return True
+    pivot = 1.0 / np.sqrt(left)
+    y = (s[j] - t * s[i]) * pivot
+    lacking = enough - s[i] * s[i] - y * y
     if not lacking > SPARE * enough:
-        for k in range(n):
-            hits[k] = k
-        return n
-    for k in range(n):
-        excess = max(excess, slope[k] * slope[k] - lacking * room[k])
-        least = min(least, room[k])
-    if excess <= -SPARE * enough and least >= LEAST_ROOM:
-        return 0
+        return True
+    # Counts, unlike maxima, are taken of several variables at a time.
+    count, start, limit = 0, s[i], -SPARE * enough
+    for k in range(len(s)):
+        p = factor * R[i, k]
+        q = (factor * R[j, k] - t * p) * pivot
+        slope, room = s[k] - p * start - q * y, 1.0 - p * p - q * q
+        is_strong = (slope * slope - lacking * room > limit) | (room < LEAST_ROOM)
+        count += is_strong & (k != i) & (k != j)
+    return count > 0
+
+
+@inner_fast
+def list_pairs(is_strong: BoolArray, parts: IntArray) -> int:
+    """List the strong pairs; return their number."""
     count = 0
-    for k in range(n):
-        excess = slope[k] * slope[k] - lacking * room[k]
-        if excess > -SPARE * enough or room[k] < LEAST_ROOM:
-            hits[count] = k
-            count += 1
+    for i in range(len(is_strong)):
+        for j in range(i):
+            if is_strong[i, j]:
+                parts[count, 0], parts[count, 1] = i, j
+                count += 1
+    return count
+
+
+@inner_fast
+def list_triples(
+    R: FloatArray,
+    s: FloatArray,
+    factor: float,
+    enough: float,
+    is_strong: BoolArray,
+    parts: IntArray,
+) -> int:
+    """List the triples with a strong pair that are strong; return their number.
+
+    Beyond the end of ``parts`` they are not all listed, nor counted.
+    """
+    n, count = len(s), 0
+    row, slope, room = np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        for j in range(i):
+            if not is_strong[i, j]:
+                continue
+            if not has_strong_third(R, s, i, j, factor, enough):
+                continue
+            lacking = enough - add_pair(R, s, i, j, factor, row, slope, room)
+            is_whole = not lacking > SPARE * enough
+            for k in range(n):
+                excess = slope[k] * slope[k] - lacking * room[k]
+                if not (is_whole or excess > -SPARE * enough or room[k] < LEAST_ROOM):
+                    continue
+                # With an earlier pair that is strong it has been listed already.
+                is_listed = (k < j and is_strong[i, k]) or (
+                    k < i and is_strong[max(j, k), min(j, k)]
+                )
+                if k == i or k == j or is_listed:
+                    continue
+                if count == len(parts):
+                    return count + 1
+                parts[count, 0], parts[count, 1], parts[count, 2] = i, j, k
+                count += 1
     return count
 
 
@@ -145,10 +193,10 @@ def best_last(
     slope: FloatArray, room: FloatArray, gain: float, best: float, chosen: IntArray
 ) -> tuple[float, int]:
     """The best gain with one more variable, and that variable; -1 if it is no better."""
-    excess, at, lacking = 0.0, -1, best - gain
+    count, at, lacking = 0, -1, best - gain
     for k in range(len(slope)):
-        excess = max(excess, slope[k] * slope[k] - lacking * room[k])
-    if excess > 0.0:
+        count += slope[k] * slope[k] > lacking * room[k]
+    if count > 0:
         for k in range(len(slope)):
             total, is_new = gain + slope[k] * slope[k] / room[k], True
             for other in chosen:
@@ -194,49 +242,39 @@ def best_beyond(
     better support the gain is ``least``; it is not a number if there is too much to be
     tried.
     """
+    found = np.full(remaining, -1)
     L, slope, gained = eliminate(G, c, fixed_in, free)
-    n, best, work = len(free), 4.0 * least - gained, 0.0
-    enough, factor = best / remaining, remaining - 1.0
-    chosen, found = np.full(remaining, -1), np.full(remaining, -1)
+    n, best = len(free), 4.0 * least - gained
     if not best > 0.0:
-        return np.nan, chosen
+        return np.nan, found
     R, s = normalise(G, L, slope, free)
+    enough, factor = best / remaining, remaining - 1.0
     is_strong = np.zeros((n, n), dtype=np.bool_)
-    if not n * mark_strong(R, s, factor, 2.0 * enough, is_strong) <= MOST_WORK:
-        return np.nan, chosen
-    row, slope, room, hits = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.intp)
-    slope_after, room_after = np.empty(n), np.empty(n)
-    for i in range(n):
-        for j in range(i + 1, n):
-            if not is_strong[i, j]:
-                continue
-            chosen[0], chosen[1], count, work = i, j, 1, work + n
-            if remaining == 4:
-                chosen[2] = -1
-                pair = add_pair(R, s, i, j, 0.5 * factor, row, slope, room)
-                count = list_strong(slope, room, pair, 3.0 * enough, hits)
-            if count > 0:
-                pair = add_pair(R, s, i, j, 1.0, row, slope, room)
-            for hit in range(count):
-                gain, at = pair, -1
-                if remaining == 3:
-                    best, at = best_last(slope, room, gain, best, chosen)
-                else:
-                    k = hits[hit]
-                    # A part with an earlier pair that is strong is met with that one.
-                    is_met = k < j and is_strong[i, k] or k < i and is_strong[j, k]
-                    if k == i or k == j or is_met:
-                        continue
-                    work += n
-                    gain += add_third(
-                        R, i, k, row, slope, room, slope_after, room_after
-                    )
-                    chosen[2] = k
-                    best, at = best_last(slope_after, room_after, gain, best, chosen)
-                if at >= 0:
-                    found[:], found[-1] = chosen, at
-            if work > MOST_WORK:
-                return np.nan, chosen
+    count = mark_strong(R, s, factor, 2.0 * enough, is_strong)
+    if not n * count <= MOST_WORK:
+        return np.nan, found
+    most = count if remaining == 3 else int(MOST_WORK / n)
+    parts = np.empty((most, remaining - 1), dtype=np.intp)
+    if remaining == 3:
+        list_pairs(is_strong, parts)
+    else:
+        count = list_triples(R, s, 0.5 * factor, 3.0 * enough, is_strong, parts)
+    if count > most:
+        return np.nan, found
+    row, slope, room = np.empty(n), np.empty(n), np.empty(n)
+    last_slope, last_room, i, j, pair = slope, room, -1, -1, 0.0
+    if remaining == 4:
+        last_slope, last_room = np.empty(n), np.empty(n)
+    for part in parts[:count]:
+        if part[0] != i or part[1] != j:
+            i, j = part[0], part[1]
+            pair = add_pair(R, s, i, j, 1.0, row, slope, room)
+        gain = pair
+        if remaining == 4:
+            gain += add_third(R, i, part[2], row, slope, room, last_slope, last_room)
+        best, at = best_last(last_slope, last_room, gain, best, part)
+        if at >= 0:
+            found[:-1], found[-1] = part, at
     if found[0] < 0:
         return least, found
     return 0.25 * (gained + best), free[found]
