@@ -337,7 +337,8 @@ def _tampered(reduction, P):
 
 
 def test_leaves_are_tried_out(solution):
-    assert (solution.certificate.tree.kind == Kind.COMPLETED).any()
+    kinds = set(solution.certificate.tree.kind)
+    assert kinds & {Kind.COMPLETED, Kind.CUT_OFF}
 
 
 @pytest.mark.parametrize("share", [0.98, 0.999, 1.1])

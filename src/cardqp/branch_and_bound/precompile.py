@@ -19,7 +19,7 @@ from cardqp.branch_and_bound.settings import DroppingSettings
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate.completions import completion_bound, penalised_bound
 from cardqp.certificate.dropping import searched_bound
-from cardqp.certificate.strong_parts import largest_gain_beyond
+from cardqp.certificate.strong_parts import cut_off_bound
 from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
 from cardqp.problem import SparseQP
 from cardqp.relaxation.assessment import (
@@ -109,7 +109,7 @@ def load_tree_kernels(
         supports.best(fixed_in, free, 1)
         completion_bound(problem, fixed_in, free, 1, 0.0)
         supports.best_below(-1.0, fixed_in, free, 3)
-        largest_gain_beyond(np.eye(2), np.ones(2), 0, 3, 1.0)
+        cut_off_bound(problem, fixed_in, np.arange(4) % 2, 3, -1.0, 0.0)
         is_open = status == 0
         choose_cluster(near(supports, problem.ridge, 0.5), is_open, x, x, 1, 0.1)
         follow(status, require(NO_CLUSTERS, free, 2), 1)

@@ -33,25 +33,28 @@ certificate must not make the checker try more."""
 
 
 @inner_fast
-def normalise(G: FloatArray, c: FloatArray, first: int) -> tuple[FloatArray, FloatArray]:
-    """Scale the variables from ``first`` on to a unit diagonal, and their slopes.
+def normalise(
+    G: FloatArray, c: FloatArray, first: int
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Scale the variables from ``first`` on to a unit diagonal.
 
-    Only j >= i of G is read.  Slopes are not numbers if a pivot is not positive or the
-    matrix is not finite.
+    Only j >= i of G is read.  The slopes, scaled alike, are the first of four rows.
+    Also whether all pivots are positive and all entries finite.
     """
-    n, size = len(c) - first, 0.0
-    R, s, scale = np.empty((n, n)), np.empty(n), np.empty(n)
+    n, size, is_sound = len(c) - first, 0.0, True
+    R, slopes, scale = np.empty((n, n)), np.empty((4, n)), np.empty(n)
     for j in range(n):
+        is_sound = is_sound and G[first + j, first + j] > 0.0
         scale[j] = 1.0 / np.sqrt(G[first + j, first + j])
-        s[j] = c[first + j] * scale[j]
+        slopes[0, j] = c[first + j] * scale[j]
+        size += abs(slopes[0, j])
     for i in range(n):
         for j in range(i, n):
             R[i, j] = G[first + i, first + j] * scale[i] * scale[j]
             size += abs(R[i, j])
+        for j in range(i, n):
             R[j, i] = R[i, j]
-    if not size < np.inf:
-        s[:] = np.nan
-    return R, s
+    return R, slopes, is_sound and size < np.inf
 
 
 @inner_fast
@@ -75,40 +78,67 @@ def find_strong_pairs(
 
 
 @inner_fast
+def find_strong_thirds(
+    R: FloatArray,
+    s: FloatArray,
+    i: int,
+    j: int,
+    factor: float,
+    enough: float,
+    is_third: BoolArray,
+) -> int:
+    """Mark variables that gain enough with a pair if correlations are enlarged.
+
+    Return their number.  All do if the pair gains enough by itself, or has no room.
+    """
+    n, count, first, t = len(s), 0, s[i], factor * R[i, j]
+    room = max(1.0 - t * t, LEAST_ROOM)
+    pivot = 1.0 / np.sqrt(room)
+    second = (s[j] - t * first) * pivot
+    lacking, limit = enough - first * first - second * second, -SPARE * enough
+    is_any = 1.0 - t * t < LEAST_ROOM or not lacking > -limit
+    for k in range(n):
+        p = factor * R[i, k]
+        q = (factor * R[j, k] - t * p) * pivot
+        slope, room = s[k] - p * first - q * second, 1.0 - p * p - q * q
+        is_weak = (slope * slope - lacking * room <= limit) & (room >= LEAST_ROOM)
+        is_third[k] = (is_any | (not is_weak)) & (k != i) & (k != j)
+        count += is_third[k]
+    return count
+
+
+@inner_fast
 def extend(
     R: FloatArray,
     k: int,
     level: int,
-    factor: float,
     rows: FloatArray,
     slopes: FloatArray,
     rooms: FloatArray,
 ) -> float:
     """Eliminate one more variable; return what it gains, infinite if it has no room.
 
-    ``rows[q]`` is the row of the Cholesky factor of the variable number q, ``slopes[q]``
-    and ``rooms[q]`` are what the first q variables leave of slopes and diagonal.
-    Correlations are multiplied by ``factor``.
+    ``rows[q]`` is the row of the Cholesky factor of the variable number q;
+    ``slopes[q]`` and ``rooms[q]`` are what the first q leave of slopes and diagonal.
     """
     n, room = len(R), rooms[level, k]
-    least = LEAST_ROOM if factor > 1.0 else 0.0
-    if not room > least:
+    if not room > 0.0:
         return np.inf
     pivot = 1.0 / np.sqrt(room)
-    y, row, scaled = slopes[level, k] * pivot, rows[level], factor * pivot
+    y = slopes[level, k] * pivot
     for j in range(n):
-        row[j] = scaled * R[k, j]
+        rows[level, j] = pivot * R[k, j]
     for q in range(level):
         t = rows[q, k] * pivot
         for j in range(n):
-            row[j] -= t * rows[q, j]
-    row[k] = room * pivot
+            rows[level, j] -= t * rows[q, j]
     for j in range(n):
-        slopes[level + 1, j] = slopes[level, j] - y * row[j]
-        rooms[level + 1, j] = rooms[level, j] - row[j] * row[j]
+        r = rows[level, j]
+        slopes[level + 1, j] = slopes[level, j] - y * r
+        rooms[level + 1, j] = rooms[level, j] - r * r
     # As if it were not there: chosen once more, it would gain nothing.
     slopes[level + 1, k], rooms[level + 1, k] = 0.0, 1.0
-    return y * y
+    return float(y * y)
 
 
 @inner_fast
@@ -131,22 +161,39 @@ def with_last(slope: FloatArray, room: FloatArray, gain: float, most: float) -> 
 
 
 @inner_fast
-def find_strong_thirds(
-    slope: FloatArray, room: FloatArray, gain: float, enough: float, is_third: BoolArray
-) -> int:
-    """Mark the variables that gain enough with a pair; return their number.
+def complete_pair(
+    R: FloatArray,
+    i: int,
+    j: int,
+    is_strong: BoolArray,
+    is_third: BoolArray,
+    rows: FloatArray,
+    slopes: FloatArray,
+    rooms: FloatArray,
+    most: float,
+) -> tuple[float, int]:
+    """The larger of ``most`` and the largest gain of supports with a strong pair.
 
-    All do if the pair gains enough by itself, or has no room.
+    They have one variable more than ``rows``; if that is four, the pair is completed
+    by a third one that is marked first.  Also how many parts were completed.
     """
-    lacking, limit, count = enough - gain, -SPARE * enough, 0
-    if not lacking > SPARE * enough:
-        is_third[:] = True
-        return len(slope)
-    for j in range(len(slope)):
-        is_weak = slope[j] * slope[j] - lacking * room[j] <= limit
-        is_third[j] = not (is_weak & (room[j] >= LEAST_ROOM))
-        count += is_third[j]
-    return count
+    n, m, n_kept, count, gain, pair = len(R), len(rows), 0, 0, 0.0, 0.0
+    for k in range(n if m == 3 else 1):
+        # Triples with a strong pair that came before were seen with that one.
+        if m == 3 and (
+            not is_third[k]
+            or (k < j and is_strong[i, k])
+            or (k < i and is_strong[max(j, k), min(j, k)])
+        ):
+            continue
+        gain = pair
+        for q in range(n_kept, m):
+            chosen = i if q == 0 else j if q == 1 else k
+            gain += extend(R, chosen, q, rows, slopes, rooms)
+            pair = gain if q == 1 else pair
+        most, n_kept = with_last(slopes[m], rooms[m], gain, most), 2
+        count += 1
+    return most, count
 
 
 @compiled
@@ -157,53 +204,34 @@ def largest_gain_beyond(
 
     It is ``least`` if no support has more, and infinite if nothing is proved.  The
     first ``n_inside`` variables are in the support, with ``remaining`` of the others:
-    three or four, which must be fewer than there are.
+    three or four, which must be fewer than there are.  G and c are written over.
     """
-    n, total, work = len(c) - n_inside, 0.0, 0.0
-    rest, slope = G.copy(), c.copy()
+    n, total = len(c) - n_inside, 0.0
     for i in range(n_inside):
-        total += reduce(rest, slope, i, rest, slope)
-    R, s = normalise(rest, slope, n_inside)
-    start, factor, size = 4.0 * least - total, remaining - 1.0, np.abs(s).sum()
-    if not (0.0 < start < np.inf and size < np.inf):
+        total += reduce(G, c, i, G, c)
+    R, slopes, is_sound = normalise(G, c, n_inside)
+    s, start, factor = slopes[0], 4.0 * least - total, remaining - 1.0
+    if not (0.0 < start < np.inf and is_sound):
         return np.inf
     most, enough, is_strong = start, start / remaining, np.empty((n, n), np.bool_)
-    if n * find_strong_pairs(R, s, factor, 2.0 * enough, is_strong) > MOST_WORK:
-        return np.inf
-    rows, slopes, rooms = np.empty((3, n)), np.empty((4, n)), np.ones((4, n))
-    # The same for parts, with correlations enlarged.
-    part_rows, part_slopes, part_rooms = rows.copy(), slopes.copy(), rooms.copy()
-    slopes[0], part_slopes[0], is_third = s, s, np.empty(n, np.bool_)
+    work = n * find_strong_pairs(R, s, factor, 2.0 * enough, is_strong)
+    rows, rooms = np.empty((remaining - 1, n)), np.ones((4, n))
+    is_third, count = np.empty(n, np.bool_), 1
     for i in range(n):
-        first = extend(R, i, 0, 1.0, rows, slopes, rooms)
-        extend(R, i, 0, 0.5 * factor, part_rows, part_slopes, part_rooms)
         for j in range(i):
+            if work > MOST_WORK:
+                return np.inf
             if not is_strong[i, j]:
                 continue
             if remaining == 4:
-                part = first + extend(
-                    R, j, 1, 0.5 * factor, part_rows, part_slopes, part_rooms
-                )
                 count = find_strong_thirds(
-                    part_slopes[2], part_rooms[2], part, 3.0 * enough, is_third
+                    R, s, i, j, 0.5 * factor, 3.0 * enough, is_third
                 )
-                if count == 0:
-                    continue
-            pair = first + extend(R, j, 1, 1.0, rows, slopes, rooms)
-            if remaining == 3:
-                work, most = work + n, with_last(slopes[2], rooms[2], pair, most)
-                continue
-            for k in range(n):
-                # Triples with a strong pair that came before have been seen with it.
-                is_seen = (k < j and is_strong[i, k]) or (
-                    k < i and is_strong[max(j, k), min(j, k)]
+            if count > 0:
+                most, tried = complete_pair(
+                    R, i, j, is_strong, is_third, rows, slopes, rooms, most
                 )
-                if is_third[k] and k != i and k != j and not is_seen:
-                    triple = pair + extend(R, k, 2, 1.0, rows, slopes, rooms)
-                    most = with_last(slopes[3], rooms[3], triple, most)
-                    work += n
-            if work > MOST_WORK:
-                return np.inf
+                work += n * tried
     return 0.25 * (total + most) if most > start else least
 
 
@@ -240,10 +268,10 @@ def cut_off_bound(
     is_few = remaining < len(free) <= MOST_FREE.get(remaining, 0)
     if not (is_plain and is_few and np.isfinite(error)):
         return -np.inf
-    # The largest gain that leaves the cutoff, with all margins; roundings of this
-    # quotient are covered by taking the margin of the constant twice.
-    room = problem.constant - cutoff - 2.0 * COMPLETION_UNIT * abs(problem.constant)
-    least = room / (1.0 + error + 4.0 * COMPLETION_UNIT)
+    # The largest gain that leaves the cutoff: two differences, a sum, a quotient and
+    # its product with the sum again are off by less than this margin.
+    margin = 2.0 * COMPLETION_UNIT * (abs(problem.constant) + abs(cutoff))
+    least = (problem.constant - cutoff - margin) / (1.0 + error)
     index = np.concatenate([fixed_in, free])
     G, c = block_with_ridge(problem, index), problem.c[index]
     gain = largest_gain_beyond(G, c, len(fixed_in), remaining, least)

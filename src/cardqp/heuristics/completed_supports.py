@@ -81,10 +81,9 @@ class Supports:
         If none is below the cutoff, the bound is the cutoff, without a support.  None
         if there are too many to be tried; ``remaining`` is 3 or 4.
         """
-        # The largest gain for which the bound is not below the cutoff.
-        share = 1.0 + 2.0 * self.error + 4.0 * COMPLETION_UNIT
-        room = self.constant - cutoff - 4.0 * COMPLETION_UNIT * abs(self.constant)
-        least = room / share
+        # The largest gain that leaves the cutoff, with twice the margins of a replay.
+        margin = 4.0 * COMPLETION_UNIT * (abs(self.constant) + abs(cutoff))
+        least = (self.constant - cutoff - margin) / (1.0 + 2.0 * self.error)
         gain, chosen = best_beyond(self.G, self.c, fixed_in, free, remaining, least)
         if not gain > least:
             return None if np.isnan(gain) else (cutoff, None)

@@ -23,7 +23,7 @@ LEAST_ROOM = 1e-3
 """Parts whose enlarged correlations leave less than this of a variable are strong."""
 
 MOST_WORK = 3e6
-"""The most completions that are tried one by one: longer, and relaxations are better."""
+"""The most completions that are tried: beyond that relaxations are quicker."""
 
 
 @inner_fast
@@ -32,16 +32,17 @@ def normalise(
 ) -> tuple[FloatArray, FloatArray]:
     """The Schur complement on the free variables with a unit diagonal, and the slope.
 
-    Both are scaled alike, so that gains are the same.
+    Both are scaled alike, so that gains are the same.  The slope is the first of four
+    rows.
     """
     n, m = len(free), len(L)
-    R, s, scale = np.empty((n, n)), np.empty(n), np.empty(n)
+    R, slopes, scale = np.empty((n, n)), np.empty((4, n)), np.empty(n)
     for j in range(n):
         room = G[free[j], free[j]]
         for p in range(m):
             room -= L[p, m + j] * L[p, m + j]
         scale[j] = 1.0 / np.sqrt(room)
-        s[j] = slope[j] * scale[j]
+        slopes[0, j] = slope[j] * scale[j]
     for i in range(n):
         row = G[free[i]]
         for j in range(i, n):
@@ -54,7 +55,7 @@ def normalise(
             R[i, j] *= scale[i] * scale[j]
         for j in range(i + 1, n):
             R[j, i] = R[i, j]
-    return R, s
+    return R, slopes
 
 
 @inner_fast
@@ -78,153 +79,112 @@ def mark_strong(
 
 
 @inner_fast
-def add_pair(
+def mark_thirds(
     R: FloatArray,
     s: FloatArray,
     i: int,
     j: int,
     factor: float,
-    row: FloatArray,
-    slope: FloatArray,
-    room: FloatArray,
-) -> float:
-    """Eliminate a pair; return its gain, infinite if hardly any room is left for it.
+    enough: float,
+    is_third: BoolArray,
+) -> int:
+    """Mark the variables that make a strong triple with a pair; return their number.
 
-    ``row`` becomes the row of j in the Cholesky factor, ``slope`` and ``room`` what is
-    left of the slope and the diagonal of the other variables.
+    The pair is eliminated, with enlarged correlations.
     """
-    t = factor * R[i, j]
-    left = 1.0 - t * t
-    if left < LEAST_ROOM and factor > 1.0:
-        return np.inf
-    pivot = 1.0 / np.sqrt(left)
-    y = (s[j] - t * s[i]) * pivot
-    for k in range(len(s)):
-        p = factor * R[i, k]
-        q = (factor * R[j, k] - t * p) * pivot
-        row[k], slope[k], room[k] = q, s[k] - p * s[i] - q * y, 1.0 - p * p - q * q
-    slope[i] = slope[j] = 0.0
-    room[i] = room[j] = 1.0
-    return s[i] * s[i] + y * y
-
-
-@inner_fast
-def has_strong_third(
-    R: FloatArray, s: FloatArray, i: int, j: int, factor: float, enough: float
-) -> bool:
-    """Whether any variable may be strong with a pair, j < i, that is eliminated first.
-
-    Nothing is stored: hardly any pair has one.
-    """
-    t = factor * R[i, j]
-    left = 1.0 - t * t
-    if left < LEAST_ROOM:
-        return True
-    pivot = 1.0 / np.sqrt(left)
-    y = (s[j] - t * s[i]) * pivot
-    lacking = enough - s[i] * s[i] - y * y
-    if not lacking > SPARE * enough:
-        return True
+    t, first, count = factor * R[i, j], s[i], 0
+    pivot = 1.0 / np.sqrt(max(1.0 - t * t, LEAST_ROOM))
+    y = (s[j] - t * first) * pivot
+    lacking, limit = enough - first * first - y * y, -SPARE * enough
+    is_whole = 1.0 - t * t < LEAST_ROOM or not lacking > -limit
     # Counts, unlike maxima, are taken of several variables at a time.
-    count, start, limit = 0, s[i], -SPARE * enough
     for k in range(len(s)):
         p = factor * R[i, k]
         q = (factor * R[j, k] - t * p) * pivot
-        slope, room = s[k] - p * start - q * y, 1.0 - p * p - q * q
+        slope, room = s[k] - p * first - q * y, 1.0 - p * p - q * q
         is_strong = (slope * slope - lacking * room > limit) | (room < LEAST_ROOM)
-        count += is_strong & (k != i) & (k != j)
-    return count > 0
+        is_third[k] = (is_strong | is_whole) & (k != i) & (k != j)
+        count += is_third[k]
+    return count
 
 
 @inner_fast
-def list_pairs(is_strong: BoolArray, parts: IntArray) -> int:
-    """List the strong pairs; return their number."""
-    count = 0
-    for i in range(len(is_strong)):
+def list_parts(
+    R: FloatArray, s: FloatArray, enough: float, is_strong: BoolArray, parts: IntArray
+) -> int:
+    """List the strong parts with one variable less than is chosen; return their number.
+
+    Beyond the end of ``parts`` they are not all listed, nor counted.
+    """
+    n, count, m = len(s), 0, parts.shape[1]
+    is_third = np.empty(n, dtype=np.bool_)
+    for i in range(n):
         for j in range(i):
-            if is_strong[i, j]:
+            if not is_strong[i, j]:
+                continue
+            last = 1
+            if m == 3:
+                hits = mark_thirds(R, s, i, j, 1.5, 3.0 * enough, is_third)
+                last = n if hits > 0 else 0
+            for k in range(last):
+                # With an earlier pair that is strong a triple has been listed already.
+                if m == 3 and (
+                    not is_third[k]
+                    or (k < j and is_strong[i, k])
+                    or (k < i and is_strong[max(j, k), min(j, k)])
+                ):
+                    continue
+                if count == len(parts):
+                    return count + 1
+                parts[count, m - 1] = k
                 parts[count, 0], parts[count, 1] = i, j
                 count += 1
     return count
 
 
 @inner_fast
-def list_triples(
+def add(
     R: FloatArray,
-    s: FloatArray,
-    factor: float,
-    enough: float,
-    is_strong: BoolArray,
-    parts: IntArray,
-) -> int:
-    """List the triples with a strong pair that are strong; return their number.
+    k: int,
+    level: int,
+    rows: FloatArray,
+    slopes: FloatArray,
+    rooms: FloatArray,
+) -> float:
+    """Eliminate a variable after ``level`` others; return what it gains.
 
-    Beyond the end of ``parts`` they are not all listed, nor counted.
+    ``rows`` are those of the Cholesky factor, ``slopes[q]`` and ``rooms[q]`` what the
+    first q variables leave of the slope and the diagonal.
     """
-    n, count = len(s), 0
-    row, slope, room = np.empty(n), np.empty(n), np.empty(n)
-    for i in range(n):
-        for j in range(i):
-            if not is_strong[i, j]:
-                continue
-            if not has_strong_third(R, s, i, j, factor, enough):
-                continue
-            lacking = enough - add_pair(R, s, i, j, factor, row, slope, room)
-            is_whole = not lacking > SPARE * enough
-            for k in range(n):
-                excess = slope[k] * slope[k] - lacking * room[k]
-                if not (is_whole or excess > -SPARE * enough or room[k] < LEAST_ROOM):
-                    continue
-                # With an earlier pair that is strong it has been listed already.
-                is_listed = (k < j and is_strong[i, k]) or (
-                    k < i and is_strong[max(j, k), min(j, k)]
-                )
-                if k == i or k == j or is_listed:
-                    continue
-                if count == len(parts):
-                    return count + 1
-                parts[count, 0], parts[count, 1], parts[count, 2] = i, j, k
-                count += 1
-    return count
+    n, pivot = len(R), 1.0 / np.sqrt(rooms[level, k])
+    y = slopes[level, k] * pivot
+    p = rows[0, k] if level > 0 else 0.0
+    q = rows[1, k] if level > 1 else 0.0
+    for j in range(n):
+        r = (R[k, j] - p * rows[0, j] - q * rows[1, j]) * pivot
+        rows[level, j] = r
+        slopes[level + 1, j] = slopes[level, j] - y * r
+        rooms[level + 1, j] = rooms[level, j] - r * r
+    slopes[level + 1, k], rooms[level + 1, k] = 0.0, 1.0
+    return float(y * y)
 
 
 @inner_fast
 def best_last(
-    slope: FloatArray, room: FloatArray, gain: float, best: float, chosen: IntArray
+    slope: FloatArray, room: FloatArray, gain: float, best: float, part: IntArray
 ) -> tuple[float, int]:
-    """The best gain with one more variable, and that variable; -1 if it is no better."""
+    """The best gain with one more variable, and that one; -1 if it is no better."""
     count, at, lacking = 0, -1, best - gain
     for k in range(len(slope)):
         count += slope[k] * slope[k] > lacking * room[k]
     if count > 0:
         for k in range(len(slope)):
             total, is_new = gain + slope[k] * slope[k] / room[k], True
-            for other in chosen:
-                is_new = is_new and other != k
+            for q in range(len(part)):
+                is_new = is_new and part[q] != k
             if total > best and is_new:
                 best, at = total, k
     return best, at
-
-
-@inner_fast
-def add_third(
-    R: FloatArray,
-    i: int,
-    k: int,
-    row: FloatArray,
-    slope: FloatArray,
-    room: FloatArray,
-    slope_after: FloatArray,
-    room_after: FloatArray,
-) -> float:
-    """Eliminate a third variable; return what it gains."""
-    p, q, pivot = R[i, k], row[k], 1.0 / np.sqrt(room[k])
-    y = slope[k] * pivot
-    for j in range(len(slope)):
-        r = (R[k, j] - p * R[i, j] - q * row[j]) * pivot
-        slope_after[j], room_after[j] = slope[j] - r * y, room[j] - r * r
-    slope_after[k], room_after[k] = 0.0, 1.0
-    return y * y
 
 
 @compiled
@@ -242,39 +202,32 @@ def best_beyond(
     better support the gain is ``least``; it is not a number if there is too much to be
     tried.
     """
-    found = np.full(remaining, -1)
+    n, m, found = len(free), remaining - 1, np.empty(remaining, dtype=np.intp)
     L, slope, gained = eliminate(G, c, fixed_in, free)
-    n, best = len(free), 4.0 * least - gained
-    if not best > 0.0:
+    start = 4.0 * least - gained
+    if not start > 0.0:
         return np.nan, found
-    R, s = normalise(G, L, slope, free)
-    enough, factor = best / remaining, remaining - 1.0
-    is_strong = np.zeros((n, n), dtype=np.bool_)
-    count = mark_strong(R, s, factor, 2.0 * enough, is_strong)
+    R, slopes = normalise(G, L, slope, free)
+    best, enough, s = start, start / remaining, slopes[0]
+    is_strong = np.empty((n, n), dtype=np.bool_)
+    count = mark_strong(R, s, float(m), 2.0 * enough, is_strong)
     if not n * count <= MOST_WORK:
         return np.nan, found
-    most = count if remaining == 3 else int(MOST_WORK / n)
-    parts = np.empty((most, remaining - 1), dtype=np.intp)
-    if remaining == 3:
-        list_pairs(is_strong, parts)
-    else:
-        count = list_triples(R, s, 0.5 * factor, 3.0 * enough, is_strong, parts)
+    most = count if m == 2 else int(MOST_WORK / n)
+    parts = np.empty((most, m), dtype=np.intp)
+    count = list_parts(R, s, enough, is_strong, parts)
     if count > most:
         return np.nan, found
-    row, slope, room = np.empty(n), np.empty(n), np.empty(n)
-    last_slope, last_room, i, j, pair = slope, room, -1, -1, 0.0
-    if remaining == 4:
-        last_slope, last_room = np.empty(n), np.empty(n)
-    for part in parts[:count]:
-        if part[0] != i or part[1] != j:
-            i, j = part[0], part[1]
-            pair = add_pair(R, s, i, j, 1.0, row, slope, room)
-        gain = pair
-        if remaining == 4:
-            gain += add_third(R, i, part[2], row, slope, room, last_slope, last_room)
-        best, at = best_last(last_slope, last_room, gain, best, part)
-        if at >= 0:
-            found[:-1], found[-1] = part, at
-    if found[0] < 0:
-        return least, found
-    return 0.25 * (gained + best), free[found]
+    rows, rooms, gains = np.zeros((3, n)), np.ones((4, n)), np.zeros(4)
+    for at in range(count):
+        part = parts[at]
+        # What parts with the same pair have in common is kept.
+        is_kept = at > 0 and part[0] == parts[at - 1, 0] and part[1] == parts[at - 1, 1]
+        for q in range(2 if is_kept else 0, m):
+            gains[q + 1] = gains[q] + add(R, part[q], q, rows, slopes, rooms)
+        best, last = best_last(slopes[m], rooms[m], gains[m], best, part)
+        if last >= 0:
+            for q in range(m):
+                found[q] = free[part[q]]
+            found[m] = free[last]
+    return 0.25 * (gained + best) if best > start else least, found
