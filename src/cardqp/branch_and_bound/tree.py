@@ -19,6 +19,7 @@ from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
 from cardqp.heuristics.independent_supports import thinned
 from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
+from cardqp.relaxation.completion import MOST_TRIPLED
 from cardqp.relaxation.relaxation import Relaxation
 from cardqp.relaxation.scaled_data import NO_CLUSTERS, ClusterData
 from cardqp.relaxation.strong_pairs import MOST_FREE
@@ -228,9 +229,15 @@ class Tree:
         return is_often and 2 * self.n_by_cones > self.n_nodes
 
     def may_cut_off(self, n_free: int, remaining: int) -> bool:
-        """Whether to enumerate completions by three or four variables in a node."""
+        """Whether to enumerate completions by three or four variables in a node.
+
+        Large ones wait until it has been decided what to branch on: dives that end with
+        them would not tell which way is better.
+        """
         most = self.most_free if remaining == 4 else MOST_FREE.get(remaining, 0)
-        return self.supports is not None and n_free <= most
+        is_large = remaining == 4 or n_free > MOST_TRIPLED
+        is_due = self.has_rule or not is_large
+        return self.supports is not None and n_free <= most and is_due
 
     def note_cut_off(self, is_success: bool) -> None:
         """Note whether enumerating completions by four variables ended a node.
