@@ -192,8 +192,8 @@ def test_clusters_are_for_problems_without_groups():
 
 
 def test_alternatives_start_from_a_proof_with_clusters():
-    data = make_regression(30, 16, sparsity=7, correlation=0.9, snr=0.2, seed=3)
-    problem = SparseQP.from_regression(data.X, data.y, eta=1000.0, sparsity=7)
+    data = make_regression(30, 24, sparsity=8, correlation=0.9, snr=0.2, seed=3)
+    problem = SparseQP.from_regression(data.X, data.y, eta=1000.0, sparsity=8)
     start = solve(problem, method=always(), gap=1e-6)
     assert len(start.certificate.tree.cluster_end) > 0
     one, other = (alternatives(source, max_count=4) for source in (start, problem))
@@ -264,8 +264,8 @@ def tree_of(problem, **settings):
 
 
 def test_dives_choose_clusters_where_correlation_is_local():
-    data = make_regression(200, 300, sparsity=10, correlation=0.9, snr=1.0, seed=1)
-    problem = SparseQP.from_regression(data.X, data.y, eta=10.0, sparsity=10)
+    data = make_regression(200, 300, sparsity=8, correlation=0.9, snr=1.0, seed=1)
+    problem = SparseQP.from_regression(data.X, data.y, eta=10.0, sparsity=8)
     search, tree = tree_of(problem)
     assert tree.has_rule
     assert tree.is_near is not None

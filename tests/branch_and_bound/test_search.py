@@ -40,8 +40,8 @@ def solve(problem, *, method=USUAL, **settings):
 
 @pytest.fixture(scope="module")
 def problem():
-    data = make_regression(60, 40, sparsity=7, correlation=0.9, snr=0.5, seed=3)
-    return SparseQP.from_regression(data.X, data.y, eta=100.0, sparsity=7)
+    data = make_regression(60, 40, sparsity=8, correlation=0.9, snr=0.5, seed=3)
+    return SparseQP.from_regression(data.X, data.y, eta=100.0, sparsity=8)
 
 
 @pytest.fixture(scope="module")
