@@ -192,8 +192,8 @@ def test_clusters_are_for_problems_without_groups():
 
 
 def test_alternatives_start_from_a_proof_with_clusters():
-    data = make_regression(30, 16, sparsity=6, correlation=0.9, snr=0.2, seed=3)
-    problem = SparseQP.from_regression(data.X, data.y, eta=1000.0, sparsity=6)
+    data = make_regression(60, 24, sparsity=8, correlation=0.9, snr=0.2, seed=1)
+    problem = SparseQP.from_regression(data.X, data.y, eta=100.0, sparsity=8)
     start = solve(problem, method=always(), gap=1e-6)
     assert len(start.certificate.tree.cluster_end) > 0
     one, other = (alternatives(source, max_count=4) for source in (start, problem))

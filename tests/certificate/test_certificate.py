@@ -29,7 +29,7 @@ def solution():
     problem = SparseQP.from_regression(data.X, data.y, eta=200.0, sparsity=6)
     found = solve(problem, method=by_branching())
     tree = found.certificate.tree
-    assert {Kind.POINT, Kind.COMPLETED} <= set(tree.kind)
+    assert {Kind.POINT, Kind.CUT_OFF} <= set(tree.kind)
     assert len(tree.fixed) > 0
     return found
 
@@ -112,7 +112,7 @@ def test_unproved_fixings_are_refused(solution):
 def test_leaves_are_not_taken_on_trust(solution):
     """A branch that was closed by its point cannot pass as closed by its ancestors."""
     tree = solution.certificate.tree
-    for kind in (Kind.POINT, Kind.COMPLETED):
+    for kind in (Kind.POINT, Kind.CUT_OFF):
         leaf = np.flatnonzero((tree.kind == kind) & (tree.child == 0))[0]
         wrong = changed(tree.kind, leaf, Kind.INHERITED)
         assert not tampered(solution, kind=wrong).verify().ok

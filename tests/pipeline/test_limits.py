@@ -172,9 +172,9 @@ def test_a_root_that_ran_out_of_time_is_taken_up_again():
 def hard():
     """Hundreds of branches."""
     rng = np.random.default_rng(1)
-    F = rng.standard_normal((40, 24))
+    F = rng.standard_normal((40, 26))
     y = rng.standard_normal(40)
-    return SparseQP(F.T @ F / 40, -2.0 * F.T @ y / 40, eta=50.0, sparsity=8)
+    return SparseQP(F.T @ F / 40, -2.0 * F.T @ y / 40, eta=50.0, sparsity=11)
 
 
 @pytest.mark.parametrize("max_open", [SearchSettings().max_open, 0])

@@ -33,8 +33,8 @@ def choose_rule(processor: NodeProcessor) -> None:
     after = tree.settings.clusters.try_after
     if tree.has_rule or tree.n_nodes < after or not _is_growing(tree):
         return
-    tree.has_rule = True
     correlation = _best_correlation(processor)
+    tree.has_rule = True
     tree.use_clusters(correlation)
     # A tree that was resumed may have many nodes, which are worth more.
     if correlation is not None and tree.n_created <= 4 * after:

@@ -26,11 +26,14 @@ from cardqp.relaxation.assessment import (
     round_points,
 )
 from cardqp.relaxation.block_assessment import assess_blocks
-from cardqp.relaxation.completion import is_countable
+from cardqp.relaxation.completion import MOST_TRIPLED, is_countable, is_listable
 from cardqp.relaxation.relaxation import Effort
 from cardqp.relaxation.scaled_data import Batch
+from cardqp.relaxation.strong_pairs import MOST_FREE
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import find_ray
+
+_FIRST = np.zeros(1, dtype=np.intp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,12 @@ class NodeProcessor:
                 [nodes[i] for i in left], [counts[i][0] for i in left]
             )
         )
-        return [next(relaxed) if result is None else result for result in found]
+        results = [next(relaxed) if result is None else result for result in found]
+        for result, count in zip(results, counts, strict=True):
+            has_tried = count[0] == 4 and result.kind != Kind.INHERITED
+            if has_tried and self._may_cut_off(*count):
+                result.is_cut_off = result.kind == Kind.CUT_OFF
+        return results
 
     def _finish(self, node: Node, remaining: int, n_free: int) -> ProcessedNode | None:
         """Prune or solve a node without relaxing it; None if that cannot be done."""
@@ -96,12 +104,26 @@ class NodeProcessor:
             result = self._complete(node, remaining)
             if result is not None:
                 return result
+        elif self._may_cut_off(remaining, n_free):
+            result = self._complete_strong_parts(node, remaining)
+            if result is not None:
+                return result
         if self._is_leaf(node.status, remaining, n_free):
             return self._solve(node, remaining)
-        is_few = 0 < remaining < n_free and is_countable(n_free, remaining)
-        if self.tree.penalised is not None and is_few:
+        if self.tree.penalised is not None and is_listable(n_free, remaining):
             return self._complete_without_rows(node, remaining)
         return None
+
+    def _may_cut_off(self, remaining: int, n_free: int) -> bool:
+        """Whether to enumerate completions by three or four variables in a node.
+
+        Large ones wait until it has been decided what to branch on: dives that end with
+        them would not tell which way is better.
+        """
+        is_four = remaining == 4
+        most = self.snapshot.most_free if is_four else MOST_FREE.get(remaining, 0)
+        is_due = self.tree.has_rule or not (is_four or n_free > MOST_TRIPLED)
+        return self.tree.supports is not None and n_free <= most and is_due
 
     def _complete(self, node: Node, remaining: int) -> ProcessedNode | None:
         """Enumerate the completions of a node; None if rounding would cost too much.
@@ -114,15 +136,50 @@ class NodeProcessor:
             return None
         free = np.flatnonzero(node.status == 0)
         bound, support = supports.best(np.flatnonzero(node.status > 0), free, remaining)
-        objective = self.snapshot.objective
-        is_fine = supports.is_fine(bound, self.effort.tolerance)
-        if not bound >= min(self.cutoff, objective) and not is_fine:
+        return self._completed(node, Kind.COMPLETED, bound, support)
+
+    def _complete_strong_parts(
+        self, node: Node, remaining: int
+    ) -> ProcessedNode | None:
+        """Enumerate the completions of a node that may be below the cutoff.
+
+        None if they are too many, or if rounding would cost too much.
+        """
+        supports = self.tree.supports
+        if supports is None:
             return None
-        result = ProcessedNode(
-            node, Kind.COMPLETED, pruned_bound=max(bound, node.bound)
+        fixed_in = np.flatnonzero(node.status > 0)
+        free = np.flatnonzero(node.status == 0)
+        best = supports.best_below(self.cutoff, fixed_in, free, remaining)
+        if best is None:
+            return None
+        result = self._completed(node, Kind.CUT_OFF, *best)
+        if result is not None:
+            result.index, result.value = _FIRST, self._stored(best[0])
+        return result
+
+    def _completed(
+        self, node: Node, kind: Kind, bound: float, support: IntArray | None
+    ) -> ProcessedNode | None:
+        """The outcome for a node whose best support is known; None if it is inexact."""
+        supports, objective = self.tree.supports, self.snapshot.objective
+        is_pruned = bound >= min(self.cutoff, objective)
+        is_fine = supports is not None and supports.is_fine(
+            bound, self.effort.tolerance
         )
+        if not is_pruned and not is_fine:
+            return None
+        result = ProcessedNode(node, kind, pruned_bound=max(bound, node.bound))
         result.support = support if bound < objective else None
         return result
+
+    def _stored(self, bound: float) -> FloatArray:
+        """A bound as the proof stores it, not rounded up."""
+        log = self.tree.log
+        value = np.float32(bound) if log is not None and log.is_single else bound
+        if value > bound:
+            value = np.nextafter(value, np.float32(-np.inf))
+        return np.array([value])
 
     def _complete_without_rows(
         self, node: Node, remaining: int

@@ -25,16 +25,20 @@ class Snapshot(NamedTuple):
         The objective of the incumbent, and what gaps are relative to.
     kernel_fails : bool
         Whether the kernel fails so often that it is not tried first.
+    most_free : int
+        Among how many undecided variables four are chosen by enumeration.
     """
 
     objective: float
     gap_unit: float
     kernel_fails: bool
+    most_free: int
 
     @classmethod
     def of(cls, tree: Tree) -> "Snapshot":
         """The state of a tree."""
-        return cls(tree.best.objective, tree.gap_unit, tree.kernel_fails)
+        state = tree.best.objective, tree.gap_unit, tree.kernel_fails
+        return cls(*state, tree.most_free)
 
 
 @dataclass(frozen=True, slots=True)

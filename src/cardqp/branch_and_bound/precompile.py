@@ -19,6 +19,7 @@ from cardqp.branch_and_bound.settings import DroppingSettings
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate.completions import completion_bound, penalised_bound
 from cardqp.certificate.dropping import searched_bound
+from cardqp.certificate.strong_parts import cut_off_bound
 from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
 from cardqp.heuristics.local_search import best_exchange
 from cardqp.problem import SparseQP
@@ -119,6 +120,8 @@ def load_tree_kernels(
     elif supports is not None:
         supports.best(fixed_in, free, 1)
         completion_bound(problem, fixed_in, free, 1, 0.0)
+        supports.best_below(-1.0, fixed_in, free, 3)
+        cut_off_bound(problem, fixed_in, np.arange(4) % 2, 3, -1.0, 0.0)
         is_open = status == 0
         choose_cluster(near(supports, problem.ridge, 0.5), is_open, x, x, 1, 0.1)
         follow(status, require(NO_CLUSTERS, free, 2), 1)

@@ -55,6 +55,9 @@ class ProcessedNode:
         A feasible point of a leaf.
     by_cones : bool
         Whether it was relaxed by interior points, not by the kernel.
+    is_cut_off : bool or None
+        Whether enumerating completions by four variables was a success; None if it was
+        not tried.
     leaves : list of ProcessedNode
         Children that are done: supports that enumeration without rows has left.
     limit : int
@@ -80,6 +83,7 @@ class ProcessedNode:
     support: IntArray | None = None
     fit: SupportFit | None = None
     by_cones: bool = False
+    is_cut_off: bool | None = None
     leaves: list["ProcessedNode"] = field(default_factory=list)
     fixed: IntArray | None = None
     limit: int = 0
@@ -106,6 +110,8 @@ class ProcessedNode:
         tree.pruned_bound = min(tree.pruned_bound, self.pruned_bound)
         tree.n_nodes += 1
         tree.n_by_cones += self.by_cones
+        if self.is_cut_off is not None:
+            tree.note_cut_off(self.is_cut_off)
         for leaf in self.leaves:
             leaf.commit_leaf(tree, is_over)
         if self.fit is not None:

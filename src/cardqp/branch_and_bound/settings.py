@@ -253,6 +253,9 @@ class SearchSettings:
     max_failures : int
         Once so many relaxations, and every second one, have failed to meet their rows,
         the interior-point method takes over.
+    max_in_vain : int
+        Once so many nodes, and one for each that succeeded, had too many completions
+        by four variables, these are enumerated among fewer undecided variables only.
     local_search_after : tuple of int
         Numbers of nodes after which an iterated local search starts at the incumbent.
     form_after : int
@@ -298,6 +301,7 @@ class SearchSettings:
     max_batch_size: int = 64
     max_open: int = 100_000
     max_failures: int = 4
+    max_in_vain: int = 20
     local_search_after: tuple[int, ...] = (300, 3000, 30000)
     form_after: int = 300
     estimate_after: int = 3000
@@ -316,7 +320,8 @@ class SearchSettings:
             counts="round_every batch_size max_batch_size estimate_dives",
             shares="pruning_share relaxation_share batch_share",
             nonnegatives="root_slack node_slack row_node_slack row_looseness "
-            "round_first max_open few_remaining max_failures form_after estimate_after",
+            "round_first max_open few_remaining max_failures max_in_vain form_after "
+            "estimate_after",
         )
         check.listing("local_search_after", self.local_search_after, "integers", int)
 

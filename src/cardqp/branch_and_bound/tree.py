@@ -21,6 +21,7 @@ from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
 from cardqp.relaxation.scaled_data import NO_CLUSTERS, ClusterData
+from cardqp.relaxation.strong_pairs import MOST_FREE
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 if TYPE_CHECKING:
@@ -109,6 +110,9 @@ class Tree:
     n_nodes, n_created, n_by_cones : int
         Nodes processed, nodes created, and relaxations by interior points, mostly
         because the kernel failed.
+    n_cut_off, n_in_vain, most_free : int
+        Nodes whose completions by four variables were enumerated, those that had too
+        many, and up to how many undecided variables it is tried.
     nodes_per_second : float
         Nodes processed per second after the presolve, in the last run.
     n_perturbations : int
@@ -154,6 +158,9 @@ class Tree:
     n_nodes: int = 0
     n_created: int = 0
     n_by_cones: int = 0
+    n_cut_off: int = 0
+    n_in_vain: int = 0
+    most_free: int = MOST_FREE[4]
     nodes_per_second: float = 0.0
     n_perturbations: int = 0
     tightened: float = np.inf
@@ -219,6 +226,17 @@ class Tree:
         """Whether the first-order kernel fails so often that it is not tried first."""
         is_often = self.n_by_cones >= self.settings.max_failures
         return is_often and 2 * self.n_by_cones > self.n_nodes
+
+    def note_cut_off(self, is_success: bool) -> None:
+        """Note whether enumerating completions by four variables ended a node.
+
+        Where it mostly fails, it is tried in nodes with fewer undecided variables only.
+        """
+        self.n_cut_off += is_success
+        self.n_in_vain += not is_success
+        if self.n_in_vain > self.settings.max_in_vain + self.n_cut_off:
+            self.most_free = 3 * self.most_free // 4
+            self.n_cut_off = self.n_in_vain = 0
 
     @property
     def node_slack(self) -> float:

@@ -202,6 +202,11 @@ def completion_bound(
         # than its own block.
         parts = np.array_split(free, max(1, len(free) // PART))
     gain = max(_largest_gain(problem, fixed_in, part, remaining) for part in parts)
+    return objective_with(problem, gain, error)
+
+
+def objective_with(problem: SparseQP, gain: float, error: float) -> float:
+    """Return the objective with a gain that is larger than this by an error at most."""
     gain *= 1.0 + error
     if not np.isfinite(gain):
         return -np.inf
@@ -209,13 +214,19 @@ def completion_bound(
     return float(problem.constant - gain - COMPLETION_UNIT * scale)
 
 
+def block_with_ridge(problem: SparseQP, index: IntArray) -> FloatArray:
+    """Return the block of ``Q`` with the ridge on its diagonal."""
+    G = problem.quadratic.block(index)
+    G.flat[:: len(index) + 1] += problem.ridge[index]
+    return G
+
+
 def _largest_gain(
     problem: SparseQP, fixed_in: IntArray, free: IntArray, remaining: int
 ) -> float:
     """Return :func:`largest_gain` of the supports of a branch of the problem."""
     index = np.concatenate([fixed_in, free])
-    G = problem.quadratic.block(index)
-    G.flat[:: len(index) + 1] += problem.ridge[index]
+    G = block_with_ridge(problem, index)
     return largest_gain(G, problem.c[index], len(fixed_in), remaining, _NONE)
 
 

@@ -56,7 +56,8 @@ def _have_ranges(tree: ProofTree, problem: SparseQP) -> bool:
         (tree.cluster >= 0) & (tree.cluster < problem.n),
     )
     is_right = all(bool(rule.all()) for rule in rules)
-    return is_right and _have_clusters(tree, problem) and _have_searches(tree)
+    has_numbers = is_right and _have_searches(tree) and _have_cutoffs(tree)
+    return has_numbers and _have_clusters(tree, problem)
 
 
 def _have_clusters(tree: ProofTree, problem: SparseQP) -> bool:
@@ -82,6 +83,13 @@ def _have_searches(tree: ProofTree) -> bool:
         return len(records) == 0
     n_steps = tree.value[at[1::2]].astype(np.float64)
     return bool((n_steps >= 0).all() and n_steps.sum() <= MOST_STEPS)
+
+
+def _have_cutoffs(tree: ProofTree) -> bool:
+    """Whether nodes that are cut off have one number, the cutoff."""
+    records = tree.record[tree.kind == Kind.CUT_OFF].astype(np.int64)
+    row, _ = entries(tree.point_end, records)
+    return bool((np.bincount(row, minlength=len(records)) == 1).all())
 
 
 def _is_cumulative(ends: IntArray, total: int) -> bool:

@@ -29,10 +29,20 @@ class Kind(IntEnum):
     SEARCHED = 6
     """By a search for better supports, which drops variables from all of them.  Its
     record has two values, at index 0: the cutoff and the number of steps."""
+    CUT_OFF = 7
+    """By enumerating those of its supports that may be below a cutoff, which is the one
+    value of its record, at index 0."""
 
 
-WITH_RECORD = (Kind.POINT, Kind.RAY, Kind.FULL, Kind.PENALISED, Kind.SEARCHED)
-"""The kinds that refer to a dual point, a ray, multipliers, or a search's numbers."""
+WITH_RECORD = (
+    Kind.POINT,
+    Kind.RAY,
+    Kind.FULL,
+    Kind.PENALISED,
+    Kind.SEARCHED,
+    Kind.CUT_OFF,
+)
+"""The kinds that refer to a dual point, a ray, multipliers, numbers or a cutoff."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

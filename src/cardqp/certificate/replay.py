@@ -29,6 +29,7 @@ from cardqp.certificate.required import (
     labels_of,
     propagate,
 )
+from cardqp.certificate.strong_parts import cut_off_bound
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
@@ -189,6 +190,8 @@ class Replay:
             return self._enumerate(branch)
         if kind == Kind.COMPLETED:
             self._prune(max(branch.lower_bound, self._complete(branch)))
+        elif kind == Kind.CUT_OFF:
+            self._prune(max(branch.lower_bound, self._cut_off(branch)))
         elif kind == Kind.SEARCHED:
             self._prune(max(branch.lower_bound, self._search(branch)))
         elif kind == Kind.RAY:
@@ -247,6 +250,18 @@ class Replay:
             return np.inf
         remaining = self.original.rule.limit - self.original.rule.count(fixed_in)
         return completion_bound(self.original, fixed_in, free, remaining, self.error)
+
+    def _cut_off(self, branch: OpenBranch) -> float:
+        """Return the bound of a node by those of its supports that may be low."""
+        if Subproblem.of_status(branch.status, self.original.rule).is_empty:
+            return np.inf
+        fixed_in = np.flatnonzero(branch.status > 0)
+        free = np.flatnonzero(branch.status == 0)
+        _, numbers = self.tree.point(int(self.tree.record[branch.position]))
+        remaining, cutoff = self.original.rule.limit - len(fixed_in), float(numbers[0])
+        return cut_off_bound(
+            self.original, fixed_in, free, remaining, cutoff, self.error
+        )
 
     def _search(self, branch: OpenBranch) -> float:
         """Return the bound of a node by a search for better supports."""

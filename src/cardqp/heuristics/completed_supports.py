@@ -11,6 +11,7 @@ from cardqp.certificate.completions import gain_error
 from cardqp.heuristics.settings import DEFAULT, HeuristicSettings
 from cardqp.problem import SparseQP
 from cardqp.relaxation.completion import best_completion, list_completions
+from cardqp.relaxation.strong_pairs import best_beyond
 
 _NONE = np.zeros(0, dtype=np.intp)
 
@@ -59,7 +60,10 @@ class Supports:
     def best(
         self, fixed_in: IntArray, free: IntArray, remaining: int
     ) -> tuple[float, IntArray]:
-        """A lower bound on all supports of a node, and the best of them."""
+        """A lower bound on all supports of a node, and the best of them.
+
+        Of more free variables than remain to be chosen these may be two at most.
+        """
         if remaining <= 0:
             free = _NONE
         elif len(free) <= remaining:
@@ -67,10 +71,29 @@ class Supports:
         gain, chosen = best_completion(
             self.G, self.c, fixed_in, free, max(remaining, 0)
         )
+        return self._bound(gain), np.sort(np.concatenate([fixed_in, chosen]))
+
+    def best_below(
+        self, cutoff: float, fixed_in: IntArray, free: IntArray, remaining: int
+    ) -> tuple[float, IntArray | None] | None:
+        """A lower bound on all supports of a node, and the best of them.
+
+        If none is below the cutoff, the bound is the cutoff, without a support.  None
+        if there are too many to be tried; ``remaining`` is 3 or 4.
+        """
+        # The largest gain that leaves the cutoff, with twice the margins of a replay.
+        margin = 4.0 * COMPLETION_UNIT * (abs(self.constant) + abs(cutoff))
+        least = (self.constant - cutoff - margin) / (1.0 + 2.0 * self.error)
+        gain, chosen = best_beyond(self.G, self.c, fixed_in, free, remaining, least)
+        if not gain > least:
+            return None if np.isnan(gain) else (cutoff, None)
+        return self._bound(gain), np.sort(np.concatenate([fixed_in, chosen]))
+
+    def _bound(self, gain: float) -> float:
+        """The objective with a gain, less the margin for rounding."""
         # Twice what a replay allows for, which is then sure to find no less.
         bound = self.constant - gain * (1.0 + 2.0 * self.error)
-        bound -= 2.0 * COMPLETION_UNIT * (abs(self.constant) + gain)
-        return bound, np.sort(np.concatenate([fixed_in, chosen]))
+        return bound - 2.0 * COMPLETION_UNIT * (abs(self.constant) + gain)
 
     def is_fine(self, bound: float, tolerance: float) -> bool:
         """Whether a bound loses no more than a tolerance to rounding."""

@@ -1,11 +1,11 @@
-"""Compiled: the best completion of a support by up to three variables, by enumeration.
+"""Compiled: the best completion of a support by one or two variables, by enumeration.
 
 Variables that are switched on are eliminated by a Schur complement; for the rest, with
 ``G = Q + diag(ridge)`` reduced in this way, one variable gains ``c_j^2 / G_jj`` (a
-quarter of it), two gain a ratio of two by two determinants, and a third one is
-eliminated like those before (docs/theory.md#completions).  This ends the tree two or
-three levels above its leaves, where it is widest.  With rows or bounds gains are upper
-limits, and all supports that may gain enough are listed
+quarter of it), two gain a ratio of two by two determinants
+(docs/theory.md#completions).  This ends the tree above its leaves, where it is widest;
+``strong_pairs.py`` does so for three or four variables.  With rows or bounds gains are
+upper limits, and all supports of up to three variables that may gain enough are listed
 (docs/theory.md#row-completions).
 """
 
@@ -14,20 +14,21 @@ import numpy as np
 from cardqp._compiled import compiled, inner_fast
 from cardqp._typing import FloatArray, IntArray
 
-# Compiled in, as all constants of compiled code.
 MOST_PAIRED, MOST_TRIPLED = 400, 120
 """The most undecided variables for which pairs, or triples, are enumerated: their
 number grows with the square, or the cube."""
 
 
 def is_countable(n_free: int, remaining: int) -> bool:
-    """Whether enumerating all completions is cheap."""
-    return (
-        remaining <= 1
-        or n_free <= remaining
-        or (remaining == 2 and n_free <= MOST_PAIRED)
-        or (remaining == 3 and n_free <= MOST_TRIPLED)
-    )
+    """Whether trying all completions is cheap: of two variables at most, or of all."""
+    is_pair = remaining == 2 and n_free <= MOST_PAIRED
+    return remaining <= 1 or n_free <= remaining or is_pair
+
+
+def is_listable(n_free: int, remaining: int) -> bool:
+    """Whether trying all completions is cheap, of three variables at most."""
+    is_triple = remaining == 3 and n_free <= MOST_TRIPLED
+    return 0 < remaining < n_free and (is_triple or is_countable(n_free, remaining))
 
 
 @inner_fast
@@ -120,34 +121,13 @@ def best_pair(G: FloatArray, c: FloatArray, least: float) -> tuple[float, int, i
     return best, best_i, best_j
 
 
-@inner_fast
-def best_triple(G: FloatArray, c: FloatArray) -> tuple[float, int, int, int]:
-    """The three variables that gain most together."""
-    n, best, best_i, best_j, best_k = len(c), -1.0, -1, -1, -1
-    rest, slope = np.empty((n, n)), np.empty(n)
-    for i in range(n - 2):
-        pivot = 1.0 / G[i, i]
-        own = c[i] * c[i] * pivot
-        first = i + 1
-        for j in range(first, n):
-            t = G[i, j] * pivot
-            slope[j - first] = c[j] - t * c[i]
-            for k in range(j, n):
-                rest[j - first, k - first] = G[j, k] - t * G[i, k]
-        # Pairs that do not beat the best triple so far are passed over.
-        gain, j, k = best_pair(rest, slope[: n - first], best - own)
-        if j >= 0 and own + gain > best:
-            best, best_i, best_j, best_k = own + gain, i, first + j, first + k
-    return best, best_i, best_j, best_k
-
-
 @compiled
 def best_completion(
     G: FloatArray, c: FloatArray, fixed_in: IntArray, free: IntArray, remaining: int
 ) -> tuple[float, IntArray]:
     """The gain of the best support, and the free variables in it.
 
-    ``remaining`` is 0, or at most 3 and less than the number of free variables.
+    ``remaining`` is 0, or at most 2 and less than the number of free variables.
     """
     chosen = np.empty(remaining, dtype=np.intp)
     L, slope, gain = eliminate(G, c, fixed_in, free)
@@ -158,10 +138,6 @@ def best_completion(
     elif remaining == 2:
         best, i, j = best_pair(complement(G, L, free), slope, -1.0)
         chosen[0], chosen[1] = free[i], free[j]
-        gain += best
-    elif remaining == 3:
-        best, i, j, k = best_triple(complement(G, L, free), slope)
-        chosen[0], chosen[1], chosen[2] = free[i], free[j], free[k]
         gain += best
     return 0.25 * gain, chosen
 
