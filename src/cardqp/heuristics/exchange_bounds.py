@@ -196,11 +196,11 @@ def ascend(
     m, best, is_whole = len(start), -np.inf, True
     d, excess = np.zeros(m), np.empty(m)
     for step in range(STEPS + 1):
-        tilt = g
+        slope = g
         for k in range(m):
-            tilt += pull[k] * d[k]
-        t = min(max(-0.5 * tilt / room, low), high)
-        value = paid + t * (tilt + room * t)
+            slope += pull[k] * d[k]
+        t = min(max(-0.5 * slope / room, low), high)
+        value = paid + t * (slope + room * t)
         for k in range(m):
             bend = 0.0
             for q in range(m):
