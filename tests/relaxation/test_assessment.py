@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from cardqp.bounds.tangent_bound import tangent_bound
+from cardqp.branch_and_bound.processed_node import signed_changes
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.assessment import (
     assess,
     largest_share,
     nonzeros,
     round_points,
-    signed_changes,
 )
 from cardqp.relaxation.relaxation import Relaxation
 from tests.problems import OWN_SWITCHES, random_problem

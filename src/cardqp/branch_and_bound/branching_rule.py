@@ -18,11 +18,10 @@ SAMPLE = 50
 
 
 def choose_rule(processor: NodeProcessor) -> None:
-    """Try out clusters in a tree that has become long, once, and use them if better.
+    """Try out clusters, once, and use them if they are better.
 
     A tree that was begun with single variables begins again then: each of its open
-    nodes would have to be branched on the same clusters.  A tree with few open nodes is
-    left alone, as it may well end before dives have paid.
+    nodes would have to be branched on the same clusters.
 
     Parameters
     ----------
@@ -30,15 +29,22 @@ def choose_rule(processor: NodeProcessor) -> None:
         Processes nodes of the tree.
     """
     tree = processor.tree
-    after = tree.settings.clusters.try_after
-    if tree.has_rule or tree.n_nodes < after or not _is_growing(tree):
-        return
     correlation = _best_correlation(processor)
     tree.has_rule = True
     tree.use_clusters(correlation)
     # A tree that was resumed may have many nodes, which are worth more.
-    if correlation is not None and tree.n_created <= 4 * after:
+    most = 4 * tree.settings.clusters.try_after
+    if correlation is not None and tree.n_created <= most:
         tree.restart()
+
+
+def is_rule_due(tree: Tree) -> bool:
+    """Whether it is time to decide what to branch on: the tree has become long.
+
+    A tree with few open nodes is left alone, as it may well end before dives have paid.
+    """
+    is_long = tree.n_nodes >= tree.settings.clusters.try_after
+    return is_long and not tree.has_rule and _is_growing(tree)
 
 
 def _is_growing(tree: Tree) -> bool:

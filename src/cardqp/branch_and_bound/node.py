@@ -20,7 +20,6 @@ from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.assessment import (
     assess,
-    count_decisions,
     largest_share,
     nonzeros,
     round_points,
@@ -214,10 +213,10 @@ class NodeProcessor:
 
     def _count(self, status: IntArray) -> tuple[int, int]:
         """How many switches may still be on, and how many variables are undecided."""
-        rule, (n_on, n_free) = self.problem.rule, count_decisions(status)
+        rule, n_on = self.problem.rule, int(np.count_nonzero(status > 0))
         if rule.blocks is not None:
             n_on = rule.count(np.flatnonzero(status > 0))
-        return rule.limit - n_on, n_free
+        return rule.limit - n_on, len(status) - int(np.count_nonzero(status))
 
     def _is_leaf(self, status: IntArray, remaining: int, n_free: int) -> bool:
         """Whether a node is a quadratic program on one support.

@@ -13,7 +13,7 @@ import numpy as np
 from cardqp.bounds.node_ridges import MinorantRest, NodeRidges
 from cardqp.bounds.penalised_rows import PenalisedRows
 from cardqp.bounds.top_sums import weighted_sums
-from cardqp.branch_and_bound.clusters import choose_cluster, follow, near, require
+from cardqp.branch_and_bound.clusters import choose_cluster, follow, require
 from cardqp.branch_and_bound.dropping import Dropping, is_weak
 from cardqp.branch_and_bound.settings import DroppingSettings
 from cardqp.branch_and_bound.tree import Tree
@@ -25,10 +25,8 @@ from cardqp.heuristics.local_search import best_exchange
 from cardqp.problem import SparseQP
 from cardqp.relaxation.assessment import (
     assess,
-    count_decisions,
     largest_share,
     nonzeros,
-    signed_changes,
 )
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.relaxation.scaled_data import NO_CLUSTERS, Batch
@@ -108,9 +106,7 @@ def load_tree_kernels(
     batch = Batch.single(status, root.remaining, NO_CLUSTERS, x, 0.0, *start)
     assess(data, rows, margins, batch, batch.x, batch.nu, 0.0)
     largest_share(x, status, x, x)
-    signed_changes(status, status)
     nonzeros(x)
-    count_decisions(status)
     supports, fixed_in, free = Supports.of(problem), np.arange(0), np.arange(2)
     if not is_unconstrained:
         load_fits()
@@ -122,9 +118,16 @@ def load_tree_kernels(
         completion_bound(problem, fixed_in, free, 1, 0.0)
         supports.best_below(-1.0, fixed_in, free, 3)
         cut_off_bound(problem, fixed_in, np.arange(4) % 2, 3, -1.0, 0.0)
-        is_open = status == 0
-        choose_cluster(near(supports, problem.ridge, 0.5), is_open, x, x, 1, 0.1)
-        follow(status, require(NO_CLUSTERS, free, 2), 1)
+
+
+@cache
+def load_clusters() -> None:
+    """Call the kernels that branch on clusters once, on a tiny problem."""
+    problem, x = _tiny_problem(has_rows=False, has_groups=False), np.zeros(2)
+    status, free = problem.root.status, np.arange(2)
+    is_near = np.ones((2, 2), dtype=bool)
+    choose_cluster(is_near, status == 0, x, x, 1, 0.1)
+    follow(status, require(NO_CLUSTERS, free, 2), 1)
 
 
 @cache

@@ -9,7 +9,7 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.clusters import Required, children, follow
 from cardqp.branch_and_bound.tree import Node, Tree
 from cardqp.certificate import Kind, ProofLog
-from cardqp.relaxation.assessment import nonzeros, signed_changes
+from cardqp.relaxation.assessment import nonzeros
 from cardqp.relaxation.scaled_data import ClusterData
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
@@ -184,3 +184,9 @@ class ProcessedNode:
             status[self.members] = value
             sides.append(follow(status, clusters, limit))
         return sides
+
+
+def signed_changes(before: IntArray, after: IntArray) -> IntArray:
+    """Variables whose status changed, counted from one, with the sign of the new."""
+    changed = np.flatnonzero(before != after)
+    return (changed + 1) * after[changed]

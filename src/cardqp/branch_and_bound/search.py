@@ -13,7 +13,7 @@ import numpy as np
 
 from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray
-from cardqp.branch_and_bound.branching_rule import choose_rule
+from cardqp.branch_and_bound.branching_rule import choose_rule, is_rule_due
 from cardqp.branch_and_bound.dropping import DroppingPhase, is_weak
 from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.processed_node import ProcessedNode
@@ -29,7 +29,7 @@ from cardqp.subproblems.support_qp import SupportFit, fit_support
 PROOF_MEMORY = 2e9
 """Bytes for the proof, unless something else is asked for."""
 
-MOST_PER_TASK, ENTRIES_PER_TASK = 8, 8000
+MOST_PER_TASK, ENTRIES_PER_TASK = 16, 8000
 """How many nodes are processed together at the most, and how many variables they may
 have in all."""
 
@@ -52,6 +52,8 @@ class BranchAndBound:
     before_nodes : bool
         Stop after that, and what can be done by dropping variables at once: before the
         first node is relaxed.
+    before_rule : bool
+        Stop when it is time to decide what to branch on.
     is_over : callable
         Whether time is up; called within long steps, which then end early.  Whoever
         runs the search must stop it as well.
@@ -82,6 +84,7 @@ class BranchAndBound:
     gap: float = 1e-4
     root_only: bool = False
     before_nodes: bool = False
+    before_rule: bool = False
     is_over: Callable[[], bool] = lambda: False
     is_late: Callable[[], bool] = lambda: False
     seconds_left: Callable[[], float | None] = lambda: None
@@ -189,10 +192,10 @@ class BranchAndBound:
         Nodes are lost to no interruption: those that are not committed stay open.  None
         is processed once time is up.
         """
-        cutoff = self.cutoff(tree)
+        if is_rule_due(tree):
+            choose_rule(self._node_processor(tree))
         nodes = [tree.pop() for _ in range(self._n_together(tree))]
-        effort = self._effort(tree, tree.node_slack)
-        processor = NodeProcessor(tree, cutoff, effort)
+        processor = self._node_processor(tree)
         # A batch has a fixed size and is committed in order, so that the tree does not
         # depend on how many threads work on it.
         results, before = self._process_nodes(processor, nodes), tree.n_nodes
@@ -216,11 +219,14 @@ class BranchAndBound:
             tree.keep_proof, tree.log = False, None
         if tree.n_nodes >= tree.settings.form_after and tree.n_open > 0:
             tree.form_matrix()
-        choose_rule(processor)
         is_long = tree.n_nodes >= tree.settings.estimate_after and tree.n_open > 0
         if self.with_estimate and is_long and np.isnan(tree.estimate):
             dives = tree.settings.estimate_dives
             tree.estimate = estimate_nodes(processor, tree.root(), dives)
+
+    def _node_processor(self, tree: Tree) -> NodeProcessor:
+        effort = self._effort(tree, tree.node_slack)
+        return NodeProcessor(tree, self.cutoff(tree), effort)
 
     def _process_nodes(
         self, processor: NodeProcessor, nodes: list[Node]
@@ -281,7 +287,7 @@ class BranchAndBound:
             return None
         if self.root_only or (self.before_nodes and not self._is_dropping_due(tree)):
             return Stop.COMPLETED
-        return None
+        return Stop.COMPLETED if self.before_rule and is_rule_due(tree) else None
 
     def progress(self, tree: Tree, seconds: float) -> Progress:
         """A report of incumbent, bound, and how much of the tree is left."""

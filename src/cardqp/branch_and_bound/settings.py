@@ -298,7 +298,7 @@ class SearchSettings:
     few_remaining: int = 3
     batch_size: int = 4
     batch_share: float = 0.05
-    max_batch_size: int = 64
+    max_batch_size: int = 512
     max_open: int = 100_000
     max_failures: int = 4
     max_in_vain: int = 20

@@ -11,6 +11,7 @@ from cardqp._iterate import Stop, Watch, iterate
 from cardqp._typing import FloatArray, IntArray
 from cardqp.backends.catalogue import Backend
 from cardqp.branch_and_bound.precompile import (
+    load_clusters,
     load_dropping_for,
     load_first,
     load_for,
@@ -235,6 +236,12 @@ def _grow(method: BranchAndBound, tree: Tree, watch: Watch) -> tuple[Tree, Stop]
     if stop is Stop.COMPLETED:
         with watch.paused():
             load_tree_for(tree.presolved.original)
+            if tree.is_near is not None:
+                load_clusters()
+        tree, stop = iterate(replace(method, before_rule=True), tree, watch)
+    if stop is Stop.COMPLETED:
+        with watch.paused():
+            load_clusters()
         tree, stop = iterate(method, tree, watch)
     tree.nodes_per_second = (tree.n_nodes - before) / max(watch.seconds - start, 1e-9)
     return tree, stop

@@ -319,18 +319,6 @@ def largest_share(
 
 
 @compiled_brief
-def signed_changes(before: IntArray, after: IntArray) -> IntArray:
-    """Variables whose status changed, counted from one, with the sign of the new."""
-    count = 0
-    changes = np.empty(len(before), dtype=np.int32)
-    for j in range(len(before)):
-        if before[j] != after[j]:
-            changes[count] = after[j] * (j + 1)
-            count += 1
-    return changes[:count].copy()
-
-
-@compiled_brief
 def nonzeros(x: FloatArray) -> tuple[IntArray, FloatArray]:
     """Where a point is not zero, and its values there."""
     count = 0
@@ -340,13 +328,3 @@ def nonzeros(x: FloatArray) -> tuple[IntArray, FloatArray]:
             index[count], value[count] = j, x[j]
             count += 1
     return index[:count].copy(), value[:count].copy()
-
-
-@compiled_brief
-def count_decisions(status: IntArray) -> tuple[int, int]:
-    """How many variables are switched on, and how many are undecided."""
-    n_on, n_free = 0, 0
-    for value in status:
-        n_on += value > 0
-        n_free += value == 0
-    return n_on, n_free
