@@ -106,8 +106,9 @@ def test_nothing_is_cut_off_where_a_pivot_is_lost(remaining, room):
 
 
 @pytest.mark.parametrize("remaining", [3, 4])
-def test_nothing_is_cut_off_where_a_pair_is_indefinite(remaining):
+@pytest.mark.parametrize("correlations", [(1.2, 0.0, 0.0), (0.9, 0.9, -0.9)])
+def test_nothing_is_cut_off_where_a_part_is_indefinite(correlations, remaining):
     G, nothing, free = np.eye(7), np.arange(0), np.arange(7)
-    G[3, 4] = G[4, 3] = 1.2
+    G[[3, 3, 4], [4, 5, 5]] = G[[4, 5, 5], [3, 3, 4]] = correlations
     gain, _ = best_beyond(G, np.ones(7), nothing, free, remaining, 10.0)
     assert not np.isfinite(gain)
