@@ -9,10 +9,15 @@ import pytest
 
 import cardqp
 from cardqp import SparseQP
+from cardqp._compiled import compiled
 from cardqp.certificate import Kind, ProofLog
 from cardqp.certificate.completions import gain_error
 from cardqp.certificate.proof_arrays import check_arrays
-from cardqp.certificate.strong_parts import cut_off_bound, largest_gain_beyond
+from cardqp.certificate.strong_parts import (
+    complete_pair,
+    cut_off_bound,
+    largest_gain_beyond,
+)
 from cardqp.datasets import make_regression
 from cardqp.exceptions import ProblemError
 from tests.relaxation.test_completion import exact_gain, problem_of
@@ -62,6 +67,26 @@ def test_a_matrix_that_is_not_definite_proves_nothing(fault):
         G[4, 5] = G[5, 4] = float(fault)
     for remaining in (3, 4):
         assert largest_gain_beyond(G, c, 2, remaining, 1.0) == np.inf
+
+
+@compiled
+def completed_in(R, s, m, what_was_there):
+    """Complete the first pair in memory that is not clean."""
+    n = len(s)
+    rows, slopes = np.full((m, n), what_was_there), np.full((4, n), what_was_there)
+    slopes[0], rooms, is_third = s, np.ones((4, n)), np.arange(n) > 1
+    is_strong = np.ones((n, n), dtype=np.bool_)
+    return complete_pair(R, 1, 0, is_strong, is_third, rows, slopes, rooms, 1.0)[0]
+
+
+@pytest.mark.parametrize("what_was_there", [0.0, 1e300, np.inf, np.nan])
+@pytest.mark.parametrize(("m", "lost"), [(2, 1), (3, 1), (3, 2), (2, 4), (3, 4)])
+def test_a_pivot_that_is_lost_proves_nothing_whatever_memory_holds(
+    m, lost, what_was_there
+):
+    R = np.eye(5)
+    R[0, lost] = R[lost, 0] = 1.5
+    assert completed_in(R, np.ones(5), m, what_was_there) == np.inf
 
 
 def test_the_checker_does_not_try_too_much():

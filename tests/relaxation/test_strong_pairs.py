@@ -8,6 +8,7 @@ import pytest
 from cardqp import SparseQP
 from cardqp.certificate.strong_parts import cut_off_bound
 from cardqp.heuristics.completed_supports import Supports
+from cardqp.relaxation.strong_pairs import best_beyond
 
 ERROR = 1e-12
 """Gains of these small, well-conditioned problems are more accurate than that."""
@@ -92,3 +93,22 @@ def test_too_many_strong_parts_are_not_tried():
     problem = SparseQP(F.T @ F, c, eta=1.0, sparsity=4)
     free, cutoff = np.arange(200), -1e-6
     assert Supports.of(problem).best_below(cutoff, np.arange(0), free, 4) is None
+
+
+@pytest.mark.parametrize("room", [0.0, -1e-3])
+@pytest.mark.parametrize("remaining", [3, 4])
+def test_nothing_is_cut_off_where_a_pivot_is_lost(remaining, room):
+    """Nothing would be known of supports with that variable."""
+    G, fixed_in, free = np.eye(7), np.arange(1), np.arange(1, 7)
+    G[0, 4] = G[4, 0] = np.sqrt(1.0 - room)
+    gain, _ = best_beyond(G, np.ones(7), fixed_in, free, remaining, 10.0)
+    assert np.isnan(gain)
+
+
+@pytest.mark.parametrize("remaining", [3, 4])
+@pytest.mark.parametrize("correlations", [(1.2, 0.0, 0.0), (0.9, 0.9, -0.9)])
+def test_nothing_is_cut_off_where_a_part_is_indefinite(correlations, remaining):
+    G, nothing, free = np.eye(7), np.arange(0), np.arange(7)
+    G[[3, 3, 4], [4, 5, 5]] = G[[4, 5, 5], [3, 3, 4]] = correlations
+    gain, _ = best_beyond(G, np.ones(7), nothing, free, remaining, 10.0)
+    assert not np.isfinite(gain)

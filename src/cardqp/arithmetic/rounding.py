@@ -369,6 +369,18 @@ one for the difference, one for the subtraction of the margin.  None is spare: t
 of the gain has more than enough."""
 
 
+PART_MARGIN = 1e-9
+"""The share of what a pair or triple must gain by which it may fall short and still
+count as strong.
+
+Tests of pairs are off by 60 units at most, those of triples by 25 000, which is
+``3e-12`` (Lemma 13)."""
+
+PART_ROOM = 1e-3
+"""What enlarged correlations must leave of the square of each variable of a part, lest
+it count as strong: errors of triples are divided by it (Lemma 13)."""
+
+
 def inverse_unit(n: int, formed: int) -> float:
     """``I - G H`` in the norm of row sums, relative to that of ``H``.
 

@@ -5,27 +5,21 @@ correlations taken larger than they are (docs/theory.md#strong-parts).  What is 
 of a support with a strong pair need not be looked at, and few pairs are strong.
 
 Rounding: for the matrix with a unit diagonal as it is computed, whatever is not found
-to be strong is not, since ``SPARE`` is more than all errors of the tests; that matrix
-and the gains differ from the exact ones as by any other elimination.
+to be strong is not, since ``PART_MARGIN`` is more than all errors of the tests; that
+matrix and the gains differ from the exact ones as by any other elimination
+(docs/rounding.md, Lemmas 13 and 14).
 """
 
 import numpy as np
 
 from cardqp._compiled import compiled, inner_fast
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.arithmetic.rounding import COMPLETION_UNIT
+from cardqp.arithmetic.rounding import COMPLETION_UNIT, PART_MARGIN, PART_ROOM
 from cardqp.certificate.completions import block_with_ridge, objective_with, reduce
 from cardqp.problem import SparseQP
 
 MOST_FREE = {3: 400, 4: 400}
 """The most undecided variables of which three, or four, are chosen."""
-
-SPARE = 1e-9
-"""The share of what a part must gain by which it may fall short and still be strong."""
-
-LEAST_ROOM = 1e-3
-"""A part is strong, whatever it gains, if enlarged correlations leave less of one of
-its variables than this share."""
 
 MOST_WORK = 8e6
 """The most supports that are tried for a branch.  The search tries fewer; a forged
@@ -59,20 +53,22 @@ def normalise(
 
 @inner_fast
 def find_strong_pairs(
-    R: FloatArray, s: FloatArray, factor: float, enough: float, is_strong: BoolArray
+    R: FloatArray, s: FloatArray, remaining: int, start: float, is_strong: BoolArray
 ) -> int:
     """Mark pairs that gain enough if correlations are enlarged; return their number.
 
-    Of the two ways to write a pair, only that with the larger variable first is marked.
+    That is their share of ``start``, with which supports of ``remaining`` variables are
+    compared.  Of the two ways to write a pair, only that with the larger variable first
+    is marked.
     """
-    count = 0
+    factor, enough, count = remaining - 1.0, 2.0 * start / remaining, 0
     for i in range(len(s)):
         own, row = s[i], is_strong[i]
         for j in range(i):
             r = factor * R[i, j]
             gain, room = own * own + s[j] * s[j] - 2.0 * r * own * s[j], 1.0 - r * r
-            is_weak = gain - enough * room <= -SPARE * enough
-            row[j] = not (is_weak & (room >= LEAST_ROOM))
+            is_weak = gain - enough * room <= -PART_MARGIN * enough
+            row[j] = not (is_weak & (room >= PART_ROOM))
             count += row[j]
     return count
 
@@ -83,25 +79,26 @@ def find_strong_thirds(
     s: FloatArray,
     i: int,
     j: int,
-    factor: float,
-    enough: float,
+    start: float,
     is_third: BoolArray,
 ) -> int:
     """Mark variables that gain enough with a pair if correlations are enlarged.
 
+    That is three quarters of ``start``, with which supports of four are compared.
     Return their number.  All do if the pair gains enough by itself, or has no room.
     """
-    n, count, first, t = len(s), 0, s[i], factor * R[i, j]
-    room = max(1.0 - t * t, LEAST_ROOM)
+    factor, enough, n, count, first = 1.5, 0.75 * start, len(s), 0, s[i]
+    t = factor * R[i, j]
+    room = max(1.0 - t * t, PART_ROOM)
     pivot = 1.0 / np.sqrt(room)
     second = (s[j] - t * first) * pivot
-    lacking, limit = enough - first * first - second * second, -SPARE * enough
-    is_any = 1.0 - t * t < LEAST_ROOM or not lacking > -limit
+    lacking, limit = enough - first * first - second * second, -PART_MARGIN * enough
+    is_any = 1.0 - t * t < PART_ROOM or not lacking > -limit
     for k in range(n):
         p = factor * R[i, k]
         q = (factor * R[j, k] - t * p) * pivot
         slope, room = s[k] - p * first - q * second, 1.0 - p * p - q * q
-        is_weak = (slope * slope - lacking * room <= limit) & (room >= LEAST_ROOM)
+        is_weak = (slope * slope - lacking * room <= limit) & (room >= PART_ROOM)
         is_third[k] = (is_any | (not is_weak)) & (k != i) & (k != j)
         count += is_third[k]
     return count
@@ -175,7 +172,8 @@ def complete_pair(
     """The larger of ``most`` and the largest gain of supports with a strong pair.
 
     They have one variable more than ``rows``; if that is four, the pair is completed
-    by a third one that is marked first.  Also how many parts were completed.
+    by a third one that is marked first.  Also how many parts were completed.  The gain
+    is infinite if a pivot is lost.
     """
     n, m, n_kept, count, gain, pair = len(R), len(rows), 0, 0, 0.0, 0.0
     for k in range(n if m == 3 else 1):
@@ -191,6 +189,9 @@ def complete_pair(
             chosen = i if q == 0 else j if q == 1 else k
             gain += extend(R, chosen, q, rows, slopes, rooms)
             pair = gain if q == 1 else pair
+        # Without a pivot the rows to be tried are those of another part, or of none.
+        if not gain < np.inf:
+            return np.inf, count + 1
         most, n_kept = with_last(slopes[m], rooms[m], gain, most), 2
         count += 1
     return most, count
@@ -210,11 +211,11 @@ def largest_gain_beyond(
     for i in range(n_inside):
         total += reduce(G, c, i, G, c)
     R, slopes, is_sound = normalise(G, c, n_inside)
-    s, start, factor = slopes[0], 4.0 * least - total, remaining - 1.0
+    s, start = slopes[0], 4.0 * least - total
     if not (0.0 < start < np.inf and is_sound):
         return np.inf
-    most, enough, is_strong = start, start / remaining, np.empty((n, n), np.bool_)
-    work = n * find_strong_pairs(R, s, factor, 2.0 * enough, is_strong)
+    most, is_strong = start, np.empty((n, n), np.bool_)
+    work = n * find_strong_pairs(R, s, remaining, start, is_strong)
     rows, rooms = np.empty((remaining - 1, n)), np.ones((4, n))
     is_third, count = np.empty(n, np.bool_), 1
     for i in range(n):
@@ -224,15 +225,13 @@ def largest_gain_beyond(
             if not is_strong[i, j]:
                 continue
             if remaining == 4:
-                count = find_strong_thirds(
-                    R, s, i, j, 0.5 * factor, 3.0 * enough, is_third
-                )
+                count = find_strong_thirds(R, s, i, j, start, is_third)
             if count > 0:
                 most, tried = complete_pair(
                     R, i, j, is_strong, is_third, rows, slopes, rooms, most
                 )
                 work += n * tried
-    return 0.25 * (total + most) if most > start else least
+    return least if most <= start else 0.25 * (total + most)
 
 
 def cut_off_bound(
@@ -275,4 +274,7 @@ def cut_off_bound(
     index = np.concatenate([fixed_in, free])
     G, c = block_with_ridge(problem, index), problem.c[index]
     gain = largest_gain_beyond(G, c, len(fixed_in), remaining, least)
-    return min(cutoff, objective_with(problem, gain, error)) if gain > least else cutoff
+    # Whatever is not known to be less may be more, also what is not a number.
+    return (
+        cutoff if gain <= least else min(cutoff, objective_with(problem, gain, error))
+    )

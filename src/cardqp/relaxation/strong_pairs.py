@@ -9,6 +9,7 @@ import numpy as np
 
 from cardqp._compiled import compiled, inner_fast
 from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp.arithmetic.rounding import PART_MARGIN, PART_ROOM
 from cardqp.relaxation.completion import eliminate
 
 MOST_FREE = {3: 400, 4: 250}
@@ -16,12 +17,6 @@ MOST_FREE = {3: 400, 4: 250}
 pairs are looked at."""
 
 # Compiled in, as all constants of compiled code.
-SPARE = 1e-9
-"""Parts count as strong if they lack no more than this share: rounding is far less."""
-
-LEAST_ROOM = 1e-3
-"""Parts whose enlarged correlations leave less than this of a variable are strong."""
-
 MOST_WORK = 3e6
 """The most completions that are tried: beyond that relaxations are quicker."""
 
@@ -29,18 +24,19 @@ MOST_WORK = 3e6
 @inner_fast
 def normalise(
     G: FloatArray, L: FloatArray, slope: FloatArray, free: IntArray
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, bool]:
     """The Schur complement on the free variables with a unit diagonal, and the slope.
 
     Both are scaled alike, so that gains are the same.  The slope is the first of four
-    rows.
+    rows.  Also whether all pivots are positive.
     """
-    n, m = len(free), len(L)
+    n, m, is_sound = len(free), len(L), True
     R, slopes, scale = np.empty((n, n)), np.empty((4, n)), np.empty(n)
     for j in range(n):
         room = G[free[j], free[j]]
         for p in range(m):
             room -= L[p, m + j] * L[p, m + j]
+        is_sound = is_sound and room > 0.0
         scale[j] = 1.0 / np.sqrt(room)
         slopes[0, j] = slope[j] * scale[j]
     for i in range(n):
@@ -55,25 +51,27 @@ def normalise(
             R[i, j] *= scale[i] * scale[j]
         for j in range(i + 1, n):
             R[j, i] = R[i, j]
-    return R, slopes
+    return R, slopes, is_sound
 
 
 @inner_fast
 def mark_strong(
-    R: FloatArray, s: FloatArray, factor: float, enough: float, is_strong: BoolArray
+    R: FloatArray, s: FloatArray, remaining: int, start: float, is_strong: BoolArray
 ) -> int:
-    """Mark the pairs that gain enough with enlarged correlations; return their number.
+    """Mark the pairs of which one is in each set that gains more; return their number.
 
-    ``factor`` is what correlations are multiplied by.  Only j < i is marked.
+    ``start`` is what sets of ``remaining`` variables are to gain, and pairs their share
+    of it, with enlarged correlations.  Only j < i is marked.  Pairs that are not, do
+    not gain enough in exact arithmetic (docs/rounding.md, Lemma 13).
     """
-    count = 0
+    factor, enough, count = remaining - 1.0, 2.0 * start / remaining, 0
     for i in range(len(s)):
         a, row = s[i], is_strong[i]
         for j in range(i):
             r = factor * R[i, j]
             gain, left = a * a - 2.0 * a * s[j] * r + s[j] * s[j], 1.0 - r * r
-            is_enough = gain - enough * left > -SPARE * enough
-            row[j] = is_enough | (left < LEAST_ROOM)
+            is_enough = gain - enough * left > -PART_MARGIN * enough
+            row[j] = is_enough | (left < PART_ROOM)
             count += row[j]
     return count
 
@@ -84,25 +82,26 @@ def mark_thirds(
     s: FloatArray,
     i: int,
     j: int,
-    factor: float,
-    enough: float,
+    start: float,
     is_third: BoolArray,
 ) -> int:
     """Mark the variables that make a strong triple with a pair; return their number.
 
-    The pair is eliminated, with enlarged correlations.
+    ``start`` is what sets of four are to gain.  The pair is eliminated, with enlarged
+    correlations.
     """
-    t, first, count = factor * R[i, j], s[i], 0
-    pivot = 1.0 / np.sqrt(max(1.0 - t * t, LEAST_ROOM))
+    factor, enough, first, count = 1.5, 0.75 * start, s[i], 0
+    t = factor * R[i, j]
+    pivot = 1.0 / np.sqrt(max(1.0 - t * t, PART_ROOM))
     y = (s[j] - t * first) * pivot
-    lacking, limit = enough - first * first - y * y, -SPARE * enough
-    is_whole = 1.0 - t * t < LEAST_ROOM or not lacking > -limit
+    lacking, limit = enough - first * first - y * y, -PART_MARGIN * enough
+    is_whole = 1.0 - t * t < PART_ROOM or not lacking > -limit
     # Counts, unlike maxima, are taken of several variables at a time.
     for k in range(len(s)):
         p = factor * R[i, k]
         q = (factor * R[j, k] - t * p) * pivot
         slope, room = s[k] - p * first - q * y, 1.0 - p * p - q * q
-        is_strong = (slope * slope - lacking * room > limit) | (room < LEAST_ROOM)
+        is_strong = (slope * slope - lacking * room > limit) | (room < PART_ROOM)
         is_third[k] = (is_strong | is_whole) & (k != i) & (k != j)
         count += is_third[k]
     return count
@@ -110,7 +109,7 @@ def mark_thirds(
 
 @inner_fast
 def list_parts(
-    R: FloatArray, s: FloatArray, enough: float, is_strong: BoolArray, parts: IntArray
+    R: FloatArray, s: FloatArray, start: float, is_strong: BoolArray, parts: IntArray
 ) -> int:
     """List the strong parts with one variable less than is chosen; return their number.
 
@@ -124,7 +123,7 @@ def list_parts(
                 continue
             last = 1
             if m == 3:
-                hits = mark_thirds(R, s, i, j, 1.5, 3.0 * enough, is_third)
+                hits = mark_thirds(R, s, i, j, start, is_third)
                 last = n if hits > 0 else 0
             for k in range(last):
                 # With an earlier pair that is strong a triple has been listed already.
@@ -173,13 +172,18 @@ def add(
 def best_last(
     slope: FloatArray, room: FloatArray, gain: float, best: float, part: IntArray
 ) -> tuple[float, int]:
-    """The best gain with one more variable, and that one; -1 if it is no better."""
+    """The best gain with one more variable, and that one; -1 if it is no better.
+
+    It is infinite if a variable has no room.
+    """
     count, at, lacking = 0, -1, best - gain
     for k in range(len(slope)):
         count += slope[k] * slope[k] > lacking * room[k]
     if count > 0:
         for k in range(len(slope)):
-            total, is_new = gain + slope[k] * slope[k] / room[k], True
+            total, is_new = np.inf, True
+            if room[k] > 0.0:
+                total = gain + slope[k] * slope[k] / room[k]
             for q in range(len(part)):
                 is_new = is_new and part[q] != k
             if total > best and is_new:
@@ -200,22 +204,24 @@ def best_beyond(
 
     ``remaining`` is 3 or 4, and less than the number of free variables.  Without a
     better support the gain is ``least``; it is not a number if there is too much to be
-    tried.
+    tried, or if a pivot is lost.
     """
     n, m, found = len(free), remaining - 1, np.empty(remaining, dtype=np.intp)
     L, slope, gained = eliminate(G, c, fixed_in, free)
     start = 4.0 * least - gained
     if not start > 0.0:
         return np.nan, found
-    R, slopes = normalise(G, L, slope, free)
-    best, enough, s = start, start / remaining, slopes[0]
+    R, slopes, is_sound = normalise(G, L, slope, free)
+    if not is_sound:
+        return np.nan, found
+    best, s = start, slopes[0]
     is_strong = np.empty((n, n), dtype=np.bool_)
-    count = mark_strong(R, s, float(m), 2.0 * enough, is_strong)
+    count = mark_strong(R, s, remaining, start, is_strong)
     if not n * count <= MOST_WORK:
         return np.nan, found
     most = count if m == 2 else int(MOST_WORK / n)
     parts = np.empty((most, m), dtype=np.intp)
-    count = list_parts(R, s, enough, is_strong, parts)
+    count = list_parts(R, s, start, is_strong, parts)
     if count > most:
         return np.nan, found
     rows, rooms, gains = np.zeros((3, n)), np.ones((4, n)), np.zeros(4)
@@ -225,6 +231,8 @@ def best_beyond(
         is_kept = at > 0 and part[0] == parts[at - 1, 0] and part[1] == parts[at - 1, 1]
         for q in range(2 if is_kept else 0, m):
             gains[q + 1] = gains[q] + add(R, part[q], q, rows, slopes, rooms)
+        if not gains[m] < np.inf:
+            return np.nan, found
         best, last = best_last(slopes[m], rooms[m], gains[m], best, part)
         if last >= 0:
             for q in range(m):
