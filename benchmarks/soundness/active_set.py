@@ -66,7 +66,7 @@ class Program:
     rows: Rows
     rhs: Numbers
     n_equal: int
-    tolerance: float = 0.0
+    tolerance: float = 0
     _images: dict[int, list[Number]] = field(default_factory=dict)
 
     def solve(self) -> Answer:

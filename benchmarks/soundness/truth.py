@@ -1,18 +1,30 @@
 """The exact optimum of a small problem, by trying every support.
 
-A guess in floats comes first.  Its best support is solved in rational arithmetic; other
-supports are left out if a dual point, evaluated without rounding, proves that they are
-no better, and solved in rational arithmetic otherwise.
+Floats come first: bounds of all supports without rows (:mod:`.many`), whose rounding is
+accounted for, and guesses at the optima on those that these leave.  The best support is
+solved in rational arithmetic; other supports are left out if a dual point, evaluated
+without rounding, proves that they are no better, and solved likewise otherwise.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from benchmarks.soundness.active_set import LostError
+import numpy as np
+
+from benchmarks.soundness.active_set import LostError, Number
+from benchmarks.soundness.many import lower_bounds
 from benchmarks.soundness.rational import ZERO, Exact, Vector
-from benchmarks.soundness.scaled import Scaled, Support, column_units
+from benchmarks.soundness.scaled import (
+    Guess,
+    Scaled,
+    Solved,
+    Support,
+    column_units,
+    plain,
+    rational,
+)
 
 
 @dataclass(frozen=True)
@@ -49,23 +61,53 @@ def find_truth(problem: Exact) -> Truth:
     """The exact optimum."""
     units = column_units(problem)
     scaled = Scaled(problem, units)
-    best: tuple[Fraction, Support, Vector] | None = None
     try:
-        guesses = sorted(map(scaled.guess, supports(problem)), key=lambda g: g.value)
-        for guess in guesses:
-            if best is not None and scaled.is_no_better(guess, best[0]):
-                continue
-            found = scaled.solve(guess)
-            if found is not None and (best is None or found[0] < best[0]):
-                best = found[0], guess.support, found[1]
+        best = _best(scaled, list(supports(problem)))
     except LostError:
         return Truth(is_convex=False)
     if best is None:
         return Truth(is_convex=True)
     x = [ZERO] * problem.n
-    for j, value in zip(best[1], best[2], strict=True):
-        x[j] = value * units[j]
-    return Truth(is_convex=True, value=best[0], x=x)
+    for j, value in zip(best.support, best.x, strict=True):
+        x[j] = plain(value) * units[j]
+    return Truth(is_convex=True, value=plain(best.value), x=x)
+
+
+def _best(problem: Scaled, all_supports: Sequence[Support]) -> Solved | None:
+    """The best support, or None if there is no point."""
+    best: Solved | None = None
+    left = sorted(
+        zip(lower_bounds(problem, all_supports).tolist(), all_supports, strict=True)
+    )
+    while left:
+        guesses, left = _guess_some(problem, left)
+        for guess in sorted(guesses, key=lambda g: g.value):
+            if best is not None and problem.is_no_better(guess, best.value):
+                continue
+            found = problem.solve(guess)
+            if found is not None and (best is None or found.value < best.value):
+                best = found
+        if best is not None:
+            left = [pair for pair in left if _is_below(pair[0], best.value)]
+    return best
+
+
+def _guess_some(
+    problem: Scaled, left: Sequence[tuple[float, Support]]
+) -> tuple[list[Guess], list[tuple[float, Support]]]:
+    """Guesses, until bounds say that supports are no better than the best guess."""
+    guesses: list[Guess] = []
+    least = np.inf
+    for k, (bound, support) in enumerate(left):
+        if bound > least:
+            return guesses, list(left[k:])
+        guesses.append(problem.guess(support))
+        least = min(least, guesses[-1].value)
+    return guesses, []
+
+
+def _is_below(bound: float, value: Number) -> bool:
+    return bound == -np.inf or rational(bound) < value
 
 
 def supports(problem: Exact) -> Iterator[Support]:
@@ -76,8 +118,12 @@ def supports(problem: Exact) -> Iterator[Support]:
     is_monotone = problem.price == 0 and all(
         _holds_zero(problem, j) or j in problem.inside for j in range(problem.n)
     )
+    counts = list(reversed(range(min(len(free), problem.limit - len(always)) + 1)))
+    # Supports with as many switches are not part of each other.
+    if is_monotone and not problem.group_limits:
+        counts = counts[:1]
     seen: list[frozenset[int]] = []
-    for count in reversed(range(len(free) + 1)):
+    for count in counts:
         for some in combinations(free, count):
             on = always.union(some)
             support = frozenset(j for j in range(problem.n) if problem.blocks[j] in on)
@@ -85,7 +131,8 @@ def supports(problem: Exact) -> Iterator[Support]:
                 continue
             if is_monotone and any(support < other for other in seen):
                 continue
-            seen.append(support)
+            if is_monotone and len(counts) > 1:
+                seen.append(support)
             yield tuple(sorted(support))
 
 
