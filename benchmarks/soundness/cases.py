@@ -1,7 +1,7 @@
 """Problems by number: drafts in units of their own, made in every way there is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,25 +10,44 @@ import scipy.sparse
 import cardqp
 from benchmarks.soundness.drafts import Draft
 from benchmarks.soundness.kinds import KINDS, UNITS
+from benchmarks.soundness.tuning import draw_options
+from benchmarks.soundness.wide import WideDraft
+from cardqp.methods.exact import Exact
 
 
 @dataclass(frozen=True)
 class Case:
-    """One problem, by its number."""
+    """One problem, by its number.
+
+    Attributes
+    ----------
+    tuning : str
+        The name of the settings of the exact search.
+    method : Exact
+        The exact search.
+    limits : dict
+        Arguments of ``solve`` that stop it before it is over; mostly none.
+    """
 
     number: int
     kind: str
     units: str
     problem: cardqp.SparseQP
+    tuning: str = "as it is"
+    method: Exact = Exact()
+    limits: dict[str, Any] = field(default_factory=dict)
 
 
 def make_case(seed: int, number: int) -> Case:
     """The problem with a number; it depends on the seed and the number alone."""
     kind = list(KINDS)[number % len(KINDS)]
     units = UNITS[number // len(KINDS) % len(UNITS)]
-    draft = Draft(np.random.default_rng([seed, number]), KINDS[kind])
+    make = WideDraft if "wide" in KINDS[kind] else Draft
+    draft = make(np.random.default_rng([seed, number]), KINDS[kind])
     change_units(draft, units)
-    return Case(number, kind, units, FORMS[draft.form](draft))
+    tuning, settings, limits = draw_options(draft.rng, KINDS[kind])
+    problem = FORMS[draft.form](draft)
+    return Case(number, kind, units, problem, tuning, Exact(settings), limits)
 
 
 def change_units(draft: Draft, units: str) -> None:
@@ -104,5 +123,7 @@ FORMS: dict[str, Callable[[Draft], cardqp.SparseQP]] = {
 
 
 def _eta(draft: Draft) -> Any:
-    """One number if all are the same."""
-    return draft.eta if np.ptp(draft.eta) else float(draft.eta[0])
+    """One number if all are the same, None if there is no ridge."""
+    if np.isinf(draft.eta).all():
+        return None
+    return draft.eta if (draft.eta != draft.eta[0]).any() else float(draft.eta[0])

@@ -7,7 +7,10 @@ import numpy as np
 GREY = 1e-9
 """How much some contradictions contradict: less than the tolerance allows for."""
 
-MARKS = {"sparsity", "integers", "negative", "weak", "mixed"}
+MARKS = {
+    *("sparsity", "integers", "negative", "weak", "mixed", "no_ridge", "some_ridge"),
+    *("wide", "long", "clusters", "streamed", "stopped"),
+}
 """Features that change how others are drawn."""
 
 
@@ -16,7 +19,7 @@ class Draft:
 
     def __init__(self, rng: np.random.Generator, features: tuple[str, ...]) -> None:
         self.rng, self.features = rng, features
-        self.n = n = int(rng.choice(8, p=np.array([1, 2, 3, 3, 3, 2, 1, 1]) / 16)) + 1
+        self.n = n = self._draw_size()
         self.is_whole = "integers" in features or rng.random() < 0.35
         self.has_binary_units = False
         self.F = self._numbers((n + 2, n))
@@ -29,6 +32,14 @@ class Draft:
             if feature not in MARKS:
                 getattr(self, f"_add_{feature}")()
         self._draw_ridge()
+
+    def _draw_size(self) -> int:
+        """Number of variables."""
+        return int(self.rng.choice(8, p=np.array([1, 2, 3, 3, 3, 2, 1, 1]) / 16)) + 1
+
+    def _draw_count(self, most: int) -> int:
+        """How many switches are on at the point."""
+        return int(self.rng.integers(0, most + 1))
 
     def _numbers(self, shape: Any) -> np.ndarray:
         """Floats, or small integers whose sums have no rounding."""
@@ -44,7 +55,7 @@ class Draft:
             self.blocks = rng.integers(0, max(1, n // 2) + 1, n)
         names = np.unique(self.blocks)
         self.n_switches = len(names)
-        self.n_on = int(rng.integers(0, len(names) + 1))
+        self.n_on = self._draw_count(len(names))
         on = np.isin(self.blocks, rng.permutation(names)[: self.n_on])
         size = rng.integers(1, 5, n) / 4 if self.is_whole else rng.uniform(0.2, 1.2, n)
         sign = rng.choice([-1.0, 1.0], n)
@@ -84,10 +95,20 @@ class Draft:
         self.settings["lower"] = np.minimum(self.point, 0.0) - slack[0]
         self.settings["upper"] = np.maximum(self.point, 0.0) + slack[1]
 
+    def _add_boxed(self) -> None:
+        """Finite bounds."""
+        slack = self.rng.choice([0.0, 0.5, 1.0], (2, self.n), p=[0.2, 0.4, 0.4])
+        self.settings["lower"] = np.minimum(self.point, 0.0) - slack[0]
+        self.settings["upper"] = np.maximum(self.point, 0.0) + slack[1]
+
     def _add_positive(self) -> None:
         self.settings["lower"] = np.zeros(self.n)
         if self.rng.random() < 0.3:
             self.settings["upper"] = np.maximum(self.point, 0.5)
+
+    def _add_cone(self) -> None:
+        """Signs, and no other bounds."""
+        self.settings["lower"] = np.where(self.rng.random(self.n) < 0.7, 0.0, -np.inf)
 
     def _add_thresholds(self) -> None:
         """Zero, or beyond a threshold; on either side."""
@@ -214,6 +235,10 @@ class Draft:
         self.F[:, -1] = self.F[:, 0]
         self.c[-1] = self.c[0]
 
+    def _add_in_range(self) -> None:
+        """A linear cost that is flat where the form is: there is a least objective."""
+        self.c = -2.0 * self.F.T @ self._numbers(len(self.F))
+
     def _add_tied(self) -> None:
         """Variables that cannot be told apart."""
         self.F = np.vstack([np.ones((1, self.n)), 2.0 * np.eye(self.n)])
@@ -261,3 +286,7 @@ class Draft:
         if rng.random() < 0.4:
             eta = eta * 10.0 ** rng.uniform(-1, 1, self.n)
         self.eta = np.full(self.n, eta)
+        if "no_ridge" in self.features:
+            self.eta[:] = np.inf
+        if "some_ridge" in self.features:
+            self.eta[rng.random(self.n) < 0.6] = np.inf

@@ -169,6 +169,8 @@ class Exact:
 
     def _gain(self, j: int) -> Fraction:
         curvature = self.Q[j][j] + self.ridge[j]
+        if curvature <= 0:
+            return ZERO
         x = -self.c[j] / (2 * curvature)
         x = x if self.lower[j] is None else max(x, self.lower[j])
         x = x if self.upper[j] is None else min(x, self.upper[j])

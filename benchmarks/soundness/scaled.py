@@ -53,10 +53,21 @@ class Solved:
 
 
 class Scaled:
-    """The problem in units in which floats have a chance; nothing is rounded."""
+    """The problem in units in which floats have a chance; nothing is rounded.
+
+    Attributes
+    ----------
+    added : list
+        What of the ridge the problem itself does not have.
+    clear : number
+        The share of its curvature that each column must keep, given the others, if
+        there is no doubt that a support counts; zero where all do.
+    """
 
     def __init__(self, problem: Exact, units: Vector) -> None:
-        self.problem = problem
+        self.problem, self.units = problem, units
+        self.added: list[Number] = [0] * problem.n
+        self.clear: Number = 0
         u = quick(units)
         self.Q = [
             [v * u[i] * u[j] for j, v in enumerate(quick(row))]
@@ -66,7 +77,7 @@ class Scaled:
         self.c = [v * u[j] for j, v in enumerate(quick(problem.c))]
         self.constant, self.price = quick([problem.constant, problem.price])
         self.rows, self.rhs, self.n_equal = _all_rows(problem, u)
-        self.is_definite = _is_semidefinite(self.Q)
+        self.is_definite = is_semidefinite(self.Q)
         self.G = _floats(self.Q) + np.diag([float(v) for v in self.ridge])
         self.linear = np.array([float(v) for v in self.c])
         self._rows = [[float(v) for v in row] for row in self.rows]
@@ -75,6 +86,18 @@ class Scaled:
     def fixed(self, support: Support) -> Number:
         """Constant and prices."""
         return self.constant + self.price * self.problem.count(frozenset(support))
+
+    def is_counted(self, support: Support, share: Number) -> bool:
+        """Whether each column keeps a share of its curvature, given the others."""
+        if not share:
+            return True
+        rest = [[self.Q[i][j] for j in support] for i in support]
+        for k, j in enumerate(support):
+            rest[k][k] += self.ridge[j]
+            if rest[k][k] <= 0:
+                return False
+            rest[k][k] *= 1 - share
+        return is_semidefinite(rest)
 
     def kept(self, support: Support) -> list[int]:
         """Rows that concern a support: all but bounds of other variables."""
@@ -120,7 +143,8 @@ class Scaled:
         join with multipliers, and what is left is minimised over each variable alone.
         Multipliers that say that there is no point are tried at several lengths.
         """
-        if not self.is_definite or not guess.support:
+        has_ridge = all(self.ridge[j] for j in guess.support)
+        if not (self.is_definite and guess.support and has_ridge):
             return False
         lengths = (1,) if np.isfinite(guess.value) else (2**10, 2**30, 2**60)
         return any(self._dual_value(guess, length) >= value for length in lengths)
@@ -217,7 +241,7 @@ def _all_rows(
     return rows, rhs, sum(problem.is_equality)
 
 
-def _is_semidefinite(Q: Rows) -> bool:
+def is_semidefinite(Q: Rows) -> bool:
     """Whether a symmetric matrix is positive semidefinite, exactly."""
     rows = [list(row) for row in Q]
     n = len(rows)

@@ -25,6 +25,15 @@ from benchmarks.soundness.scaled import (
     plain,
     rational,
 )
+from benchmarks.soundness.without_ridge import (
+    LEAST,
+    add_tiny,
+    is_boxed,
+    is_cone,
+    lacks_ridge,
+    move_form,
+    move_least,
+)
 
 
 @dataclass(frozen=True)
@@ -58,19 +67,36 @@ class Truth:
 
 
 def find_truth(problem: Exact) -> Truth:
-    """The exact optimum."""
-    units = column_units(problem)
-    scaled = Scaled(problem, units)
+    """The exact optimum; unknown where no rule says which points count."""
+    scaled = Scaled(problem, column_units(problem))
+    some = list(supports(problem))
+    if lacks_ridge(problem) and not move_form(scaled):
+        if is_boxed(problem):
+            add_tiny(scaled)
+        elif is_cone(problem):
+            every = supports(problem, has_all_sizes=True)
+            some = [support for support in every if scaled.is_counted(support, LEAST)]
+            move_least(scaled)
+        else:
+            return Truth(is_convex=False)
     try:
-        best = _best(scaled, list(supports(problem)))
+        best = _best(scaled, some)
     except LostError:
         return Truth(is_convex=False)
+    return _truth(scaled, best)
+
+
+def _truth(scaled: Scaled, best: Solved | None) -> Truth:
     if best is None:
         return Truth(is_convex=True)
-    x = [ZERO] * problem.n
-    for j, value in zip(best.support, best.x, strict=True):
-        x[j] = plain(value) * units[j]
-    return Truth(is_convex=True, value=plain(best.value), x=x)
+    if not scaled.is_counted(best.support, scaled.clear):
+        return Truth(is_convex=False)
+    x = [ZERO] * scaled.problem.n
+    value = best.value
+    for j, v in zip(best.support, best.x, strict=True):
+        x[j] = plain(v) * scaled.units[j]
+        value -= scaled.added[j] * v * v
+    return Truth(is_convex=True, value=plain(value), x=x)
 
 
 def _best(problem: Scaled, all_supports: Sequence[Support]) -> Solved | None:
@@ -110,12 +136,16 @@ def _is_below(bound: float, value: Number) -> bool:
     return bound == -np.inf or rational(bound) < value
 
 
-def supports(problem: Exact) -> Iterator[Support]:
-    """Allowed supports; only those that are not part of others where that is enough."""
+def supports(problem: Exact, *, has_all_sizes: bool = False) -> Iterator[Support]:
+    """Allowed supports; only those that are not part of others where that is enough.
+
+    With ``has_all_sizes`` it never is.
+    """
     always = {problem.blocks[j] for j in problem.inside}
     never = {problem.blocks[j] for j in problem.outside}
     free = sorted(set(problem.blocks) - always - never)
-    is_monotone = problem.price == 0 and all(
+    is_monotone = problem.price == 0 and not has_all_sizes
+    is_monotone = is_monotone and all(
         _holds_zero(problem, j) or j in problem.inside for j in range(problem.n)
     )
     counts = list(reversed(range(min(len(free), problem.limit - len(always)) + 1)))
