@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cardqp_check import supports
 from cardqp_check.archives import Archive
 from cardqp_check.branches import Branch, bound, sides
 from cardqp_check.points import DualPoint, Terms, evaluate
@@ -14,7 +15,6 @@ from cardqp_check.rays import proves_empty
 from cardqp_check.refusal import require
 from cardqp_check.root import Root
 from cardqp_check.rounding import Floats, Ints
-from cardqp_check.supports import completed, cut_off, penalised, searched
 from cardqp_check.views import INDEPENDENT
 
 INHERITED, POINT, RAY, COMPLETED, FULL, PENALISED, SEARCHED, CUT_OFF = range(8)
@@ -294,15 +294,15 @@ class Replay:
         inside, free, places = self._choice(branch)
         if kind == COMPLETED:
             form = root.given.supports
-            return completed(form, inside, free, places, self.enough)
+            return supports.completed(form, inside, free, places, self.enough)
         numbers = self.tree.value[self.tree.point.place(record)]
         require(len(numbers) == (1 if kind == CUT_OFF else 2), "a node lacks its cutoff")
         cutoff = float(numbers[0])
         if kind == CUT_OFF:
-            return cut_off(root.given.supports, inside, free, places, cutoff)
+            return supports.cut_off(root.given.supports, inside, free, places, cutoff)
         dependence = 0.0 if root.problem is root.given else INDEPENDENT
         form = root.problem.supports
-        return searched(form, inside, free, places, cutoff, dependence)
+        return supports.searched(form, inside, free, places, cutoff, dependence)
 
     def _choice(self, branch: Branch) -> tuple[Ints, Ints, int]:
         """Variables that are in, those that are free, and places that are left."""
@@ -334,7 +334,7 @@ class Replay:
         form, beta = root.given.supports, self.tree.beta[record]
         proved = -math.inf
         if branch.floor < math.inf:
-            proved = penalised(
+            proved = supports.penalised(
                 form, root.given.rows, beta, inside, free, listed, self.enough
             )
         self._contribute(max(branch.floor, proved))
