@@ -1,4 +1,4 @@
-"""Archives of arrays: what they declare is checked before memory is used (section 8)."""
+"""Archives of arrays, whose sizes are checked before memory is used (section 8)."""
 
 import math
 import tokenize
@@ -62,10 +62,8 @@ class Archive:
             wanted in (None, length)
             for wanted, length in zip(shape, found.shape, strict=True)
         )
-        require(
-            found.dtype.kind == kind and found.dtype.itemsize <= 8 or kind == "U" == found.dtype.kind,
-            f"{key} has the type {found.dtype}, not one of kind {kind}",
-        )
+        has_kind = found.dtype.kind == kind and (kind == "U" or found.itemsize <= 8)
+        require(has_kind, f"{key} has the type {found.dtype}, not one of kind {kind}")
         require(fits, f"{key} has the shape {found.shape}, which does not fit")
         types = {"f": np.float64, "i": np.int64}
         return found.astype(types[kind]) if kind in types else found
@@ -125,4 +123,6 @@ def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
             left = member.file_size - part.tell()
         # NumPy gives entries without bytes some of its own.
         if math.prod(shape) * max(dtype.itemsize, 1) != left:
-            raise ValueError(f"{member.filename} declares entries that it does not hold")
+            raise ValueError(
+                f"{member.filename} declares entries that it does not hold"
+            )

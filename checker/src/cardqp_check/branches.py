@@ -3,15 +3,12 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from cardqp_check.points import Terms
-from cardqp_check.problem import Rule
+from cardqp_check.problem import Rule, Status
 from cardqp_check.rounding import Floats, Ints, down, sum_below
-
-Status = np.ndarray[Any, np.dtype[np.int8]]
 
 
 @dataclass(frozen=True)
@@ -100,14 +97,10 @@ def sides(
     """The bounds on_j and off_j of the branch with some free variables in, or out."""
     if rule.groups is not None or branch.clusters:
         by_definition = [
-            [
-                bound(rule, terms, _with(rule, branch, int(j), value))
-                for j in variables
-            ]
+            [bound(rule, terms, _with(rule, branch, int(j), value)) for j in variables]
             for value in (1, -1)
         ]
-        on, off = np.array(by_definition).reshape(2, -1)
-        return on, off
+        return np.array(by_definition[0]), np.array(by_definition[1])
     return _exchanges(rule, terms, branch, variables)
 
 
@@ -128,14 +121,14 @@ def _exchanges(
     """
     value = bound(rule, terms, branch)
     costs, status, switch = _switches(rule, terms.costs, branch.status)
-    places = rule.limit - np.count_nonzero(status > 0)
+    places = rule.limit - int(np.count_nonzero(status > 0))
     if places < 0 or value == math.inf:
-        return np.full((2, len(variables)), math.inf)
-    on, off = np.full((2, len(variables)), value)
+        return np.full(len(variables), math.inf), np.full(len(variables), math.inf)
+    on, off = np.full(len(variables), value), np.full(len(variables), value)
     if value > -math.inf:
         own = costs[switch[variables]]
-        ranked = _smallest(np.minimum(costs[status == 0], 0.0), places + 1)
-        ranked = np.append(-np.asarray(ranked), np.zeros(2))
+        first = _smallest(np.minimum(costs[status == 0], 0.0), places + 1)
+        ranked = [-cost for cost in first] + [0.0, 0.0]
         last = ranked[places - 1] if 0 < places < len(ranked) else 0.0
         following = ranked[places] if places < len(ranked) else 0.0
         # NaN, the difference of infinities, counts as 0.
@@ -146,9 +139,7 @@ def _exchanges(
     return on, off
 
 
-def _switches(
-    rule: Rule, costs: Floats, status: Status
-) -> tuple[Floats, Status, Ints]:
+def _switches(rule: Rule, costs: Floats, status: Status) -> tuple[Floats, Status, Ints]:
     """Costs and status of what is counted, penalty included, and each variable's own.
 
     That is the variables, or blocks, whose variables have all the same status.
@@ -157,7 +148,8 @@ def _switches(
         return down(costs + rule.penalty), status, np.arange(len(costs))
     _, first, label = np.unique(rule.blocks, return_index=True, return_inverse=True)
     shared = [
-        sum_below([rule.penalty, *costs[label == k].tolist()]) for k in range(len(first))
+        sum_below([rule.penalty, *costs[label == k].tolist()])
+        for k in range(len(first))
     ]
     return np.array(shared), status[first], label
 
@@ -177,7 +169,9 @@ def _best_of_groups(
     None if a group has more variables in than it may.
     """
     assert rule.groups is not None
-    used = np.bincount(rule.groups[status > 0] + 1, minlength=len(rule.group_limits) + 1)
+    used = np.bincount(
+        rule.groups[status > 0] + 1, minlength=len(rule.group_limits) + 1
+    )
     room, chosen = rule.group_limits - used[1:], list[float]()
     if (room < 0).any():
         return None
@@ -203,6 +197,6 @@ def _best_of_clusters(
         return None
     gains = np.where(status == 0, np.minimum(costs, 0.0), 0.0)
     first = [min(cluster, key=lambda j: gains[j]) for cluster in clusters]
-    needed = gains[first].tolist()
+    needed: list[float] = gains[first].tolist()
     gains[first] = 0.0
     return needed + _smallest(gains, places - len(clusters))

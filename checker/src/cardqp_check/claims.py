@@ -10,7 +10,6 @@ from flint import arb, arb_mat
 from cardqp_check.archives import Archive
 from cardqp_check.forms import part_of
 from cardqp_check.problem import Problem
-from cardqp_check.refusal import require
 from cardqp_check.rounding import Floats, Ints, exact
 from cardqp_check.start import curvatures, view_of
 from cardqp_check.views import INDEPENDENT
@@ -106,12 +105,14 @@ def objective_at(problem: Problem, x: Floats) -> Objective:
     support = np.flatnonzero(x)
     point = exact(x[support])
     linear = (part_of(problem.c, support, [0]).transpose() * point)[0, 0]
-    size = sum((abs(problem.c[j, 0] * arb(float(x[j]))) for j in support), arb(0))
+    size = sum((abs(problem.c[int(j), 0] * arb(float(x[j]))) for j in support), arb(0))
     curved = _curved(problem, support, point)
     curved += sum((problem.ridge[j] * arb(float(x[j])) ** 2 for j in support), arb(0))
     price = arb(0)
     if problem.rule.penalty > 0:
-        price = arb(problem.rule.penalty) * problem.rule.count(_switched_on(problem, support))
+        price = arb(problem.rule.penalty) * problem.rule.count(
+            _switched_on(problem, support)
+        )
     return Objective(
         problem.constant + linear + curved + price,
         abs(problem.constant) + price + size + abs(curved),
@@ -120,9 +121,10 @@ def objective_at(problem: Problem, x: Floats) -> Objective:
 
 def _curved(problem: Problem, support: Ints, point: arb_mat) -> arb:
     """``x'Qx``."""
-    if problem.columns is None:
+    if problem.Q is not None:
         block = exact(problem.Q[np.ix_(support, support)])
         return (point.transpose() * block * point)[0, 0]
+    assert problem.columns is not None
     fitted = exact(problem.columns.take(support)) * point
     return problem.multiplier * sum((t * t for t in fitted.entries()), arb(0))
 

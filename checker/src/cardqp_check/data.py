@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Sparse:
-    """A matrix in CSC format: what is stored of column j is before ``indptr[j + 1]``."""
+    """A matrix in CSC format: entries of column j are stored before ``indptr[j + 1]``."""
 
     data: Array
     indices: Ints
@@ -121,7 +121,10 @@ def _read_sparse(archive: Archive) -> Sparse:
     """A matrix that is stored in parts, with sorted indices."""
     N, n = (int(length) for length in archive.array("X.shape", "i", 2))
     require(N >= 0 and n >= 0, "X.shape has negative lengths")
-    end, indices = archive.array("X.indptr", "i", n + 1), archive.indices("X.indices", N)
+    end, indices = (
+        archive.array("X.indptr", "i", n + 1),
+        archive.indices("X.indices", N),
+    )
     require(
         end[0] == 0 and (np.diff(end) >= 0).all() and end[-1] == len(indices),
         "X.indptr does not increase from 0 to the number of entries",

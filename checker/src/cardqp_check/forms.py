@@ -42,6 +42,9 @@ class Form(Protocol):
     def restrict(self, kept: Ints) -> "Form":
         """The form on some of the variables, all others being zero."""
 
+    def times(self, share: arb) -> "Form":
+        """A positive multiple of the form."""
+
     def matrix(self) -> arb_mat:
         """The matrix M."""
 
@@ -89,6 +92,10 @@ class Dense:
         """The form on some of the variables, all others being zero."""
         return replace(self, entries=part_of(self.entries, kept, kept))
 
+    def times(self, share: arb) -> "Dense":
+        """A positive multiple of the form."""
+        return replace(self, entries=self.entries * share)
+
     def matrix(self) -> arb_mat:
         """The matrix M."""
         return self.entries
@@ -126,6 +133,10 @@ class Factor:
         """The form on some of the variables, all others being zero."""
         return replace(self, columns=self.columns.restrict(kept))
 
+    def times(self, share: arb) -> "Factor":
+        """A positive multiple of the form."""
+        return replace(self, multiplier=self.multiplier * share)
+
     def matrix(self) -> arb_mat:
         """The matrix, added up from some rows at a time."""
         data, n = self.columns.take(slice(None)), len(self.columns.index)
@@ -155,7 +166,7 @@ def missing_diagonal(M: arb_mat) -> Floats:
     others = np.maximum(np.abs(low), np.abs(high))
     np.fill_diagonal(others, 0.0)
     missing = np.maximum(up(sums_above(others) - low.diagonal()), 0.0)
-    return np.where(missing > 0, up(missing * unit * unit), 0.0)
+    return np.where(missing > 0, np.asarray(up(missing * unit * unit)), 0.0)
 
 
 def _near_factor(M: Floats) -> Floats:
@@ -167,7 +178,7 @@ def _near_factor(M: Floats) -> Floats:
     n = len(M)
     for shift in (-(n**2), 0, n, 8 * n, n**2, 8 * n**2, 2**30, 2**40, 2**50):
         try:
-            return np.linalg.cholesky(M + 2.0**-53 * shift * np.eye(n))
+            return np.asarray(np.linalg.cholesky(M + 2.0**-53 * shift * np.eye(n)))
         except np.linalg.LinAlgError:
             continue
     return np.zeros((n, n))

@@ -85,8 +85,13 @@ def _base(view: View, p: DualPoint, value: arb, beta: Floats) -> float:
     """
     t = arb(p.scale)
     linear = sum((x * view.c[j, 0] for j, x in zip(*p.point, strict=True)), arb(0))
-    offset = sum((x * arb(b) for x, b in zip(beta.tolist(), view.rows.b.tolist(), strict=True)), arb(0))
-    return below((2 * t - t * t) * view.constant + (t - t * t) * linear - t * t * value - offset)
+    offset = sum(
+        (x * arb(b) for x, b in zip(beta.tolist(), view.rows.b.tolist(), strict=True)),
+        arb(0),
+    )
+    return below(
+        (2 * t - t * t) * view.constant + (t - t * t) * linear - t * t * value - offset
+    )
 
 
 def least_costs(
@@ -116,11 +121,11 @@ def _least_cost(g: Floats, w: Floats, lower: Floats, upper: Floats) -> Floats:
     minimiser = g / (-2.0 * w)
     at_lower, at_upper = _value_at(lower, g, w), _value_at(upper, g, w)
     cost = np.where(up(minimiser) <= lower, at_lower, free)
-    return np.where(down(minimiser) >= upper, at_upper, cost)
+    return np.asarray(np.where(down(minimiser) >= upper, at_upper, cost))
 
 
 def _value_at(x: Floats, g: Floats, w: Floats) -> Floats:
     """At most ``x (g + w x)``."""
     product = w * x
     slopes = down(g + down(product)), up(g + up(product))
-    return np.minimum(down(x * slopes[0]), down(x * slopes[1]))
+    return np.asarray(np.minimum(down(x * slopes[0]), down(x * slopes[1])))

@@ -12,6 +12,9 @@ from cardqp_check.data import Columns, all_columns, digest_of, kind_of, read_mat
 from cardqp_check.refusal import require
 from cardqp_check.rounding import Floats, Ints, exact
 
+Status = np.ndarray[Any, np.dtype[np.int8]]
+"""1 for variables that are in, -1 for those that are out, 0 for free ones."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -66,7 +69,7 @@ class Rule:
         """How many variables, or blocks, are in a support, given as indices."""
         return len(support if self.blocks is None else np.unique(self.blocks[support]))
 
-    def whole(self, status: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def whole(self, status: Status) -> Status:
         """A status in which each decision of a variable is one of its block."""
         if self.blocks is None:
             return status
@@ -119,8 +122,8 @@ class Problem:
         """The number of variables."""
         return len(self.lower)
 
-    def status(self) -> np.ndarray[Any, Any]:
-        """1 for variables that are in, -1 for those that are out, 0 for free ones."""
+    def status(self) -> Status:
+        """The status of variables at first, but for those that are forced out."""
         status = np.zeros(self.n, np.int8)
         status[self.forced_in] = 1
         return self.rule.whole(status)
@@ -212,7 +215,7 @@ def _read_rule(archive: Archive, n: int) -> Rule:
 
 def _digest(archive: Archive, X: Any) -> str:
     """The digest by which an answer names its problem; X are the data, if any."""
-    arrays = {key: a for key, a in archive.arrays.items() if key != "names"}
+    arrays: dict[str, Any] = {k: a for k, a in archive.arrays.items() if k != "names"}
     found = hashlib.sha256()
     if X is not None:
         arrays = {k: a for k, a in arrays.items() if k != "X" and k[:2] != "X."}
@@ -223,9 +226,9 @@ def _digest(archive: Archive, X: Any) -> str:
         arrays |= {key: text.encode() for key, text in names.items()}
     for key in sorted(arrays):
         part = arrays[key]
-        is_text = isinstance(part, bytes)
-        words = ["str", ""] if is_text else [part.dtype.str, "x".join(map(str, part.shape))]
-        for word in (key, *words):
-            found.update(word.encode() + b"\0")
-        found.update(part if is_text else np.ascontiguousarray(part).tobytes())
+        name, shape, entries = "str", "", part
+        if isinstance(part, np.ndarray):
+            shape = "x".join(map(str, part.shape))
+            name, entries = part.dtype.str, part.tobytes()
+        found.update("\0".join([key, name, shape, ""]).encode() + entries)
     return found.hexdigest()

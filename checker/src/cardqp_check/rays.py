@@ -55,7 +55,9 @@ def _costs(view: View, A: list[list[fmpq]], weights: list[fmpq]) -> Floats:
     return costs
 
 
-def _balanced(A: list[list[fmpq]], weights: list[fmpq], columns: np.ndarray) -> list[fmpq]:
+def _balanced(
+    A: list[list[fmpq]], weights: list[fmpq], columns: np.ndarray
+) -> list[fmpq]:
     """The multipliers nearest to some whose combination of these columns vanishes.
 
     What is taken off is the part in the span of the columns, of which independent ones

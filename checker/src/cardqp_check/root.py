@@ -10,7 +10,6 @@ from cardqp_check.branches import Branch, bound, sides
 from cardqp_check.points import DualPoint, Terms, evaluate
 from cardqp_check.problem import Problem, Rule
 from cardqp_check.refusal import require
-from cardqp_check.rounding import Ints
 from cardqp_check.start import first_view, view_of
 from cardqp_check.views import View
 
@@ -80,7 +79,10 @@ def _point(root: Root, run: Archive, step: str) -> DualPoint:
 def _fixed(root: Root, terms: Terms, run: Archive, step: str) -> Root:
     """Fix variables that are listed; the other sides contribute their bounds."""
     n, branch = root.view.n, root.branch
-    inside, outside = run.indices(step + "fixed_in", n), run.indices(step + "fixed_out", n)
+    inside, outside = (
+        run.indices(step + "fixed_in", n),
+        run.indices(step + "fixed_out", n),
+    )
     both = np.concatenate([inside, outside])
     require(
         len(np.unique(both)) == len(both) and not branch.status[both].any(),

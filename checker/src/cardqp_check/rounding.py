@@ -59,7 +59,8 @@ def exact(array: Any) -> arb_mat:
     """A matrix, or a vector as a column, as balls of radius 0."""
     array = np.asarray(array)
     columns = array if array.ndim == 2 else array.reshape(-1, 1)
-    return arb_mat(*columns.shape, columns.ravel().tolist())
+    height, width = columns.shape
+    return arb_mat(int(height), int(width), columns.ravel().tolist())
 
 
 def sum_below(terms: Iterable[float]) -> float:

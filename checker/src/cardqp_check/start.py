@@ -60,11 +60,11 @@ def first_view(problem: Problem, run: Archive) -> View:
     return view
 
 
-def _replaced(view: View, form: Form, ridge: Floats, constant: arb | None = None) -> View:
+def _replaced(
+    view: View, form: Form, ridge: Floats, constant: arb | None = None
+) -> View:
     constant = view.constant if constant is None else constant
-    return View(
-        form, ridge, view.c, constant, view.rows, view.lower, view.upper
-    )
+    return View(form, ridge, view.c, constant, view.rows, view.lower, view.upper)
 
 
 def _not_negative(run: Archive, n: int) -> Floats:
@@ -102,10 +102,7 @@ def _scaled(problem: Problem, view: View, run: Archive) -> View:
     for a, g in zip(added.tolist(), curvatures(problem, view), strict=True):
         require(g == 0 or arb(a) <= share * g, "start.added is too large")
     ridge = down(np.array([below(m * w) for w in problem.ridge]) + added)
-    form = view.form
-    if isinstance(form, Factor):
-        return _replaced(view, Factor(form.columns, form.multiplier * m), ridge)
-    return _replaced(view, Dense(form.entries * arb(m), form.is_semidefinite), ridge)
+    return _replaced(view, view.form.times(arb(m)), ridge)
 
 
 def curvatures(problem: Problem, view: View) -> list[arb]:

@@ -296,7 +296,9 @@ class Replay:
             form = root.given.supports
             return supports.completed(form, inside, free, places, self.enough)
         numbers = self.tree.value[self.tree.point.place(record)]
-        require(len(numbers) == (1 if kind == CUT_OFF else 2), "a node lacks its cutoff")
+        require(
+            len(numbers) == (1 if kind == CUT_OFF else 2), "a node lacks its cutoff"
+        )
         cutoff = float(numbers[0])
         if kind == CUT_OFF:
             return supports.cut_off(root.given.supports, inside, free, places, cutoff)
@@ -328,7 +330,8 @@ class Replay:
             "a node lists a support that is not free",
         )
         require(
-            len(listed) == 0 or node.number < first <= len(self.tree.kind) - len(listed),
+            len(listed) == 0
+            or node.number < first <= len(self.tree.kind) - len(listed),
             "the children of a node are not there",
         )
         form, beta = root.given.supports, self.tree.beta[record]

@@ -7,7 +7,7 @@ import numpy as np
 from flint import arb, arb_mat
 
 from cardqp_check.forms import Dense, Form, diagonal, part_of
-from cardqp_check.problem import Rows
+from cardqp_check.problem import Rows, Status
 from cardqp_check.refusal import require
 from cardqp_check.rounding import (
     PRECISION,
@@ -67,15 +67,13 @@ class Rest:
 
     def restrict(self, kept: Ints) -> "Rest":
         """The rest on some of the variables."""
-        return Rest(
-            self.losses[np.ix_(kept, kept)], self.e[kept], self.curvature[kept]
-        )
+        return Rest(self.losses[np.ix_(kept, kept)], self.e[kept], self.curvature[kept])
 
     def ridge(self, lost: Floats) -> Floats:
         """The ridge that is left by sums of losses, rounded down."""
         return np.asarray(down(self.curvature - up(lost / self.e)))
 
-    def node_ridge(self, status: Ints, places: int) -> Floats:
+    def node_ridge(self, status: Status, places: int) -> Floats:
         """The ridge in a branch with so many places left; 0 where variables are out."""
         inside, free = np.flatnonzero(status > 0), np.flatnonzero(status == 0)
         ridge = np.zeros(len(status))
