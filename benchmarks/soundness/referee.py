@@ -1,7 +1,7 @@
 """What the methods say, held against what is true."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -23,7 +23,7 @@ NOTHING = Fraction(1, 10**12)
 
 MUST_BE_ZERO = (
     *("infeasible", "status", "bound", "objective", "beyond"),
-    *("contradiction", "refused", "start", "error", "time"),
+    *("contradiction", "refused", "disputed", "forged", "start", "error", "time"),
 )
 COUNTED = ("unknown", "undecided", "open", "tolerance", "rounding", "warning")
 """UNKNOWN with and without a point, the gap not closed by a method that should, an
@@ -47,6 +47,12 @@ class Said:
         The bound that the replay of the certificate gives.
     complaints : tuple of str
         Of ``verify``, at once and after saving and loading.
+    checked : dict
+        Bounds that checkers compute from the files, by checker.
+    disputes : tuple of str
+        What the independent checker complains about.
+    features : tuple of str
+        Parts of the certificate.
     error : str
         An exception instead of an answer.
     """
@@ -62,7 +68,11 @@ class Said:
     complaints: tuple[str, ...] = ()
     error: str = ""
     is_late: bool = False
+    is_stopped: bool = False
     warnings: tuple[str, ...] = ()
+    checked: Mapping[str, float] = field(default_factory=dict)
+    disputes: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,8 +113,9 @@ class _Answer:
 
     @property
     def bound(self) -> float:
-        """The larger of the bound reported and the bound replayed."""
-        return max(self.said.lower_bound, self.said.proved)
+        """The largest of the bounds reported, replayed, and computed by checkers."""
+        said = self.said
+        return max(said.lower_bound, said.proved, *said.checked.values())
 
 
 def judge(problem: Exact, truth: Truth, said: Sequence[Said]) -> list[Finding]:
@@ -117,6 +128,8 @@ def judge(problem: Exact, truth: Truth, said: Sequence[Said]) -> list[Finding]:
         own = [Finding(*pair) for pair in _about(answer, truth)]
         if one.complaints and not any(f.what in MUST_BE_ZERO for f in own):
             own.append(Finding("refused", one.method, "; ".join(one.complaints)))
+        if one.disputes:
+            own.append(Finding("disputed", one.method, "; ".join(one.disputes)))
         findings += own
     good = [a for a in answers if not a.said.error]
     findings += [Finding(*pair) for pair in _between(good, truth)]
@@ -151,7 +164,7 @@ def _about(answer: _Answer, truth: Truth) -> Iterator[Pair]:
         yield from _of_point(answer)
         yield from _of_status(answer, truth)
     yield from _of_bound(answer, truth)
-    if said.method == FROM_START and truth.is_feasible:
+    if said.method == FROM_START and truth.is_feasible and not said.is_stopped:
         point = answer.point
         if point is None or point.objective - truth.value > answer.slack:
             yield "start", said.method, f"{said.objective}, given {_short(truth)}"
@@ -163,7 +176,7 @@ def _without_point(answer: _Answer, truth: Truth) -> Iterator[Pair]:
         yield "infeasible", said.method, f"not a point: {said.x}"
     elif said.status in ("OPTIMAL", "FEASIBLE"):
         yield "status", said.method, f"{said.status} without a point"
-    elif said.status == "UNKNOWN" and truth.is_convex:
+    elif said.status == "UNKNOWN" and truth.is_convex and not said.is_stopped:
         what = "unknown" if truth.is_feasible else "undecided"
         yield what, said.method, "no point, and no proof that there is none"
     elif said.status == "INFEASIBLE" and truth.is_feasible:
@@ -196,7 +209,7 @@ def _of_status(answer: _Answer, truth: Truth) -> Iterator[Pair]:
     is_closed = closed <= (1 - CANCELLATION) * Fraction(said.asked) * answer.unit
     if said.status == "FEASIBLE" and is_closed:
         yield "status", said.method, f"FEASIBLE with a gap of {said.gap:.2g}"
-    elif said.status == "FEASIBLE" and said.method in SEARCHES:
+    elif said.status == "FEASIBLE" and said.method in SEARCHES and not said.is_stopped:
         yield "open", said.method, f"a gap of {said.gap:.2g}"
     if said.status == "OPTIMAL" and not said.gap <= said.asked:
         yield "status", said.method, f"OPTIMAL with a gap of {said.gap:.2g}"

@@ -1,12 +1,13 @@
-"""One problem: its truth, what every method says about it, and what is not so."""
+"""One problem: its truth, what methods and checkers say about it, and what is not so."""
 
 import signal
 import tempfile
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -15,6 +16,9 @@ import numpy as np
 
 import cardqp
 from benchmarks.soundness.cases import Case, make_case
+from benchmarks.soundness.evidence import ALONE, REPLAY, checkers, features, read
+from benchmarks.soundness.forging import Tried, try_forgeries
+from benchmarks.soundness.kinds import KINDS
 from benchmarks.soundness.rational import Exact
 from benchmarks.soundness.records import Record
 from benchmarks.soundness.referee import FROM_START, Finding, Said, judge
@@ -31,18 +35,34 @@ LATE = 2 * TIME_LIMIT
 """Seconds after which a solve is too late, twice in a row: the first time it may have
 been compiled, or the machine was busy."""
 
-STORED = 10
-"""Solutions of one in so many problems are written and read."""
+ALL_METHODS = 5
+"""All methods are asked about one in so many problems, the exact search about each."""
+
+EXACT = "exact"
+
+MEMORY = Path("/dev/shm")
+"""Where files cost least, if there is such a place."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one problem."""
+    """What came of one problem.
+
+    Attributes
+    ----------
+    case, truth, said : Case, Truth, list of Said
+        The problem, what is true, and what is said.
+    findings : list of Finding
+        What is not so.
+    forged : Counter
+        How many files were forged, by what was changed.
+    """
 
     case: Case
     truth: Truth
     said: list[Said]
     findings: list[Finding]
+    forged: Counter[str]
 
     def record(self) -> Record:
         """Plain numbers and strings, for JSON."""
@@ -50,6 +70,9 @@ class Trial:
             "truth": describe(self.truth),
             "statuses": {one.method: one.status for one in self.said},
             "findings": [[f.what, f.method, f.detail] for f in self.findings],
+            "features": sorted({f for one in self.said for f in one.features}),
+            "checked": sum(len(one.checked) for one in self.said),
+            "forged": dict(self.forged),
         }
 
 
@@ -62,7 +85,8 @@ def failed(case: Case, why: str) -> Record:
 def _header(case: Case) -> Record:
     eta = float(np.median(case.problem.eta))
     names = {"number": case.number, "kind": case.kind, "units": case.units}
-    return names | {"n": case.problem.n, "eta": eta}
+    names |= {"tuning": case.tuning, "is_stopped": bool(case.limits)}
+    return names | {"n": case.problem.n, "eta": eta if np.isfinite(eta) else None}
 
 
 def describe(truth: Truth) -> str:
@@ -73,12 +97,15 @@ def describe(truth: Truth) -> str:
 
 
 def run(seed: int, number: int) -> Trial:
-    """Make a problem, find the truth, ask every method, and judge."""
+    """Make a problem, find the truth, ask, check, forge, and judge."""
     case = make_case(seed, number)
     exact = Exact.of(case.problem)
     truth = find_truth(exact)
-    said = list(ask(case.problem, truth, is_stored=number % STORED == 0))
-    return Trial(case, truth, said, judge(exact, truth, said))
+    forged = Tried(np.random.default_rng([seed, number, 1]), exact, truth)
+    place = MEMORY if MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(dir=place) as name:
+        said = list(ask(case, truth, Path(name), forged))
+    return Trial(case, truth, said, judge(exact, truth, said) + forged.found, forged.counts)
 
 
 def record_of(seed: int, number: int) -> Record:
@@ -86,34 +113,84 @@ def record_of(seed: int, number: int) -> Record:
     return run(seed, number).record()
 
 
-def ask(problem: cardqp.SparseQP, truth: Truth, *, is_stored: bool) -> Iterator[Said]:
-    """What every method says."""
-    for name in METHODS:
-        yield _ask_in_time(problem, name, is_stored, method=name)
+def is_for_all(number: int) -> bool:
+    """Whether all methods are asked: of each kind, and in all units, about as often."""
+    return sum(divmod(number, len(KINDS))) % ALL_METHODS == 0
+
+
+def ask(case: Case, truth: Truth, folder: Path, forged: "Tried") -> Iterator[Said]:
+    """What methods say, and about the exact searches what checkers say."""
+    files = _Files(case.problem, folder)
+    limits = {"time_limit": TIME_LIMIT} | case.limits
+    options: dict[str, Any] = {"method": case.method} | limits
+    yield _ask_in_time(case, EXACT, files, forged, options)
     if truth.x is not None:
         start = np.array([float(v) for v in truth.x])
-        yield _ask_in_time(problem, FROM_START, is_stored, start=start)
+        yield _ask_in_time(case, FROM_START, files, None, options | {"start": start})
+    for name in METHODS if is_for_all(case.number) else ():
+        if name != EXACT:
+            options = {"method": name, "time_limit": TIME_LIMIT}
+            yield _ask_in_time(case, name, None, None, options)
 
 
-def _ask_in_time(*arguments: Any, **options: Any) -> Said:
+@dataclass
+class _Files:
+    """The files of a problem and of what is said about it."""
+
+    problem: cardqp.SparseQP
+    folder: Path
+
+    @property
+    def names(self) -> tuple[Path, Path]:
+        return self.folder / "problem.npz", self.folder / "run.npz"
+
+    def write(self, solution: cardqp.Solution) -> None:
+        """Write a solution, and the problem if there is no file of it yet."""
+        problem, run = self.names
+        if not problem.exists():
+            self.problem.save(problem)
+        solution.save(run)
+
+
+def _ask_in_time(*arguments: Any) -> Said:
     """What a method says, asked again if that took too long."""
-    said = _ask(*arguments, **options)
-    return _ask(*arguments, **options) if said.is_late else said
+    said = _ask(*arguments)
+    return _ask(*arguments) if said.is_late else said
 
 
-def _ask(problem: cardqp.SparseQP, name: str, is_stored: bool, **options: Any) -> Said:
+def _ask(
+    case: Case,
+    name: str,
+    files: _Files | None,
+    forged: "Tried | None",
+    options: dict[str, Any],
+) -> Said:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             with _alarm(HANGING):
                 begun = time.perf_counter()
-                solution = cardqp.solve(problem, time_limit=TIME_LIMIT, **options)
+                solution = cardqp.solve(case.problem, **options)
                 seconds = time.perf_counter() - begun
-                proved, complaints = _check(problem, solution, is_stored)
+                said = _of_solution(name, solution)
+                if files is not None:
+                    said = _checked(said, solution, files)
+                    forge(said, files, forged)
         except TimeoutError as err:
             return Said(name, error=str(err), is_late=True)
         except Exception as err:  # noqa: BLE001 - all of them are counted
             return Said(name, error=f"{type(err).__name__}: {err}")
+    return replace(
+        said,
+        is_late=seconds > LATE,
+        is_stopped=bool(case.limits) and files is not None,
+        warnings=tuple(sorted({str(w.message) for w in caught})),
+    )
+
+
+def _of_solution(name: str, solution: cardqp.Solution) -> Said:
+    """What a solution says, and what its replay in memory says about it."""
+    found = solution.verify()
     return Said(
         method=name,
         status=solution.status.name,
@@ -122,37 +199,29 @@ def _ask(problem: cardqp.SparseQP, name: str, is_stored: bool, **options: Any) -
         lower_bound=solution.lower_bound,
         gap=solution.gap,
         asked=1e-4,
-        proved=proved,
-        complaints=complaints,
-        is_late=seconds > LATE,
-        warnings=tuple(sorted({str(w.message) for w in caught})),
+        proved=found.lower_bound,
+        complaints=found.complaints,
     )
 
 
-def _check(
-    problem: cardqp.SparseQP, solution: cardqp.Solution, is_stored: bool
-) -> tuple[float, tuple[str, ...]]:
-    """The bound replayed, and what the library's own checks complain about."""
-    found = solution.verify()
-    complaints = found.complaints
-    if is_stored:
-        with tempfile.TemporaryDirectory() as name:
-            complaints += tuple(_store(problem, solution, Path(name)))
-    return found.lower_bound, complaints
+def _checked(said: Said, solution: cardqp.Solution, files: _Files) -> Said:
+    """With what all checkers say about the files."""
+    files.write(solution)
+    found = {name: check(*files.names) for name, check in checkers().items()}
+    return replace(
+        said,
+        checked={name: verdict.lower_bound for name, verdict in found.items()},
+        complaints=said.complaints + found[REPLAY].complaints,
+        disputes=found[ALONE].complaints if ALONE in found else (),
+        features=tuple(features(read(files.names[1]))),
+    )
 
 
-def _store(
-    problem: cardqp.SparseQP, solution: cardqp.Solution, folder: Path
-) -> Iterator[str]:
-    """What is complained about after both were written and read."""
-    solution.save(folder / "solution.npz")
-    try:
-        problem.save(folder / "problem.npz")
-        problem = cardqp.SparseQP.load(folder / "problem.npz")
-    except cardqp.CardQPError as err:
-        yield f"not saved: {err}"
-    read = cardqp.Solution.load(folder / "solution.npz", problem)
-    yield from (f"after loading: {text}" for text in read.verify().complaints)
+def forge(said: Said, files: _Files, forged: "Tried | None") -> None:
+    """Change the file in many ways, if it is its turn."""
+    if forged is None or not forged.is_due("tree" in said.features):
+        return
+    try_forgeries(forged, *files.names, read(files.names[1]))
 
 
 @contextmanager
