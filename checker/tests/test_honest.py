@@ -6,10 +6,10 @@ import pytest
 cardqp = pytest.importorskip("cardqp")
 
 import scipy.sparse  # noqa: E402
-
-from cardqp_check import check  # noqa: E402
 from tests.problems import KINDS, enumerate_optimum, random_problem  # noqa: E402
 from tests.streamed import exact  # noqa: E402
+
+from cardqp_check import check  # noqa: E402
 
 SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))]
 
@@ -124,8 +124,8 @@ def test_named_data(tmp_path):
     assert "the data are not those of the file" in verdict.complaints
 
 
-def test_processes_share_a_tree(tmp_path, monkeypatch):
-    paths, solution = solved(tmp_path, random_problem("free", 15))
+def test_processes_share_a_tree(tmp_path):
+    paths, _ = solved(tmp_path, random_problem("free", 15))
     alone, shared = check(*paths), check(*paths, jobs=2)
     assert alone == shared
     assert alone.ok
