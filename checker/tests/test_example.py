@@ -1,13 +1,10 @@
 """The example of docs/certificate.md: its numbers, and forgeries of it."""
 
-import itertools
-import re
 from pathlib import Path
 
-import numpy as np
-import pytest
-from cardqp_check import check
 from example import problem_arrays, run_arrays, write
+
+from cardqp_check import check
 
 PAGE = Path(__file__).parents[2] / "docs" / "certificate.md"
 

@@ -137,7 +137,7 @@ class Bordered:
                 exact, scale = form.G[i, j], float(unit[i] * unit[j])
                 value = float(exact)
                 array[i + 1, j + 1] = array[j + 1, i + 1] = value * scale
-                error = max(error, _distance(exact, value) * scale)
+                error = max(error, upper_distance(exact, value) * scale)
         largest = float(np.abs(array).max())
         bordered = cls(form, array, unit, unit, error, 0.0, error, largest)
         return bordered.with_costs(form)
@@ -150,7 +150,7 @@ class Bordered:
         costs = np.array([0.5 * float(cost) for cost in form.c])
         with ctx.workprec(form.precision):
             errors = [
-                _distance(exact / 2, float(cost)) * float(scale)
+                upper_distance(exact / 2, float(cost)) * float(scale)
                 for exact, cost, scale in zip(form.c, costs, self.unit, strict=True)
             ]
         half, cost_error = costs * self.unit, max(errors, default=0.0)
@@ -190,9 +190,18 @@ class Bordered:
         return np.asarray((half * x).sum(axis=1))
 
 
-def _distance(exact: arb, value: float) -> float:
+def upper_distance(exact: arb, value: float) -> float:
     """Return a bound on how far a float is from a ball's numbers."""
     return -lower_float(-abs(exact - value))
+
+
+def bordered_of(form: Form) -> Bordered:
+    """Return the bordered matrix of a form, which keeps it."""
+    cached: Bordered | None = vars(form).get("_bordered")
+    if cached is None:
+        cached = Bordered.of(form)
+        vars(form)["_bordered"] = cached
+    return cached
 
 
 def eliminated(
@@ -209,8 +218,8 @@ def eliminated(
         E = U - VB, \quad R = W - B^\top U - E^\top B .
 
     If :math:`V \succeq \mu I`, :math:`\mu > 0`, then :math:`A` is semidefinite on
-    inside and :math:`T` if and only if :math:`N = R - E^\top V^{-1} E` is on :math:`T`.  Let
-    :math:`\beta_j` be one plus the sum of :math:`|B_{kj}|` over :math:`k`; let no entry
+    inside and :math:`T` if and only if :math:`N = R - E^\top V^{-1} E` is on :math:`T`.
+    Let :math:`\beta_j` be one plus the sum of :math:`|B_{kj}|` over k; let no entry
     exceed :math:`M`, none be off by more than :math:`\eta`, and
     :math:`a = 2(m + 2)uM + \eta`.  A product of matrices with :math:`m` terms, in any
     order, is off by :math:`\gamma_m` times the product of absolute values, so that
@@ -263,10 +272,10 @@ def eliminated(
     e = (np.abs(U - V @ B).max(axis=1) / beta).max(axis=1) + a
     N -= B.transpose(0, 2, 1) @ U
     # One percent is far more than the rounding of these numbers.
-    error = 1.01 * (a + e + m * e**2 / least)
-    if not (np.isfinite(error).all() and np.isfinite(N).all()):
+    doubt = 1.01 * (a + e + m * e**2 / least)
+    if not (np.isfinite(doubt).all() and np.isfinite(N).all()):
         raise UndecidedError
-    return N, np.sqrt(error)[:, None] * beta
+    return N, np.sqrt(doubt)[:, None] * beta
 
 
 def unit_diagonal(

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from os import PathLike
 from pathlib import Path
 
@@ -113,7 +114,7 @@ def _proved(
         return -math.inf, Counter()
     if jobs == 1:
         return _follow(problem, run, 0, 1)
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         shares = list(pool.map(_share, [files] * jobs, range(jobs), [jobs] * jobs))
     counts = sum((counts for _, counts in shares), Counter[int]())
     return min(least for least, _ in shares), counts

@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Sparse:
-    """A matrix in CSC format: entries of column j are stored before ``indptr[j + 1]``."""
+    """A matrix in CSC format: entries of column j end at ``indptr[j + 1]``."""
 
     data: Array
     indices: Ints

@@ -29,7 +29,7 @@ class Form(Protocol):
 
     @property
     def excess(self) -> Floats:
-        """v >= 0 with ``M + diag(v)`` positive semidefinite."""
+        """V >= 0 with ``M + diag(v)`` positive semidefinite."""
 
     def tangents(
         self, points: Sequence[Point]
@@ -66,7 +66,7 @@ class Dense:
 
     @cached_property
     def excess(self) -> Floats:
-        """v >= 0 with ``M + diag(v)`` positive semidefinite."""
+        """V >= 0 with ``M + diag(v)`` positive semidefinite."""
         if self.is_semidefinite:
             return np.zeros(self.entries.nrows())
         return missing_diagonal(self.entries)
@@ -82,9 +82,10 @@ class Dense:
         """``a'(M + diag(v))a`` and ``2(M + diag(v))a`` for some points a."""
         n = self.entries.nrows()
         slopes = self._slopes * exact(scattered(points, n))
+        columns = slopes.transpose().tolist()
         values = [
-            sum((x * slopes[j, i] for j, x in zip(*point, strict=True)), arb(0)) / 2
-            for i, point in enumerate(points)
+            dot(value, [column[j] for j in index]) / 2
+            for (index, value), column in zip(points, columns, strict=True)
         ]
         return values, iter([(slice(0, n), slopes)])
 
@@ -184,6 +185,11 @@ def _near_factor(M: Floats) -> Floats:
     return np.zeros((n, n))
 
 
+def dot(x: Floats, y: Sequence[arb]) -> arb:
+    """The inner product of two vectors."""
+    return (exact(x).transpose() * arb_mat(len(y), 1, y))[0, 0]
+
+
 def scattered(points: Sequence[Point], n: int) -> Floats:
     """Points as the columns of a matrix with n rows."""
     dense = np.zeros((n, len(points)))
@@ -195,8 +201,8 @@ def scattered(points: Sequence[Point], n: int) -> Floats:
 def part_of(M: arb_mat, rows: Any, columns: Any) -> arb_mat:
     """Some rows and columns of a matrix."""
     table = M.tolist()
-    chosen = [[table[i][j] for j in columns] for i in rows]
-    return arb_mat(len(rows), len(columns), sum(chosen, []))
+    chosen = [table[i][j] for i in rows for j in columns]
+    return arb_mat(len(rows), len(columns), chosen)
 
 
 def diagonal(values: Any) -> arb_mat:

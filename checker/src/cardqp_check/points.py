@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from cardqp_check.forms import Point, diagonal, part_of
+from cardqp_check.forms import Point, diagonal, dot, part_of
 from cardqp_check.refusal import require
 from cardqp_check.rounding import (
     Floats,
@@ -83,15 +83,11 @@ def _base(view: View, p: DualPoint, value: arb, beta: Floats) -> float:
 
     For a regression ``y'r = N(kappa + c'a / 2)`` and ``r'r = N(kappa + c'a + a'Ma)``.
     """
-    t = arb(p.scale)
-    linear = sum((x * view.c[j, 0] for j, x in zip(*p.point, strict=True)), arb(0))
-    offset = sum(
-        (x * arb(b) for x, b in zip(beta.tolist(), view.rows.b.tolist(), strict=True)),
-        arb(0),
-    )
-    return below(
-        (2 * t - t * t) * view.constant + (t - t * t) * linear - t * t * value - offset
-    )
+    t, (index, entries) = arb(p.scale), p.point
+    base = (2 * t - t * t) * view.constant - t * t * value
+    if p.scale != 1:
+        base += (t - t * t) * dot(entries, [view.c[int(j), 0] for j in index])
+    return below(base - dot(beta, exact(view.rows.b).entries()))
 
 
 def least_costs(

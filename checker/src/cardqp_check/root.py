@@ -11,7 +11,7 @@ from cardqp_check.points import DualPoint, Terms, evaluate
 from cardqp_check.problem import Problem, Rule
 from cardqp_check.refusal import require
 from cardqp_check.start import first_view, view_of
-from cardqp_check.views import View
+from cardqp_check.views import INDEPENDENT, View
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,10 @@ class Root:
     view, full, given : View
         The current view, the one without a minorant, and the one as given.
     problem : View
-        The problem itself, of which independent supports are searched.
+        The one of which supports are searched: the problem itself where only those
+        that are independent count, else the view as given.
+    dependence : float
+        Only supports whose block of G is at least this share of its diagonal count.
     rule : Rule
         The support rule.
     branch : Branch
@@ -36,6 +39,7 @@ class Root:
     full: View
     given: View
     problem: View
+    dependence: float
     rule: Rule
     branch: Branch
     least: float = math.inf
@@ -44,10 +48,12 @@ class Root:
 def follow_root(problem: Problem, run: Archive) -> Root:
     """Take all steps."""
     view = first_view(problem, run)
-    whole = view_of(problem) if "start.factor" in run else view
+    whole, dependence = view, 0.0
+    if "start.factor" in run:
+        whole, dependence = view_of(problem), INDEPENDENT
     branch = Branch(problem.status())
     branch = branch.fixed(problem.rule, problem.forced_out.tolist(), -1)
-    root = Root(view, view, view, whole, problem.rule, branch)
+    root = Root(view, view, view, whole, dependence, problem.rule, branch)
     count = int(run.array("root.count", "i").item())
     require(count >= 0, "root.count is negative")
     for k in range(count):

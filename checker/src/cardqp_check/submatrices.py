@@ -20,7 +20,7 @@ or of a Cholesky factorisation of four by four."""
 MOST_SETS = 300_000
 """The most sets that are listed."""
 
-AT_ONCE = 1 << 18
+AT_ONCE = 1 << 16
 """About how many sets are looked at together."""
 
 
@@ -69,7 +69,7 @@ def indefinite_triples(r: FloatArray) -> IntArray:
         is_definite = (left >= ROUNDING) & (np.abs(a) < 1.0)
         found.append(_extended(is_leading & ~is_definite, i, j))
         _refuse_more(found)
-    return _each_once(found)
+    return _each_once(found, len(r))
 
 
 def _leading_pairs(size: FloatArray) -> IntArray:
@@ -107,16 +107,16 @@ def indefinite_quadruples(r: FloatArray) -> IntArray:
         a, b, c = (r[p, q][:, None] for p, q in ((i, j), (i, k), (j, k)))
         with np.errstate(invalid="ignore", divide="ignore"):
             # What has no root, or is divided by zero, is passed on as not a number.
-            second = np.sqrt(1.0 - a * a)
-            c = (c - a * b) / second
-            third = np.sqrt(1.0 - b * b - c * c)
+            second = 1.0 / np.sqrt(1.0 - a * a)
+            c = (c - a * b) * second
+            third = 1.0 / np.sqrt(1.0 - b * b - c * c)
             p = r[i]
-            q = (r[j] - a * p) / second
-            s = (r[k] - b * p - c * q) / third
-            is_bad = ~(1.0 - p * p - q * q - s * s > 0.0)
+            q = (r[j] - a * p) * second
+            s = (r[k] - b * p - c * q) * third
+            is_bad = ~(p * p + q * q + s * s < 1.0 - ROUNDING)
         found.append(_extended(is_bad, i, j, k))
         _refuse_more(found)
-    return _each_once(found)
+    return _each_once(found, len(r))
 
 
 def _chunks(sets: IntArray, n: int) -> Iterator[IntArray]:
@@ -131,7 +131,7 @@ def _extended(is_wanted: NDArray[np.bool_], *chosen: IntArray) -> IntArray:
     rows = np.arange(len(is_wanted))
     for members in chosen:
         is_wanted[rows, members] = False
-    row, last = np.nonzero(is_wanted)
+    row, last = np.divmod(np.flatnonzero(is_wanted), is_wanted.shape[1])
     return np.sort(np.column_stack([*(members[row] for members in chosen), last]))
 
 
@@ -140,5 +140,8 @@ def _refuse_more(found: list[IntArray]) -> None:
         raise UndecidedError
 
 
-def _each_once(found: list[IntArray]) -> IntArray:
-    return np.unique(np.concatenate(found), axis=0)
+def _each_once(found: list[IntArray], n: int) -> IntArray:
+    """Return increasing sets of numbers below n, those that are equal once."""
+    sets = np.concatenate(found)
+    names = sets @ (n ** np.arange(sets.shape[1]))
+    return np.asarray(sets[np.unique(names, return_index=True)[1]])

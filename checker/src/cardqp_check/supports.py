@@ -15,7 +15,14 @@ from typing import Protocol
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from cardqp_check.bordered import Bordered, Form, all_sets, objective, suspects
+from cardqp_check.bordered import (
+    Bordered,
+    Form,
+    all_sets,
+    bordered_of,
+    objective,
+    suspects,
+)
 from cardqp_check.submatrices import FloatArray, IntArray, UndecidedError
 
 FEW, MANY = 20, 3000
@@ -139,7 +146,7 @@ class _PenalisedRows:
                 c[j] += multiplier * float(self.rows.A[i, j])
         lowered = _Lowered(kappa, c, squared.G, self.form.precision)
         # The matrix in floats is that of all multipliers.
-        shared = _bordered(squared)
+        shared = bordered_of(squared)
         vars(lowered)["_bordered"] = shared.with_costs(lowered)
         return lowered
 
@@ -181,21 +188,12 @@ def least_objective(
     if places == 0 or len(free) <= places:
         members = free if places > 0 else free[:0]
         return min(enough, objective(form, np.concatenate([fixed_in, members])))
-    branch = _Branch(_bordered(form), fixed_in, free, places, _names(listed), {})
+    branch = _Branch(bordered_of(form), fixed_in, free, places, _names(listed), {})
     try:
         value = enough if enough < math.inf else branch.best_of(None)
         return branch.lesser_of(value)
     except UndecidedError:
         return -math.inf
-
-
-def _bordered(form: Form) -> Bordered:
-    """Return the bordered matrix of a form, which keeps it."""
-    cached: Bordered | None = vars(form).get("_bordered")
-    if cached is None:
-        cached = Bordered.of(form)
-        vars(form)["_bordered"] = cached
-    return cached
 
 
 def _names(listed: IntArray) -> set[tuple[int, ...]]:

@@ -15,7 +15,6 @@ from cardqp_check.rays import proves_empty
 from cardqp_check.refusal import require
 from cardqp_check.root import Root
 from cardqp_check.rounding import Floats, Ints
-from cardqp_check.views import INDEPENDENT
 
 INHERITED, POINT, RAY, COMPLETED, FULL, PENALISED, SEARCHED, CUT_OFF = range(8)
 
@@ -302,9 +301,9 @@ class Replay:
         cutoff = float(numbers[0])
         if kind == CUT_OFF:
             return supports.cut_off(root.given.supports, inside, free, places, cutoff)
-        dependence = 0.0 if root.problem is root.given else INDEPENDENT
-        form = root.problem.supports
-        return supports.searched(form, inside, free, places, cutoff, dependence)
+        return supports.searched(
+            root.problem.supports, inside, free, places, cutoff, root.dependence
+        )
 
     def _choice(self, branch: Branch) -> tuple[Ints, Ints, int]:
         """Variables that are in, those that are free, and places that are left."""

@@ -22,7 +22,7 @@ from cardqp_check.rounding import (
 )
 
 INDEPENDENT = 0.5e-4
-"""Supports are independent whose block of G, scaled to unit diagonal, is at least this."""
+"""Supports are independent if their block of G is at least this share of its diagonal."""
 
 
 @dataclass(eq=False)
