@@ -15,6 +15,9 @@ BEYOND, OF_TERMS = 1e-6, 1e-9
 """How far false claims are from true ones: shares of the unit of gaps and of the terms.
 Checkers allow for 1e-12 of the terms."""
 
+LEAST = 1e-250
+"""The same where the objective has no terms."""
+
 OFF = 1e-4
 """How far false points are off rows and bounds, where checkers allow for 1e-6."""
 
@@ -50,7 +53,7 @@ class Facts:
 
     def distance(self, point: Point) -> float:
         """More than rounding and tolerances explain."""
-        return BEYOND * self.unit(point) + OF_TERMS * float(point.terms)
+        return BEYOND * self.unit(point) + OF_TERMS * float(point.terms) + LEAST
 
     def gap(self, point: Point, objective: float, bound: float) -> float:
         """The relative gap of an objective and a bound."""
