@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from example import problem_arrays, run_arrays, write
-
 from cardqp_check import check
+from example import problem_arrays, run_arrays, write
 
 PAGE = Path(__file__).parents[2] / "docs" / "certificate.md"
 

@@ -5,9 +5,9 @@ import zipfile
 
 import numpy as np
 import pytest
-from example import problem_arrays, run_arrays, write
 
 from cardqp_check import check
+from example import problem_arrays, run_arrays, write
 
 BETTER = np.array(-3.9)
 """A lower bound above the optimum of the example, which is -4."""

@@ -16,7 +16,7 @@ Status = np.ndarray[Any, np.dtype[np.int8]]
 """1 for variables that are in, -1 for those that are out, 0 for free ones."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Rows:
     """``A x <= b`` in the first ``n_inequalities`` rows, equality in the others."""
 

@@ -10,8 +10,9 @@ from cardqp_check.branches import Branch, bound, sides
 from cardqp_check.points import DualPoint, Terms, evaluate
 from cardqp_check.problem import Problem, Rule
 from cardqp_check.refusal import require
+from cardqp_check.rounding import Ints
 from cardqp_check.start import first_view, view_of
-from cardqp_check.views import INDEPENDENT, View
+from cardqp_check.views import View
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,9 @@ class Root:
     problem : View
         The one of which supports are searched: the problem itself where only those
         that are independent count, else the view as given.
-    dependence : float
-        Only supports whose block of G is at least this share of its diagonal count.
+    forced : int array or None
+        Where only independent nonzeros count, the variables that are in a support
+        because the problem says so, whether they are zero or not.
     rule : Rule
         The support rule.
     branch : Branch
@@ -39,7 +41,7 @@ class Root:
     full: View
     given: View
     problem: View
-    dependence: float
+    forced: Ints | None
     rule: Rule
     branch: Branch
     least: float = math.inf
@@ -48,12 +50,12 @@ class Root:
 def follow_root(problem: Problem, run: Archive) -> Root:
     """Take all steps."""
     view = first_view(problem, run)
-    whole, dependence = view, 0.0
+    whole, forced = view, None
     if "start.factor" in run:
-        whole, dependence = view_of(problem), INDEPENDENT
+        whole, forced = view_of(problem), problem.forced_in
     branch = Branch(problem.status())
     branch = branch.fixed(problem.rule, problem.forced_out.tolist(), -1)
-    root = Root(view, view, view, whole, dependence, problem.rule, branch)
+    root = Root(view, view, view, whole, forced, problem.rule, branch)
     count = int(run.array("root.count", "i").item())
     require(count >= 0, "root.count is negative")
     for k in range(count):
@@ -142,9 +144,15 @@ def _rewritten(root: Root, run: Archive, step: str) -> Root:
         full=full,
         given=given,
         problem=root.problem.restrict(kept),
+        forced=root.forced if root.forced is None else _among(kept, root.forced),
         rule=root.rule.restrict(kept),
         branch=replace(branch, status=branch.status[kept]),
     )
+
+
+def _among(kept: Ints, variables: Ints) -> Ints:
+    """The numbers that variables have among those that are kept."""
+    return np.flatnonzero(np.isin(kept, variables))
 
 
 def _minorant(given: View, run: Archive, step: str, rule: Rule) -> View:

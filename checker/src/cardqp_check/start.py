@@ -8,7 +8,7 @@ from cardqp_check.forms import Dense, Factor, Form, diagonal
 from cardqp_check.problem import Problem
 from cardqp_check.refusal import require
 from cardqp_check.rounding import Floats, above, below, down, exact
-from cardqp_check.views import INDEPENDENT, SupportForm, View
+from cardqp_check.views import INDEPENDENT, View
 
 MOST_DENSE = 4000
 """Larger forms are kept as columns where they are given so."""
@@ -37,12 +37,6 @@ def _form(problem: Problem) -> Form:
     if problem.n <= min(problem.columns.n_rows, MOST_DENSE):
         return Dense(form.matrix(), is_semidefinite=True)
     return form
-
-
-def problem_supports(problem: Problem, view: View) -> SupportForm:
-    """The problem itself, for what is searched among independent supports."""
-    G = view.form.matrix() + diagonal(problem.ridge)
-    return SupportForm(problem.constant, problem.c.entries(), G)
 
 
 def first_view(problem: Problem, run: Archive) -> View:

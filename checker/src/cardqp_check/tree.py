@@ -10,6 +10,7 @@ import numpy as np
 from cardqp_check import supports
 from cardqp_check.archives import Archive
 from cardqp_check.branches import Branch, bound, sides
+from cardqp_check.dropping import searched
 from cardqp_check.points import DualPoint, Terms, evaluate
 from cardqp_check.rays import proves_empty
 from cardqp_check.refusal import require
@@ -301,8 +302,8 @@ class Replay:
         cutoff = float(numbers[0])
         if kind == CUT_OFF:
             return supports.cut_off(root.given.supports, inside, free, places, cutoff)
-        return supports.searched(
-            root.problem.supports, inside, free, places, cutoff, root.dependence
+        return searched(
+            root.problem.supports, inside, free, places, cutoff, root.forced
         )
 
     def _choice(self, branch: Branch) -> tuple[Ints, Ints, int]:

@@ -22,7 +22,7 @@ from cardqp_check.rounding import (
 )
 
 INDEPENDENT = 0.5e-4
-"""Supports are independent if their block of G is at least this share of its diagonal."""
+"""Supports are independent if G is at least this share of its diagonal there."""
 
 
 @dataclass(eq=False)
