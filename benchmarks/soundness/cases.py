@@ -34,7 +34,7 @@ class Case:
     units: str
     problem: cardqp.SparseQP
     tuning: str = "as it is"
-    method: Exact = Exact()
+    method: Exact = field(default_factory=Exact)
     limits: dict[str, Any] = field(default_factory=dict)
 
 

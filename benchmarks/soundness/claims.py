@@ -46,9 +46,7 @@ class Facts:
 
     def unit(self, point: Point) -> float:
         """What a gap is relative to."""
-        size = max(
-            CANCELLATION * point.magnitude, NOTHING * self.problem.single_gain()
-        )
+        size = max(CANCELLATION * point.magnitude, NOTHING * self.problem.single_gain())
         return float(max(abs(point.objective), size))
 
     def distance(self, point: Point) -> float:
@@ -63,7 +61,7 @@ class Facts:
         return max(objective - bound, 0.0) / unit if unit > 0 else 0.0
 
     def with_raised_bound(self, run: Arrays) -> Arrays:
-        """A run that claims a bound that is not true, with the gap that belongs to it."""
+        """A run that claims a bound that is not true, and the gap that fits."""
         changes = {"lower_bound": np.array(self.beyond)}
         if "x" in run:
             point = self.look(run["x"])
@@ -88,9 +86,14 @@ def false_claims(
         yield "problem_digest", run | {"problem_digest": np.array(digest)}
     for gap in (0.0, np.inf):
         nothing = {key: a for key, a in run.items() if key != "x"}
-        yield "status, infeasible", nothing | _scalars(
-            status="INFEASIBLE", objective=np.inf, lower_bound=np.inf, gap=gap
-        ) | {"support": run["support"][:0]}
+        yield (
+            "status, infeasible",
+            nothing
+            | _scalars(
+                status="INFEASIBLE", objective=np.inf, lower_bound=np.inf, gap=gap
+            )
+            | {"support": run["support"][:0]},
+        )
     if "x" in run:
         yield from _about_value(run, facts)
         yield from _about_point(rng, run, facts)
@@ -109,9 +112,12 @@ def _about_value(run: Arrays, facts: Facts) -> Iterator[tuple[str, Arrays]]:
         yield "status, optimal", run | _scalars(status="OPTIMAL")
         yield "status, tolerance", run | _scalars(status="OPTIMAL", tolerance=1e300)
         yield "gap", run | _scalars(status="OPTIMAL", gap=0.0)
-    yield "support", run | {"support": run["support"][1:]} if len(
-        run["support"]
-    ) else run | {"support": np.zeros(1, dtype=np.int64)}
+    yield (
+        "support",
+        run | {"support": run["support"][1:]}
+        if len(run["support"])
+        else run | {"support": np.zeros(1, dtype=np.int64)},
+    )
 
 
 def _about_point(
@@ -129,6 +135,7 @@ def _about_point(
     if facts.is_wrong(point, after):
         gap = facts.gap(point, after, float(run["lower_bound"]))
         status = "OPTIMAL" if gap <= float(run["tolerance"]) else "FEASIBLE"
-        yield "x, infeasible", run | own | _scalars(
-            objective=after, gap=gap, status=status
+        yield (
+            "x, infeasible",
+            run | own | _scalars(objective=after, gap=gap, status=status),
         )

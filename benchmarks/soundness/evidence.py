@@ -55,7 +55,7 @@ def replay(problem: Path, run: Path) -> Verdict:
 
 def check_alone(problem: Path, run: Path) -> Verdict:
     """The checker that shares nothing with the library."""
-    from cardqp_check import check  # noqa: PLC0415 - may not be installed
+    from cardqp_check import check  # may not be installed
 
     found = check(problem, run)
     return Verdict(found.ok, found.lower_bound, tuple(found.complaints))
@@ -88,8 +88,19 @@ def features(run: Arrays) -> Iterator[str]:
     for name in ("ridge", "added", "factor"):
         if f"start.{name}" in run:
             yield f"start {name}"
-    parts = {key.split(".")[2] for key in run if key.startswith("root.") and key[5:6].isdigit()}
-    for name in ("cutoff", "kept", "diagonal_shift", "minorant", "weights", "row_shift"):
+    parts = {
+        key.split(".")[2]
+        for key in run
+        if key.startswith("root.") and key[5:6].isdigit()
+    }
+    for name in (
+        "cutoff",
+        "kept",
+        "diagonal_shift",
+        "minorant",
+        "weights",
+        "row_shift",
+    ):
         if name in parts:
             yield name.replace("_", " ")
     if "drops_bounds" in parts:

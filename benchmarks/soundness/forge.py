@@ -17,13 +17,13 @@ from benchmarks.soundness.evidence import KINDS
 Arrays = dict[str, np.ndarray]
 
 BESIDE = {
-    "drops_bounds": lambda rng, n: np.array(True),
+    "drops_bounds": lambda _rng, _n: np.array(True),
     "diagonal_shift": lambda rng, n: rng.uniform(0, 10, n),
     "row_shift": lambda rng, n: rng.standard_normal(n),
     "weights": lambda rng, n: 10.0 ** rng.uniform(-3, 3, n),
     "minorant": lambda rng, n: 10.0 ** rng.uniform(-3, 3) * np.eye(n),
     "kept": lambda rng, n: rng.permutation(n),
-    "cutoff": lambda rng, n: np.array(1e9),
+    "cutoff": lambda _rng, _n: np.array(1e9),
 }
 """What may be put into a step that does not have it."""
 
@@ -235,5 +235,3 @@ def _reshape(
         return f"{_plain(key)}, longer"
     arrays[key] = rng.permutation(array)
     return f"{_plain(key)}, reordered"
-
-

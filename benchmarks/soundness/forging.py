@@ -11,10 +11,10 @@ from benchmarks.soundness.claims import Facts
 from benchmarks.soundness.evidence import Checker, checkers
 from benchmarks.soundness.forge import Arrays, Forgery, forgeries
 from benchmarks.soundness.rational import Exact
-from benchmarks.soundness.referee import Finding
+from benchmarks.soundness.said import Finding
 from benchmarks.soundness.truth import Truth
 
-SHARE, SHARE_OF_TREES = 0.125, 0.5
+SHARE, SHARE_OF_TREES = 0.06, 0.2
 """How many solutions are forged: of all, and of those that have a tree."""
 
 DAMAGES = 12

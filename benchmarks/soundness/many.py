@@ -41,9 +41,7 @@ def _chunks(where: np.ndarray) -> Iterator[np.ndarray]:
         yield where[begin : begin + CHUNK]
 
 
-def _of_one_size(
-    problem: Scaled, ridge: np.ndarray, index: np.ndarray
-) -> np.ndarray:
+def _of_one_size(problem: Scaled, ridge: np.ndarray, index: np.ndarray) -> np.ndarray:
     G = problem.G[index[:, :, None], index[:, None, :]]
     c, w = problem.linear[index], ridge[index]
     try:

@@ -1,7 +1,11 @@
 """Results as JSON lines: a run goes on where it stopped."""
 
 import hashlib
+import importlib.metadata
+import importlib.util
 import json
+import platform
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +17,45 @@ Record = dict[str, Any]
 def file_for(folder: Path, seed: int) -> Path:
     """The file of a seed; another state of the sources has another file."""
     digest = hashlib.sha256()
-    for root in (Path(cardqp.__file__).parent, Path(__file__).parent):
+    for root in _sources():
         for path in sorted(root.rglob("*.py")):
             digest.update(path.read_bytes())
     return folder / f"seed-{seed}-{digest.hexdigest()[:12]}.jsonl"
+
+
+def _sources() -> list[Path]:
+    """Folders of what is run."""
+    spec = importlib.util.find_spec("cardqp_check")
+    checker = [] if spec is None else [Path(p) for p in spec.submodule_search_locations]
+    return [Path(cardqp.__file__).parent, Path(__file__).parent, *checker]
+
+
+def describe_run(path: Path, seed: int) -> None:
+    """Write the versions that a file of records comes from beside it."""
+    names = ("numpy", "scipy", "numba", "python-flint")
+    about = {name: importlib.metadata.version(name) for name in names}
+    about |= {"python": platform.python_version(), "cardqp": cardqp.__version__}
+    is_checked = importlib.util.find_spec("cardqp_check") is not None
+    about |= {"seed": seed, "commit": _commit(), "cardqp_check": is_checked}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".json").write_text(json.dumps(about))
+
+
+def _commit() -> str:
+    """The commit of the sources, if there is one."""
+    command = [
+        "git",
+        "-C",
+        str(Path(__file__).parent),
+        "describe",
+        "--always",
+        "--dirty",
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return done.stdout.strip()
 
 
 def read(path: Path) -> dict[int, Record]:

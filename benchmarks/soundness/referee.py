@@ -1,12 +1,13 @@
 """What the methods say, held against what is true."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from benchmarks.soundness.rational import Exact, Point
+from benchmarks.soundness.said import Finding, Said
 from benchmarks.soundness.truth import Truth
 
 TOLERANCE = 1e-6
@@ -25,8 +26,16 @@ MUST_BE_ZERO = (
     *("infeasible", "status", "bound", "objective", "beyond"),
     *("contradiction", "refused", "disputed", "forged", "start", "error", "time"),
 )
-COUNTED = ("unknown", "undecided", "open", "tolerance", "rounding", "warning")
-"""UNKNOWN with and without a point, the gap not closed by a method that should, an
+COUNTED = (
+    "declined",
+    "unknown",
+    "undecided",
+    "open",
+    "tolerance",
+    "rounding",
+    "warning",
+)
+"""Problems without a ridge that are declined, UNKNOWN with and without a point, the gap not closed by a method that should, an
 answer worse than the point it was given, what the tolerance explains, what rounding
 alone explains, and warnings."""
 
@@ -35,53 +44,6 @@ FROM_START = "exact from a start"
 
 SEARCHES = ("exact", FROM_START, "safe-screening")
 """Methods that end only when the gap is closed, if they have the time."""
-
-
-@dataclass(frozen=True)
-class Said:
-    """What a method says; ``problems`` are what its own checks say about that.
-
-    Attributes
-    ----------
-    proved : float
-        The bound that the replay of the certificate gives.
-    complaints : tuple of str
-        Of ``verify``, at once and after saving and loading.
-    checked : dict
-        Bounds that checkers compute from the files, by checker.
-    disputes : tuple of str
-        What the independent checker complains about.
-    features : tuple of str
-        Parts of the certificate.
-    error : str
-        An exception instead of an answer.
-    """
-
-    method: str
-    status: str = ""
-    x: np.ndarray | None = None
-    objective: float = np.inf
-    lower_bound: float = -np.inf
-    gap: float = np.inf
-    asked: float = 1e-4
-    proved: float = -np.inf
-    complaints: tuple[str, ...] = ()
-    error: str = ""
-    is_late: bool = False
-    is_stopped: bool = False
-    warnings: tuple[str, ...] = ()
-    checked: Mapping[str, float] = field(default_factory=dict)
-    disputes: tuple[str, ...] = ()
-    features: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that is not so."""
-
-    what: str
-    method: str
-    detail: str
 
 
 @dataclass(frozen=True)
@@ -131,7 +93,7 @@ def judge(problem: Exact, truth: Truth, said: Sequence[Said]) -> list[Finding]:
         if one.disputes:
             own.append(Finding("disputed", one.method, "; ".join(one.disputes)))
         findings += own
-    good = [a for a in answers if not a.said.error]
+    good = [a for a in answers if not (a.said.error or a.said.refusal)]
     findings += [Finding(*pair) for pair in _between(good, truth)]
     return findings
 
@@ -153,6 +115,9 @@ def _about(answer: _Answer, truth: Truth) -> Iterator[Pair]:
     said = answer.said
     if said.error:
         yield "error", said.method, said.error
+        return
+    if said.refusal:
+        yield "declined", said.method, said.refusal
         return
     if said.is_late:
         yield "time", said.method, "the time limit was not kept"

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from benchmarks.soundness.evidence import ALONE, FEATURES
 from benchmarks.soundness.kinds import KINDS
 from benchmarks.soundness.records import Record
 from benchmarks.soundness.referee import COUNTED, MUST_BE_ZERO
@@ -45,11 +46,39 @@ def first_numbers(records: Iterable[Record]) -> Iterator[str]:
             yield from (f"    {line}" for line in found[what][:SHOWN])
 
 
+def parts(records: Iterable[Record]) -> Iterator[str]:
+    """How often each part of a certificate occurred, and each sort of forgery."""
+    records = list(records)
+    seen = count_parts(records)
+    yield "parts of certificates, by the number of problems that have them:"
+    yield from (f"    {name:24} {seen[name] or 'never'}" for name in FEATURES)
+    forged = count_forged(records)
+    yield f"files forged: {forged.total()}"
+    yield from (f"    {name:24} {count}" for name, count in sorted(forged.items()))
+    checked = sum(record.get("checked", 0) for record in records)
+    yield f"certificates that {ALONE} checked: {checked}"
+
+
+def count_parts(records: Iterable[Record]) -> Counter[str]:
+    """How many problems have each part in a certificate."""
+    return Counter(f for record in records for f in record.get("features", ()))
+
+
+def count_forged(records: Iterable[Record]) -> Counter[str]:
+    """How many files were forged, by what was changed; two changes count as both."""
+    forged: Counter[str] = Counter()
+    for record in records:
+        for names, count in record.get("forged", {}).items():
+            for name in names.split(" and "):
+                forged[name.split(",")[0]] += count
+    return forged
+
+
 def share_unknown(records: Iterable[Record]) -> tuple[int, int]:
     """How many answers about problems with a point are UNKNOWN, and of how many."""
     unknown = total = 0
     for record in records:
-        if record["truth"] == "feasible":
+        if record["truth"] == "feasible" and not record.get("is_stopped"):
             statuses = record["statuses"].values()
             total += len(statuses)
             unknown += sum(status == "UNKNOWN" for status in statuses)

@@ -21,7 +21,8 @@ from benchmarks.soundness.forging import Tried, try_forgeries
 from benchmarks.soundness.kinds import KINDS
 from benchmarks.soundness.rational import Exact
 from benchmarks.soundness.records import Record
-from benchmarks.soundness.referee import FROM_START, Finding, Said, judge
+from benchmarks.soundness.referee import FROM_START, judge
+from benchmarks.soundness.said import Finding, Said
 from benchmarks.soundness.truth import Truth, find_truth
 from cardqp.methods import METHODS
 
@@ -56,6 +57,8 @@ class Trial:
         What is not so.
     forged : Counter
         How many files were forged, by what was changed.
+    seconds : float
+        Of the processor, for all of it.
     """
 
     case: Case
@@ -63,6 +66,7 @@ class Trial:
     said: list[Said]
     findings: list[Finding]
     forged: Counter[str]
+    seconds: float
 
     def record(self) -> Record:
         """Plain numbers and strings, for JSON."""
@@ -71,8 +75,9 @@ class Trial:
             "statuses": {one.method: one.status for one in self.said},
             "findings": [[f.what, f.method, f.detail] for f in self.findings],
             "features": sorted({f for one in self.said for f in one.features}),
-            "checked": sum(len(one.checked) for one in self.said),
+            "checked": sum(ALONE in one.checked for one in self.said),
             "forged": dict(self.forged),
+            "seconds": round(self.seconds, 4),
         }
 
 
@@ -98,6 +103,7 @@ def describe(truth: Truth) -> str:
 
 def run(seed: int, number: int) -> Trial:
     """Make a problem, find the truth, ask, check, forge, and judge."""
+    begun = time.process_time()
     case = make_case(seed, number)
     exact = Exact.of(case.problem)
     truth = find_truth(exact)
@@ -105,7 +111,9 @@ def run(seed: int, number: int) -> Trial:
     place = MEMORY if MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(dir=place) as name:
         said = list(ask(case, truth, Path(name), forged))
-    return Trial(case, truth, said, judge(exact, truth, said) + forged.found, forged.counts)
+    findings = judge(exact, truth, said) + forged.found
+    seconds = time.process_time() - begun
+    return Trial(case, truth, said, findings, forged.counts, seconds)
 
 
 def record_of(seed: int, number: int) -> Record:
@@ -118,9 +126,9 @@ def is_for_all(number: int) -> bool:
     return sum(divmod(number, len(KINDS))) % ALL_METHODS == 0
 
 
-def ask(case: Case, truth: Truth, folder: Path, forged: "Tried") -> Iterator[Said]:
+def ask(case: Case, truth: Truth, folder: Path, forged: Tried) -> Iterator[Said]:
     """What methods say, and about the exact searches what checkers say."""
-    files = _Files(case.problem, folder)
+    files = _Files(case.problem, folder, is_for_all(case.number))
     limits = {"time_limit": TIME_LIMIT} | case.limits
     options: dict[str, Any] = {"method": case.method} | limits
     yield _ask_in_time(case, EXACT, files, forged, options)
@@ -135,10 +143,21 @@ def ask(case: Case, truth: Truth, folder: Path, forged: "Tried") -> Iterator[Sai
 
 @dataclass
 class _Files:
-    """The files of a problem and of what is said about it."""
+    """The files of a problem and of what is said about it.
+
+    Attributes
+    ----------
+    problem : SparseQP
+        The problem.
+    folder : Path
+        Where its files are.
+    is_replayed : bool
+        Whether the library replays what is in the files, too, and not in memory alone.
+    """
 
     problem: cardqp.SparseQP
     folder: Path
+    is_replayed: bool
 
     @property
     def names(self) -> tuple[Path, Path]:
@@ -162,7 +181,7 @@ def _ask(
     case: Case,
     name: str,
     files: _Files | None,
-    forged: "Tried | None",
+    forged: Tried | None,
     options: dict[str, Any],
 ) -> Said:
     with warnings.catch_warnings(record=True) as caught:
@@ -178,6 +197,11 @@ def _ask(
                     forge(said, files, forged)
         except TimeoutError as err:
             return Said(name, error=str(err), is_late=True)
+        except cardqp.ProblemError as err:
+            # Not every problem without a ridge can be solved.
+            if (case.problem.ridge > 0).all() or "eta" not in str(err):
+                return Said(name, error=str(err))
+            return Said(name, refusal=str(err))
         except Exception as err:  # noqa: BLE001 - all of them are counted
             return Said(name, error=f"{type(err).__name__}: {err}")
     return replace(
@@ -207,17 +231,22 @@ def _of_solution(name: str, solution: cardqp.Solution) -> Said:
 def _checked(said: Said, solution: cardqp.Solution, files: _Files) -> Said:
     """With what all checkers say about the files."""
     files.write(solution)
-    found = {name: check(*files.names) for name, check in checkers().items()}
+    found = {
+        name: check(*files.names)
+        for name, check in checkers().items()
+        if name != REPLAY or files.is_replayed
+    }
+    again = found[REPLAY].complaints if REPLAY in found else ()
     return replace(
         said,
         checked={name: verdict.lower_bound for name, verdict in found.items()},
-        complaints=said.complaints + found[REPLAY].complaints,
+        complaints=said.complaints + again,
         disputes=found[ALONE].complaints if ALONE in found else (),
         features=tuple(features(read(files.names[1]))),
     )
 
 
-def forge(said: Said, files: _Files, forged: "Tried | None") -> None:
+def forge(said: Said, files: _Files, forged: Tried | None) -> None:
     """Change the file in many ways, if it is its turn."""
     if forged is None or not forged.is_due("tree" in said.features):
         return
