@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+
 from cardqp_check.bordered import bordered_of
 from cardqp_check.circuits import dependent_set, is_proof
 from cardqp_check.dropping import searched
