@@ -53,7 +53,7 @@ from cardqp_check.bordered import (
     unit_diagonal,
     upper_distance,
 )
-from cardqp_check.circuits import Part, independent_parts
+from cardqp_check.circuits import Circuits, Part
 from cardqp_check.submatrices import FloatArray, IntArray, UndecidedError
 
 AT_ONCE = 1 << 18
@@ -95,14 +95,19 @@ class Nodes:
 
     def take(self, index: IntArray) -> "Nodes":
         """Return some of them."""
-        parts = self.M, self.free, self.inside, self.n_inside
-        return Nodes(*(part[index] for part in parts))
+        return Nodes(
+            self.M[index], self.free[index], self.inside[index], self.n_inside[index]
+        )
 
     @classmethod
     def joined(cls, nodes: "list[Nodes]") -> "Nodes":
         """Return all of them together."""
-        parts = ((each.M, each.free, each.inside, each.n_inside) for each in nodes)
-        return cls(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        return cls(
+            np.concatenate([each.M for each in nodes]),
+            np.concatenate([each.free for each in nodes]),
+            np.concatenate([each.inside for each in nodes]),
+            np.concatenate([each.n_inside for each in nodes]),
+        )
 
 
 @dataclass
@@ -146,8 +151,8 @@ class Search:
                 raise UndecidedError
             for child in self._children(nodes):
                 self._put(child)
-        for size, places in list(self.last):
-            self._look_at((size, places))
+        for key in list(self.last):
+            self._look_at(key)
         return self.found
 
     def _pop(self) -> Nodes:
@@ -268,7 +273,8 @@ def searched(
     free: IntArray,
     places: int,
     cutoff: float,
-    dependence: IntArray | None = None,
+    dependence: float,
+    may_be_zero: IntArray,
 ) -> float:
     """Bound all supports of a branch by the lesser of a cutoff and the least objective.
 
@@ -280,9 +286,12 @@ def searched(
         The branch: the variables in, and those of which so many may be added.
     cutoff : float
         No better bound is looked for.
-    dependence : int array, optional
-        If only points with independent nonzeros count, the variables that are in
-        because the problem says so, whether they are zero or not.
+    dependence : float
+        Only points count whose nonzeros have a block of ``G`` of at least this share of
+        its diagonal; 0 if all points count.
+    may_be_zero : int array
+        Variables that are in because the problem forces them in: all others that are
+        in are not zero at the points in question, and that is made use of.
 
     Returns
     -------
@@ -295,8 +304,9 @@ def searched(
     branch = Part(np.asarray(fixed_in, np.intp), np.asarray(free, np.intp))
     parts = [branch]
     try:
-        if dependence is not None:
-            parts = independent_parts(bordered, branch, total, dependence)
+        if dependence > 0.0:
+            circuits = Circuits(bordered, total, dependence, may_be_zero)
+            parts = circuits.independent_parts(branch)
         found = [
             support
             for part in parts
