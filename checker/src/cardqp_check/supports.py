@@ -16,15 +16,9 @@ from typing import Protocol
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from cardqp_check.bordered import (
-    Bordered,
-    Form,
-    all_sets,
-    bordered_of,
-    objective,
-    suspects,
-)
+from cardqp_check.bordered import Bordered, all_sets, bordered_of, suspects
 from cardqp_check.dropping import searched
+from cardqp_check.objectives import Form, objective
 from cardqp_check.submatrices import FloatArray, IntArray, UndecidedError
 
 __all__ = ["completed", "cut_off", "penalised", "searched"]
