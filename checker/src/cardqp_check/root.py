@@ -7,7 +7,7 @@ import numpy as np
 
 from cardqp_check.archives import Archive
 from cardqp_check.branches import Branch, bound, sides
-from cardqp_check.points import DualPoint, Terms, evaluate
+from cardqp_check.points import DualPoint, Terms, batch_size, evaluate
 from cardqp_check.problem import Problem, Rule
 from cardqp_check.refusal import require
 from cardqp_check.rounding import Ints
@@ -58,14 +58,26 @@ def follow_root(problem: Problem, run: Archive) -> Root:
     root = Root(view, view, view, whole, forced, problem.rule, branch)
     count = int(run.array("root.count", "i").item())
     require(count >= 0, "root.count is negative")
-    for k in range(count):
-        root = _after(root, run, f"root.{k}.")
+    waiting = list[str]()
+    for step in (f"root.{k}." for k in range(count)):
+        # Dual points of the same view are evaluated together: data are read once.
+        waiting.append(step)
+        is_full = len(waiting) == batch_size(root.view.n)
+        if is_full or step + "kept" in run:
+            root, waiting = _after(root, run, waiting), []
+    return _after(root, run, waiting)
+
+
+def _after(root: Root, run: Archive, steps: list[str]) -> Root:
+    """What is kept after some steps, whose keys begin with these texts."""
+    points = [_point(root, run, step) for step in steps]
+    for step, terms in zip(steps, evaluate(root.view, points), strict=True):
+        root = _after_point(root, run, step, terms)
     return root
 
 
-def _after(root: Root, run: Archive, step: str) -> Root:
-    """What is kept after a step, whose keys begin with a text."""
-    terms = evaluate(root.view, [_point(root, run, step)])[0]
+def _after_point(root: Root, run: Archive, step: str, terms: Terms) -> Root:
+    """What is kept after a step, with what its dual point proves."""
     branch = root.branch.raised(bound(root.rule, terms, root.branch))
     root = replace(root, branch=branch)
     if step + "cutoff" in run:

@@ -11,16 +11,13 @@ from cardqp_check import supports
 from cardqp_check.archives import Archive
 from cardqp_check.branches import Branch, bound, sides
 from cardqp_check.dropping import searched
-from cardqp_check.points import DualPoint, Terms, evaluate
+from cardqp_check.points import DualPoint, Terms, batch_size, evaluate
 from cardqp_check.rays import proves_empty
 from cardqp_check.refusal import require
 from cardqp_check.root import Root
 from cardqp_check.rounding import Floats, Ints
 
 INHERITED, POINT, RAY, COMPLETED, FULL, PENALISED, SEARCHED, CUT_OFF = range(8)
-
-BATCH = 256
-"""How many dual points are evaluated together."""
 
 MOST_RIDGED = 1000
 """The most variables for which ridges of nodes are computed."""
@@ -144,7 +141,8 @@ class Replay:
     def run(self, stack: list[Node], until: float = math.inf) -> list[Node]:
         """Follow nodes and their descendants, until so many wait on the stack."""
         while 0 < len(stack) < until:
-            batch = [stack.pop() for _ in range(min(BATCH, len(stack)))]
+            size = min(batch_size(self.root.view.n), len(stack))
+            batch = [stack.pop() for _ in range(size)]
             for node in batch:
                 require(not self.seen[node.number], "a node has two parents")
                 self.seen[node.number] = True
