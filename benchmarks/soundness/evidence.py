@@ -38,6 +38,7 @@ class Verdict:
     ok: bool
     lower_bound: float
     complaints: tuple[str, ...]
+    error: str = ""
 
 
 Checker = Callable[[Path, Path], Verdict]
@@ -70,6 +71,16 @@ def checkers() -> dict[str, Checker]:
     if importlib.util.find_spec("cardqp_check") is not None:
         found[ALONE] = check_alone
     return found
+
+
+def examine(check: Checker, problem: Path, run: Path) -> Verdict:
+    """What a checker says; an exception is an error, and proves nothing."""
+    try:
+        return check(problem, run)
+    except TimeoutError:
+        raise
+    except Exception as err:  # noqa: BLE001 - all of them are counted
+        return Verdict(False, -np.inf, (), f"{type(err).__name__}: {err}")
 
 
 @lru_cache(maxsize=1)

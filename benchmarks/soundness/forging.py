@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.soundness.claims import Facts
-from benchmarks.soundness.evidence import Checker, checkers
+from benchmarks.soundness.evidence import Checker, checkers, examine
 from benchmarks.soundness.forge import Arrays, Forgery, forgeries
 from benchmarks.soundness.rational import Exact
 from benchmarks.soundness.said import Finding
@@ -58,19 +58,15 @@ def try_forgeries(tried: Tried, problem: Path, run: Path, arrays: Arrays) -> Non
 
 
 def _finding(checker: str, forgery: Forgery, detail: str) -> Finding:
-    is_error = detail.startswith("error")
-    what = "error" if is_error else "forged"
+    what = "error" if detail.startswith("error") else "forged"
     return Finding(what, checker, f"{forgery.name}: {detail}")
 
 
 def _complaint(check: Checker, problem: Path, run: Path, value: Fraction) -> str:
     """What is wrong with a verdict on a forged file; empty if nothing is."""
-    try:
-        verdict = check(problem, run)
-    except TimeoutError:
-        raise
-    except Exception as err:  # noqa: BLE001 - all of them are counted
-        return f"error, {type(err).__name__}: {err}"
+    verdict = examine(check, problem, run)
+    if verdict.error:
+        return f"error, {verdict.error}"
     if verdict.ok:
         return "accepted"
     bound = verdict.lower_bound

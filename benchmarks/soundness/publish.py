@@ -1,4 +1,4 @@
-"""A page about all problems so far: counts by kind, parts of certificates, forgeries."""
+"""A page about all problems so far: counts by kind, and what was checked."""
 
 import json
 from collections import Counter, defaultdict

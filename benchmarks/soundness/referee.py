@@ -35,9 +35,9 @@ COUNTED = (
     "rounding",
     "warning",
 )
-"""Problems without a ridge that are declined, UNKNOWN with and without a point, the gap not closed by a method that should, an
-answer worse than the point it was given, what the tolerance explains, what rounding
-alone explains, and warnings."""
+"""Problems without a ridge that are declined, UNKNOWN with and without a point, the gap
+not closed by a method that should, an answer worse than the point it was given, what
+the tolerance explains, what rounding alone explains, and warnings."""
 
 FROM_START = "exact from a start"
 """The name of a search that is given the optimum, rounded to floats."""
@@ -90,6 +90,7 @@ def judge(problem: Exact, truth: Truth, said: Sequence[Said]) -> list[Finding]:
         own = [Finding(*pair) for pair in _about(answer, truth)]
         if one.complaints and not any(f.what in MUST_BE_ZERO for f in own):
             own.append(Finding("refused", one.method, "; ".join(one.complaints)))
+        own += [Finding("error", one.method, text) for text in one.errors]
         if one.disputes:
             own.append(Finding("disputed", one.method, "; ".join(one.disputes)))
         findings += own

@@ -20,6 +20,8 @@ class Said:
         Bounds that checkers compute from the files, by checker.
     disputes : tuple of str
         What the independent checker complains about.
+    errors : tuple of str
+        Exceptions out of checkers.
     features : tuple of str
         Parts of the certificate.
     error : str
@@ -44,6 +46,7 @@ class Said:
     warnings: tuple[str, ...] = ()
     checked: Mapping[str, float] = field(default_factory=dict)
     disputes: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""One problem: its truth, what methods and checkers say about it, and what is not so."""
+"""One problem: its truth, what methods and checkers say, and what is not so."""
 
 import signal
 import tempfile
@@ -16,7 +16,14 @@ import numpy as np
 
 import cardqp
 from benchmarks.soundness.cases import Case, make_case
-from benchmarks.soundness.evidence import ALONE, REPLAY, checkers, features, read
+from benchmarks.soundness.evidence import (
+    ALONE,
+    REPLAY,
+    checkers,
+    examine,
+    features,
+    read,
+)
 from benchmarks.soundness.forging import Tried, try_forgeries
 from benchmarks.soundness.kinds import KINDS
 from benchmarks.soundness.rational import Exact
@@ -232,7 +239,7 @@ def _checked(said: Said, solution: cardqp.Solution, files: _Files) -> Said:
     """With what all checkers say about the files."""
     files.write(solution)
     found = {
-        name: check(*files.names)
+        name: examine(check, *files.names)
         for name, check in checkers().items()
         if name != REPLAY or files.is_replayed
     }
@@ -242,6 +249,7 @@ def _checked(said: Said, solution: cardqp.Solution, files: _Files) -> Said:
         checked={name: verdict.lower_bound for name, verdict in found.items()},
         complaints=said.complaints + again,
         disputes=found[ALONE].complaints if ALONE in found else (),
+        errors=tuple(f"{name}: {v.error}" for name, v in found.items() if v.error),
         features=tuple(features(read(files.names[1]))),
     )
 
