@@ -73,14 +73,15 @@ class Exact:
         """The problem, by its data attributes alone."""
         n = problem.n
         Q, size = _quadratic(problem.quadratic)
+        c, constant = _linear(problem)
         has_groups = problem.groups is not None
         blocks = range(n) if problem.blocks is None else problem.blocks
         return cls(
             Q=Q,
             size=size,
             ridge=_vector(problem.ridge),
-            c=_vector(problem.c),
-            constant=Fraction(problem.constant),
+            c=c,
+            constant=constant,
             price=Fraction(problem.penalty or 0.0),
             A=[_vector(row) for row in problem.rows.matrix],
             b=_vector(problem.rows.rhs),
@@ -181,10 +182,27 @@ def _vector(values: np.ndarray) -> Vector:
     return [Fraction(float(v)) for v in values]
 
 
+def _linear(problem: cardqp.SparseQP) -> tuple[Vector, Fraction]:
+    """Linear costs and the constant; those of a regression are what its data say."""
+    form = problem.quadratic
+    if not isinstance(form, StreamedForm) or not form.is_regression(
+        problem.c, problem.constant
+    ):
+        return _vector(problem.c), Fraction(problem.constant)
+    y, share = _vector(form.target), Fraction(1, len(form.target))
+    columns = zip(*map(_vector, _dense(form)), strict=True)
+    products = [sum((a * b for a, b in zip(x, y, strict=True)), ZERO) for x in columns]
+    return [-2 * share * v for v in products], share * sum((v * v for v in y), ZERO)
+
+
+def _dense(form: StreamedForm) -> np.ndarray:
+    return form.X.toarray() if hasattr(form.X, "toarray") else np.asarray(form.X)
+
+
 def _quadratic(form: QuadraticForm) -> tuple[Matrix, Matrix]:
     """The matrix, and the sums of absolute values that its entries are made of."""
     if isinstance(form, StreamedForm):
-        dense = form.X.toarray() if hasattr(form.X, "toarray") else np.asarray(form.X)
+        dense = _dense(form)
         share = Fraction(1, dense.shape[0])
         return _gram([_vector(row) for row in dense], share)
     array = [_vector(row) for row in form.array]

@@ -86,6 +86,9 @@ SETTINGS: dict[str, SearchSettings] = {
 }
 """By name, for problems in memory."""
 
+SHARES = (0.08, 0.08, 0.08, 0.08, 0.22, 0.22, 0.08, 0.08, 0.08)
+"""How often each of them is used."""
+
 CLUSTERS = SearchSettings(
     dropping=_NO_DROPPING,
     clusters=ClusterSettings(
@@ -119,7 +122,7 @@ def draw_options(
         return "streamed", STREAMED, limits
     if "wide" not in features:
         return "as it is", SETTINGS["as it is"], limits
-    name = str(rng.choice(list(SETTINGS)))
+    name = str(rng.choice(list(SETTINGS), p=SHARES))
     return name, SETTINGS[name], limits
 
 

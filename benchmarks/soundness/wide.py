@@ -13,7 +13,7 @@ class WideDraft(Draft):
         return int(self.rng.integers(low, 15))
 
     def _draw_count(self, most: int) -> int:
-        low, high = (5, 7) if "long" in self.features else (2, 5)
+        low, high = (5, 7) if "long" in self.features else (2, 6)
         return min(int(self.rng.integers(low, high + 1)), most)
 
     def _draw_limits(self) -> None:
@@ -57,7 +57,7 @@ class WideDraft(Draft):
         self.c = -2.0 * F.T @ self._target()
 
     def _target(self) -> np.ndarray:
-        noise = self.rng.choice([0.0, 0.25, 1.0, 4.0], p=[0.1, 0.3, 0.4, 0.2])
+        noise = self.rng.choice([0.0, 0.25, 1.0, 4.0], p=[0.05, 0.15, 0.4, 0.4])
         return self.F @ self.point + noise * self._numbers(len(self.F))
 
     def _add_far_bounds(self) -> None:
@@ -77,6 +77,6 @@ class WideDraft(Draft):
 
     def _draw_ridge(self) -> None:
         super()._draw_ridge()
-        eta = 10.0 ** self.rng.uniform(-1, 9)
+        eta = 10.0 ** self.rng.uniform(0, 9)
         curvature = np.maximum((self.F**2).sum(axis=0), 1e-3)
         self.eta = np.where(np.isinf(self.eta), np.inf, eta / curvature)
