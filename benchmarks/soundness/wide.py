@@ -52,9 +52,15 @@ class WideDraft(Draft):
         self.y = self._target()
 
     def _set_columns(self, F: np.ndarray) -> None:
-        """A form, and the cost of a regression with it."""
+        """A form, and the cost of a regression with it.
+
+        With the constant that makes the objective a sum of squares, gaps are large.
+        """
         self.F = F
-        self.c = -2.0 * F.T @ self._target()
+        y = self._target()
+        self.c = -2.0 * F.T @ y
+        if self.rng.random() < 0.8:
+            self.settings["constant"] = float(y @ y)
 
     def _target(self) -> np.ndarray:
         noise = self.rng.choice([0.0, 0.25, 1.0, 4.0], p=[0.05, 0.15, 0.4, 0.4])
