@@ -10,6 +10,7 @@ from benchmarks.soundness import records as files
 from benchmarks.soundness.__main__ import main
 from benchmarks.soundness.active_set import Answer, Program, inverse
 from benchmarks.soundness.cases import make_case
+from benchmarks.soundness.evidence import checkers
 from benchmarks.soundness.kinds import KINDS, UNITS
 from benchmarks.soundness.pool import run_all
 from benchmarks.soundness.rational import Exact
@@ -22,7 +23,7 @@ from benchmarks.soundness.referee import (
 )
 from benchmarks.soundness.scaled import confirm
 from benchmarks.soundness.table import is_sound
-from benchmarks.soundness.trial import ask
+from benchmarks.soundness.trial import is_for_all, run
 from benchmarks.soundness.truth import Truth, find_truth
 
 import cardqp
@@ -299,9 +300,20 @@ def test_every_kind_can_be_made_in_all_units(kind):
         np.testing.assert_array_equal(case.problem.c, again.problem.c)
 
 
-def test_files_are_written_and_read_for_some(problem, truth):
-    said = next(ask(problem, truth, is_stored=True))
-    assert (said.status, said.error, said.complaints) == ("OPTIMAL", "", ())
+def test_files_are_checked_and_say_what_they_are_made_of():
+    number = next(k for k in range(5 * len(KINDS)) if is_for_all(k))
+    said = run(0, number).said
+    exact = said[0]
+    assert (exact.status, exact.errors, exact.complaints) == ("OPTIMAL", (), ())
+    assert set(exact.checked) == set(checkers())
+    assert {one.method for one in said} >= set(cardqp.methods.METHODS)
+
+
+def test_all_methods_are_asked_about_each_kind_in_all_units():
+    some = [number for number in range(20 * len(KINDS)) if is_for_all(number)]
+    pairs = {(k % len(KINDS), k // len(KINDS) % len(UNITS)) for k in some}
+    assert len(pairs) == len(KINDS) * len(UNITS)
+    assert len(some) == 4 * len(KINDS)
 
 
 @pytest.mark.slow
@@ -317,7 +329,8 @@ def test_a_run_goes_on_where_it_stopped_and_ends_with_a_table(tmp_path, capfd):
     records = files.read(files.file_for(tmp_path, 0))
     assert sorted(records) == list(range(20))
     assert code == 0
-    assert all(len(record["statuses"]) >= 7 for record in records.values())
+    assert all("exact" in record["statuses"] for record in records.values())
+    assert files.file_for(tmp_path, 0).with_suffix(".json").exists()
 
 
 def die_at_three(seed, number):
@@ -350,8 +363,10 @@ def test_the_exit_code_tells_and_a_line_that_was_cut_short_is_left_out(tmp_path)
 
 
 def test_one_problem_is_shown_and_saved(tmp_path, capsys):
-    assert main(["--out", str(tmp_path), "--show", "5"]) == 0
+    number = next(k for k in range(5, 5 * len(KINDS)) if is_for_all(k))
+    assert main(["--out", str(tmp_path), "--show", str(number)]) == 0
     printed = capsys.readouterr().out
     assert "the optimum is" in printed
     assert "block-decomposition" in printed
-    assert cardqp.SparseQP.load(tmp_path / "5.npz").n == make_case(0, 5).problem.n
+    loaded = cardqp.SparseQP.load(tmp_path / f"{number}.npz")
+    assert loaded.n == make_case(0, number).problem.n
