@@ -123,7 +123,7 @@ MALFORMED = {
 EXTREME = {
     "tree.child": np.array([2**63 - 1, 0, 0]),
     "tree.branch": np.array([-(2**63), -1, -1]),
-    "tree.record": np.array([-(2**63), 0, 1]),
+    "tree.record": np.array([-1, -(2**63), 1]),
     "tree.point_end": np.array([-(2**63), 2]),
     "tree.fixed": np.array([-(2**63), 1]),
     "tree.fixed_end": np.array([1, 2**63 - 1]),
