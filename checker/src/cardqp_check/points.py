@@ -40,9 +40,9 @@ class Terms:
     costs: Floats
 
 
-def batch_size(n: int) -> int:
-    """How many dual points of n variables are evaluated together."""
-    return max(1, min(256, 2**24 // max(n, 1)))
+def batch_size(view: View) -> int:
+    """How many dual points are evaluated together: as many as memory allows."""
+    return max(1, min(256, 2**24 // max(view.form.length, 1)))
 
 
 def evaluate(
