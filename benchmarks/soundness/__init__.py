@@ -1,13 +1,41 @@
 """Is what the solver says so?  Random small problems against rational arithmetic.
 
-``python -m benchmarks.soundness --problems 20000`` makes problems of every kind, knows
-the exact optimum of each, asks every method, and counts what is not so.
+``python -m benchmarks.soundness --problems 100000`` makes problems of every kind, knows
+the exact optimum of each, asks, has all certificates checked, forges some, and counts
+what is not so.  It takes a tenth of a second of one processor for each problem.  A run
+that was stopped goes on; ``--first`` begins elsewhere, and ``--publish docs/soundness``
+writes a page about all runs that are in ``--out``, of all seeds.
+
+What is asked
+-------------
+The exact search, and the exact search that is given the optimum as a start, are asked
+about each problem.  All other methods are asked about every fifth one, so that each
+kind has its turn in all units: they take five sixths of the time otherwise.  Wide
+problems are solved with settings (:mod:`~benchmarks.soundness.tuning`) with which a
+dozen variables are proved in the ways that thousands are, and some runs are stopped:
+their weaker bounds must be true, too.  The table says which parts of certificates
+occurred.  A part that never does is not tested.
 
 What is true
 ------------
 Data are floats, and floats are rational numbers: objectives, rows and optima are
 computed without rounding (:mod:`~benchmarks.soundness.truth`).  Nothing of the solver
-is used for that, only the attributes of a problem.
+is used for that, only the attributes of a problem.  Bounds of many supports at once are
+computed in floats, whose rounding is accounted for
+(:mod:`~benchmarks.soundness.many`); what they do not decide is decided in rationals.
+Without a ridge and with dependent columns, only points with independent nonzeros count,
+as docs/certificate.md says.
+
+What is checked and forged
+--------------------------
+Solutions of the exact searches are written to files.  ``cardqp_check``, which shares
+nothing with the library, checks each of them, if it is installed; the library replays
+them in memory, and from the file for every fifth problem.  Then some files are changed
+(:mod:`~benchmarks.soundness.forge`, :mod:`~benchmarks.soundness.claims`) so that they
+claim too much: a bound above the optimum with entries of the certificate changed to
+support it, another status, objective, gap, support or point.  Exact arithmetic decides
+that a claim is false, and then nobody may accept it, nor compute a bound above the
+optimum from what is in the file.
 
 What is counted
 ---------------
@@ -25,9 +53,15 @@ What is counted
 - ``contradiction``: two methods that cannot both be right.
 - ``refused``: an honest solution that its own ``verify`` does not confirm, at once or
   after it was written and read.
-- ``error`` and ``time``: exceptions, and runs far beyond their time limit.
+- ``disputed``: an honest solution that the independent checker does not confirm.
+- ``forged``: a false claim that a checker accepts, or a bound above the optimum that it
+  computes from a forged file.
+- ``error`` and ``time``: exceptions, also out of checkers, and runs far beyond their
+  time limit.
 
-UNKNOWN on a problem that has a point must be rarer than one in a thousand.
+UNKNOWN on a problem that has a point must be rarer than one in a thousand, where the
+search was not stopped.  Without a ridge not every problem can be solved: ``declined``
+counts what the library refuses to.
 
 What the tolerance explains
 ---------------------------

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import cardqp
+from benchmarks.soundness.evidence import ALONE
 from benchmarks.soundness.trial import Trial, describe
 from cardqp.problem.streamed_form import StreamedForm
 
@@ -14,6 +15,7 @@ def show(trial: Trial, folder: Path) -> Iterator[str]:
     """Lines to print; the problem is written to a file."""
     case, truth = trial.case, trial.truth
     yield f"{case.number}: {case.kind}, units {case.units}, {case.problem!r}"
+    yield f"settings: {case.tuning}; limits: {case.limits or 'none'}"
     yield from _data(case.problem)
     yield f"{describe(truth)}: {_exact(truth.value)}"
     if truth.x is not None:
@@ -23,6 +25,10 @@ def show(trial: Trial, folder: Path) -> Iterator[str]:
         yield f"{'':20} bound {one.lower_bound!r}, replayed {one.proved!r}"
         yield f"{'':20} x = {None if one.x is None else one.x.tolist()}"
         yield from (f"{'':20} verify: {text}" for text in one.complaints)
+        yield from (f"{'':20} {name} proves {v!r}" for name, v in one.checked.items())
+        yield from (f"{'':20} {ALONE}: {text}" for text in one.disputes)
+        if one.features:
+            yield f"{'':20} {', '.join(one.features)}"
     for finding in trial.findings:
         yield f"{finding.what:14} {finding.method}: {finding.detail}"
     yield f"written to {_save(case.problem, folder / f'{case.number}.npz')}"
