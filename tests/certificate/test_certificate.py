@@ -8,7 +8,7 @@ from cardqp import Exact, SparseQP, Status, solve
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.certificate import (
     Certificate,
-    DualProof,
+    DualPoint,
     Kind,
     ProofLog,
     Reduction,
@@ -95,11 +95,19 @@ def test_a_wrong_branching_variable_is_refused(solution):
         assert not tampered(solution, branch=wrong).verify().ok
 
 
-def test_a_variable_decided_twice_is_refused(solution):
-    tree = solution.certificate.tree
-    parent = next(i for i in split_nodes(tree) if tree.branch[tree.child[i]] >= 0)
-    again = changed(tree.branch, tree.child[parent], tree.branch[parent])
-    assert not tampered(solution, branch=again).verify().ok
+def test_a_variable_decided_twice_proves_no_more_than_is_true(solution):
+    """One child is empty then, the other one is as large as its parent."""
+    problem, tree = solution.problem, solution.certificate.tree
+    bounds = [
+        tampered(
+            solution, branch=changed(tree.branch, child, tree.branch[parent])
+        ).certificate.lower_bound(problem)
+        for parent in split_nodes(tree)
+        for child in (tree.child[parent], tree.child[parent] + 1)
+        if tree.branch[child] >= 0
+    ]
+    assert -np.inf < min(bounds) < solution.lower_bound
+    assert max(bounds) <= solution.objective
 
 
 def test_unproved_fixings_are_refused(solution):
@@ -226,7 +234,7 @@ def test_complex_multipliers_prove_nothing():
     problem = SparseQP(
         np.eye(2), np.ones(2), eta=1.0, sparsity=2, A_eq=[[1.0, -1.0]], b_eq=[0.0]
     )
-    proof = DualProof(np.zeros(0, dtype=int), np.zeros(0), np.array([1e3j]))
+    proof = DualPoint(np.zeros(0, dtype=int), np.zeros(0), np.array([1e3j]))
     assert Certificate((RootStep(proof),)).lower_bound(problem) == -np.inf
 
 
@@ -257,13 +265,13 @@ def test_false_infeasibility_is_refused():
 @pytest.mark.parametrize(
     "proof",
     [
-        DualProof(np.array([0]), np.array([np.nan]), np.zeros(0)),
-        DualProof(np.array([0]), np.array([1e200]), np.zeros(0)),
-        DualProof(np.array([0]), np.array([1.0]), np.array([np.inf])),
-        DualProof(np.array([99]), np.array([1.0]), np.zeros(0)),
-        DualProof(np.array([0]), np.array([1.0]), np.zeros(3)),
-        DualProof(np.array([0.5]), np.array([1.0]), np.zeros(0)),
-        DualProof(np.array([0, 1]), np.array([1.0]), np.zeros(0)),
+        DualPoint(np.array([0]), np.array([np.nan]), np.zeros(0)),
+        DualPoint(np.array([0]), np.array([1e200]), np.zeros(0)),
+        DualPoint(np.array([0]), np.array([1.0]), np.array([np.inf])),
+        DualPoint(np.array([99]), np.array([1.0]), np.zeros(0)),
+        DualPoint(np.array([0]), np.array([1.0]), np.zeros(3)),
+        DualPoint(np.array([0.5]), np.array([1.0]), np.zeros(0)),
+        DualPoint(np.array([0, 1]), np.array([1.0]), np.zeros(0)),
     ],
 )
 def test_dual_points_that_make_no_sense_prove_nothing(solution, proof):

@@ -14,7 +14,7 @@ from cardqp.branch_and_bound.clusters import near
 from cardqp.branch_and_bound.inactive_bounds import is_within
 from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
-from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
+from cardqp.certificate import Certificate, Kind, ProofLog, ProofTree, RootStep
 from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
 from cardqp.heuristics.independent_supports import thinned
 from cardqp.heuristics.local_search import improve, iterated_local_search
@@ -472,6 +472,5 @@ class Tree:
     @property
     def certificate(self) -> Certificate:
         """The proof so far; if nodes are not recorded, the steps at the root."""
-        if self.log is None:
-            return Certificate(tuple(self.steps))
-        return Certificate(tuple(self.steps), self.log.tree())
+        tree = ProofTree.empty() if self.log is None else self.log.tree()
+        return Certificate(tuple(self.steps), tree, self.presolved.ridge_start)

@@ -14,7 +14,7 @@ from cardqp.branch_and_bound.streamed.coarsen import bound_open_nodes, coarsen
 from cardqp.branch_and_bound.streamed.search import StreamedSearch
 from cardqp.branch_and_bound.streamed.settings import CoarseningSettings
 from cardqp.branch_and_bound.streamed.tree import StreamedTree
-from cardqp.certificate import StreamedCertificate
+from cardqp.certificate import Certificate, Kind
 from cardqp.pipeline import build_solution
 from tests.problems import enumerate_optimum
 from tests.streamed import exact, in_blocks, settings, stream_everything
@@ -66,7 +66,7 @@ def grown(problem, n_nodes):
 
 
 def assert_sound(solution, optimum):
-    assert isinstance(solution.certificate, StreamedCertificate)
+    assert solution.certificate.is_streamed(solution.problem)
     assert solution.objective >= optimum * (1 - 1e-12)
     assert 0 < solution.lower_bound <= optimum * (1 + 1e-12)
     assert solution.verify().ok
@@ -103,9 +103,9 @@ def test_coarsened_trees_prove_their_bound(problem, optimum, n_nodes, most):
     certificate = tree.certificate
     proved = certificate.lower_bound(problem)
     assert proved == pytest.approx(tree.lower_bound, rel=1e-9)
-    is_leaf = certificate.branch < 0
-    assert (certificate.record[is_leaf] >= 0).all()
-    assert len(certificate.leaves) == np.count_nonzero(is_leaf)
+    tree = certificate.tree
+    assert not tree.is_open
+    assert ((tree.kind == Kind.POINT) == (tree.child == 0)).all()
 
 
 @pytest.mark.parametrize("which", ["pruned", "fixed"])
@@ -146,7 +146,7 @@ def test_without_time_the_root_is_what_is_left(problem):
     tree.slowest_pass = 10.0
     bound_open_nodes(small_search(), tree, 39.0)
     assert tree.lower_bound == tree.root_bound
-    assert len(tree.certificate) == 1
+    assert len(tree.certificate.tree) == 0
     assert tree.certificate.lower_bound(problem) == pytest.approx(tree.root_bound)
 
 
@@ -203,7 +203,7 @@ def test_what_is_open_is_bounded(problem, action):
     once = solve(problem, method=EXACT, callback=stop_after(40, act))
     twice = solve(problem, method=EXACT, callback=stop_after(40, interrupt_twice))
     assert once.lower_bound > twice.lower_bound * 1.001
-    assert len(twice.certificate) == 1
+    assert len(twice.certificate.tree) == 0
 
 
 @pytest.mark.parametrize("last", [1, 2, 10])
@@ -231,13 +231,13 @@ def test_a_second_interrupt_while_bounding_open_nodes(
     assert len(calls) == last
     assert solution.stop is Stop.INTERRUPTED
     assert_sound(solution, optimum)
-    assert len(solution.certificate) == (1 if last < 10 else 3)
+    assert len(solution.certificate.tree) == (0 if last < 10 else 3)
 
 
 @pytest.mark.parametrize("is_late", [False, True])
 def test_a_second_interrupt_while_checking(problem, optimum, monkeypatch, is_late):
     """The answer has its bound, though it was not recomputed."""
-    check, calls = StreamedCertificate.lower_bound, []
+    check, calls = Certificate.lower_bound, []
 
     def interrupted(certificate, *args):
         calls.append(1)
@@ -246,7 +246,7 @@ def test_a_second_interrupt_while_checking(problem, optimum, monkeypatch, is_lat
         return check(certificate, *args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(StreamedCertificate, "lower_bound", interrupted)
+        patch.setattr(Certificate, "lower_bound", interrupted)
         callback = stop_after(400 if is_late else 40, lambda: True)
         solution = solve(problem, method=EXACT, callback=callback)
     assert calls == [1]
@@ -258,7 +258,7 @@ def test_a_second_interrupt_while_checking(problem, optimum, monkeypatch, is_lat
 def test_long_proofs_of_stopped_searches_are_not_replayed(problem, monkeypatch):
     monkeypatch.setattr(build_solution, "QUICK_PRODUCTS", 10.0)
     found = []
-    monkeypatch.setattr(StreamedCertificate, "lower_bound", lambda *_: found.append(1))
+    monkeypatch.setattr(Certificate, "lower_bound", lambda *_: found.append(1))
     solution = solve(problem, method=EXACT, callback=stop_after(40, lambda: True))
     assert not found
     monkeypatch.undo()

@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 
 from cardqp._iterate import Watch
-from cardqp.branch_and_bound.streamed.proof_log import ResidualPoint
 from cardqp.branch_and_bound.streamed.search import StreamedSearch
 from cardqp.branch_and_bound.streamed.tree import (
     CoarsenedTree,
@@ -21,6 +20,8 @@ from cardqp.branch_and_bound.streamed.tree import (
     Phase,
     StreamedTree,
 )
+from cardqp.certificate import DualPoint
+from cardqp.certificate.cut_tree import cut_at, holds
 
 
 def bound_open_nodes(
@@ -64,7 +65,8 @@ def coarsen(tree: StreamedTree, max_nodes: int) -> list[Node]:
     children, those without open leaves left out.
     """
     leaves = {node.position: node for node in (*tree.pending, *tree.heap)}
-    is_open = tree.log.holds(leaves)
+    proof = tree.log.tree()
+    is_open = holds(proof, leaves)
     chosen: list[Node] = []
     heap: list[Node] = []
     fresh = [0]
@@ -76,7 +78,7 @@ def coarsen(tree: StreamedTree, max_nodes: int) -> list[Node]:
                 heapq.heappush(heap, tree.split_nodes[position])
         if not heap or len(chosen) + len(heap) >= max_nodes:
             return [*chosen, *heap]
-        first = tree.log.child[heapq.heappop(heap).position]
+        first = int(proof.child[heapq.heappop(heap).position])
         fresh = [first, first + 1]
 
 
@@ -86,7 +88,7 @@ def _bound_all(search: StreamedSearch, tree: StreamedTree, nodes: list[Node]) ->
     Nothing is kept if time runs out before each of them has a bound.
     """
     bounds = {node.position: -np.inf for node in nodes}
-    points: dict[int, ResidualPoint] = {}
+    points: dict[int, DualPoint] = {}
     estimates = {node.position: node.estimated_bound for node in nodes}
     max_passes = search.settings.coarsening.max_passes
     for n_passes in range(1, max_passes + 1):
@@ -107,4 +109,4 @@ def _bound_all(search: StreamedSearch, tree: StreamedTree, nodes: list[Node]) ->
         estimates |= {node.position: node.estimated_bound for node in nodes}
     worst = min(*bounds.values(), tree.pruned_bound, tree.fixing_bound)
     if worst > tree.lower_bound:
-        tree.coarsened = CoarsenedTree(tree.log.pruned_at(points), worst)
+        tree.coarsened = CoarsenedTree(cut_at(tree.log.tree(), points), worst)

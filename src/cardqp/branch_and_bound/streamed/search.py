@@ -17,7 +17,7 @@ from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS, Streamed
 from cardqp.branch_and_bound.streamed.size import batch_size
 from cardqp.branch_and_bound.streamed.tree import Node, Phase, StreamedTree
 from cardqp.branch_and_bound.streamed.working_set import SparsePoint, WorkingSet
-from cardqp.certificate.dual_proof import DualProof
+from cardqp.certificate.dual_point import DualPoint
 from cardqp.heuristics.local_search import improve, round_switches
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
@@ -146,7 +146,7 @@ class StreamedSearch:
         unit, nothing = working.relaxation.unit, np.zeros(0)
         effort = self._effort(tree, slack)
         relaxed = working.relaxation.solve(subproblem, start / unit, nothing, effort)
-        proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
+        proof = DualPoint.at(relaxed.tangent_point, relaxed.beta)
         return relaxed, proof.bound(working.reduced).value(subproblem)
 
     def _update_from_rounding(

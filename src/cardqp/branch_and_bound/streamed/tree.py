@@ -17,11 +17,17 @@ from cardqp.branch_and_bound.streamed.node_bounds import (
     NodeResidual,
     bound_nodes,
 )
-from cardqp.branch_and_bound.streamed.proof_log import ResidualPoint, TreeLog
 from cardqp.branch_and_bound.streamed.root import RootBound
 from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS, StreamedSettings
 from cardqp.branch_and_bound.streamed.working_set import SparsePoint, WorkingSet
-from cardqp.certificate.streamed import StreamedCertificate
+from cardqp.certificate import (
+    Certificate,
+    DualPoint,
+    Kind,
+    ProofLog,
+    ProofTree,
+    RootStep,
+)
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, lift
 from cardqp.problem.sparsity import Subproblem
@@ -66,7 +72,7 @@ class Node(NamedTuple):
 class CoarsenedTree(NamedTuple):
     """A tree cut off so that no leaf is open, and its bound: see :mod:`.coarsen`."""
 
-    log: TreeLog
+    proof: ProofTree
     bound: float
 
 
@@ -100,13 +106,13 @@ class StreamedTree:
         Columns that are forced in or proved nonzero.
     fixing_cutoff : float
         The cutoff that Theorem 2 was applied with.
-    root_points : list of ResidualPoint
-        Dual points of the root.
+    root_points : list of DualPoint
+        Dual points of the root, the best one first.
     heap, pending : lists of Node
         Nodes to be relaxed, and leaves that wait for a pass over the data.
     split_nodes : dict
         Nodes that were split, by their numbers, with the points they had.
-    log : TreeLog
+    log : ProofLog
         The tree, for the certificate.
     pruned_bound : float
         The smallest bound of a pruned leaf.
@@ -133,11 +139,11 @@ class StreamedTree:
     unfixed: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     fixed_in: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     fixing_cutoff: float = np.inf
-    root_points: list[ResidualPoint] = field(default_factory=list)
+    root_points: list[DualPoint] = field(default_factory=list)
     heap: list[Node] = field(default_factory=list)
     pending: list[Node] = field(default_factory=list)
     split_nodes: dict[int, Node] = field(default_factory=dict)
-    log: TreeLog = field(default_factory=TreeLog)
+    log: ProofLog = field(default_factory=lambda: ProofLog(0))
     pruned_bound: float = np.inf
     coarsened: CoarsenedTree | None = None
     slowest_pass: float = 0.0
@@ -174,6 +180,7 @@ class StreamedTree:
         fixed_in = problem.forced_in
         tree = cls(problem, form, working, fit, x, objective, unit, fixed_in=fixed_in)
         tree.on, tree.off = np.full((2, problem.n), -np.inf)
+        tree.log.open(1)
         at_target = RootBound.of_target(problem, form, settings.coarse_scales)
         tree.record_root_bound(fixed_in[:0], x[:0], at_target)
         return tree
@@ -182,7 +189,10 @@ class StreamedTree:
         self, columns: IntArray, values: FloatArray, found: RootBound
     ) -> None:
         """Record what the residual of a point proves about the whole problem."""
-        self.root_points.append(ResidualPoint(columns, values, found.scale))
+        # The best bound comes first, since it holds for what later ones fix.
+        place = 0 if found.value > self.root_bound else len(self.root_points)
+        point = DualPoint(columns, values, np.zeros(0), found.scale)
+        self.root_points.insert(place, point)
         on, off = found.bound.fixing_bounds(self.problem.root)
         np.maximum(self.on, on, out=self.on)
         np.maximum(self.off, off, out=self.off)
@@ -236,16 +246,16 @@ class StreamedTree:
         self.n_passes += 1
         self.slowest_pass = max(self.slowest_pass, time.perf_counter() - start)
 
-    def dual_point(self, node: Node, found: NodeBound) -> ResidualPoint:
+    def dual_point(self, node: Node, found: NodeBound) -> DualPoint:
         """The dual point that proves the bound of a node."""
         columns = self.working.columns[node.point.positions]
-        return ResidualPoint(columns, node.point.values, found.scale)
+        return DualPoint(columns, node.point.values, np.zeros(0), found.scale)
 
     def prune(self, node: Node, found: NodeBound) -> None:
         """Make a node a leaf with the bound that was found."""
         # The bound comes first: a second Ctrl-C may end this in between.
         self.pruned_bound = min(self.pruned_bound, max(found.bound, self.root_bound))
-        self.log.prune(node.position, self.dual_point(node, found))
+        self.log.record_point(node.position, Kind.POINT, self.dual_point(node, found))
 
     @property
     def summary(self) -> str:
@@ -261,7 +271,7 @@ class StreamedTree:
     def is_complete(self) -> bool:
         """Whether every leaf is pruned."""
         is_grown = self.phase is Phase.TREE and self.n_open == 0
-        return is_grown and not self.log.is_open
+        return is_grown and not self.log.tree().is_open
 
     @property
     def lower_bound(self) -> float:
@@ -283,14 +293,14 @@ class StreamedTree:
         return True
 
     @property
-    def certificate(self) -> StreamedCertificate:
+    def certificate(self) -> Certificate:
         """The certificate of the bound that is proved so far."""
-        # Before branching nothing is fixed.  No bound reaches 1e300, while an infinite
-        # cutoff would be refused as damaged.
-        cutoff = self.fixing_cutoff if np.isfinite(self.fixing_cutoff) else 1e300
-        log = TreeLog()  # open leaves have the bound of the root, so that one will do
+        # Before branching nothing is fixed; at the bound itself nothing is lost by it.
+        is_fixed = np.isfinite(self.fixing_cutoff)
+        cutoff = self.fixing_cutoff if is_fixed else self.root_bound
+        steps = tuple(RootStep(point, cutoff=cutoff) for point in self.root_points)
         if self.is_complete:
-            log = self.log
-        elif self.coarsened is not None:
-            log = self.coarsened.log
-        return log.certificate(self.root_points, cutoff)
+            return Certificate(steps, self.log.tree())
+        if self.coarsened is not None:
+            return Certificate(steps, self.coarsened.proof)
+        return Certificate(steps)  # open leaves have the bound of the root
