@@ -1,6 +1,7 @@
 import io
 import json
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -167,6 +168,22 @@ def test_solutions_are_stored_resumed_and_verified(hard_archive, tmp_path, capsy
     capsys.readouterr()
     assert run("verify", other, path) == 1
     assert "refused" in capsys.readouterr().out
+
+
+def test_solutions_are_verified_by_the_checker(archive, tmp_path, capsys, monkeypatch):
+    path = tmp_path / "s.npz"
+    assert run("solve", archive, "--save", path) == 0
+    assert run("verify", archive, path, "--exact", "--threads", 2) == 0
+    assert "Every claim follows." in capsys.readouterr().out
+    arrays = dict(np.load(path))
+    np.savez(path, **arrays | {"lower_bound": arrays["lower_bound"] + 1.0})
+    assert run("verify", archive, path, "--exact") == 1
+    assert "refused: the bound" in capsys.readouterr().out
+    assert run("verify", archive, path, "--exact", "--gap", 1e-4) == 2
+    assert "`--gap` is not for `--exact`" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "cardqp_check", None)
+    assert run("verify", archive, path, "--exact") == 2
+    assert "pip install cardqp[check]" in capsys.readouterr().err
 
 
 def test_columns_in_a_file_of_their_own(tmp_path, capsys):

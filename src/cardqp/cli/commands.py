@@ -33,6 +33,8 @@ def solve_file(options: argparse.Namespace) -> int:
 
 def verify_file(options: argparse.Namespace) -> int:
     """``cardqp verify PROBLEM SOLUTION``."""
+    if options.exact:
+        return _check_file(options)
     problem = SparseQP.load(options.file, data=options.data)
     solution = Solution.load(options.solution, problem)
     found = solution.verify(threads=options.threads, gap=options.gap)
@@ -45,6 +47,23 @@ def verify_file(options: argparse.Namespace) -> int:
         print(f"refused: {complaint}")
     print(found.verdict)
     return SOLVED if found.ok else REFUTED
+
+
+def _check_file(options: argparse.Namespace) -> int:
+    """``cardqp verify --exact``: by the checker, which uses nothing of cardqp."""
+    if options.gap is not None:
+        raise ParameterError("--gap", "is not for `--exact`", remedy="leave it out")
+    try:
+        from cardqp_check import check
+    except ImportError as err:
+        raise BackendNotFoundError(
+            "`--exact` needs the checker: install it with `pip install cardqp[check]`."
+        ) from err
+    verdict = check(
+        options.file, options.solution, data=options.data, jobs=options.threads
+    )
+    print(verdict)
+    return SOLVED if verdict.ok else REFUTED
 
 
 def list_backends(options: argparse.Namespace) -> int:

@@ -89,6 +89,11 @@ def _add_verify(commands: Commands) -> None:
         metavar="GAP",
         help="the relative gap that must be proved (default: the one in the file)",
     )
+    verify.add_argument(
+        "--exact",
+        action="store_true",
+        help="by cardqp-check, which uses nothing of cardqp, in rigorous arithmetic",
+    )
     add_data(verify)
     add_threads(verify)
 

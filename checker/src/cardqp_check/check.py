@@ -1,0 +1,144 @@
+"""The whole check: what is claimed against what is proved."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from os import PathLike
+from pathlib import Path
+
+from cardqp_check.archives import Archive
+from cardqp_check.claims import complaints_about
+from cardqp_check.problem import Problem, read_problem
+from cardqp_check.refusal import Refused, require
+from cardqp_check.root import follow_root
+from cardqp_check.tree import Node, Replay, read_tree
+
+KINDS = (
+    *("inherited", "point", "ray", "completed", "full"),
+    *("penalised", "searched", "cut off"),
+)
+
+FORMAT = "cardqp-solution-2"
+
+NODES_PER_JOB = 64
+"""How many open nodes each process is given: their subtrees differ much in size."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a check.
+
+    Attributes
+    ----------
+    lower_bound : float
+        What the certificate proves, rounded down.
+    complaints : tuple of str
+        Claims that do not follow; empty if all do.
+    counts : mapping
+        How many nodes of each kind the tree has.
+    """
+
+    lower_bound: float
+    complaints: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every claim follows."""
+        return not self.complaints
+
+    def __str__(self) -> str:
+        nodes = ", ".join(f"{count} {kind}" for kind, count in self.counts.items())
+        lines = [f"proved: no feasible point is below {self.lower_bound!r}"]
+        lines += [f"nodes: {nodes}"] if nodes else []
+        lines += [f"refused: {complaint}" for complaint in self.complaints]
+        return "\n".join([*lines, "Every claim follows." if self.ok else "Refused."])
+
+
+def check(
+    problem_path: str | PathLike[str],
+    run_path: str | PathLike[str],
+    *,
+    data: str | PathLike[str] | None = None,
+    jobs: int = 1,
+) -> Verdict:
+    """Check an answer and its certificate.
+
+    Parameters
+    ----------
+    problem_path, run_path : path
+        The files of the problem and of the answer.
+    data : path, optional
+        The ``.npy`` file with the data, if the problem's file does not name it.
+    jobs : int
+        How many processes follow the tree.
+    """
+    data = None if data is None else Path(data)
+    files = Files(Path(problem_path), Path(run_path), data)
+    try:
+        problem, run = files.read()
+        proved, counts = _proved(files, problem, run, jobs)
+        found = tuple(complaints_about(problem, run, proved))
+    except Refused as refusal:
+        return Verdict(-math.inf, (str(refusal),))
+    named = {KINDS[kind]: count for kind, count in sorted(counts.items())}
+    return Verdict(proved, found, named)
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where the problem, the answer and perhaps the data are."""
+
+    problem: Path
+    run: Path
+    data: Path | None
+
+    def read(self) -> tuple[Problem, Archive]:
+        """The problem and the answer, which belong together."""
+        run = Archive(self.run)
+        require(run.text("format") == FORMAT, f"the format is not {FORMAT}")
+        problem = read_problem(Archive(self.problem), self.data)
+        is_same = run.text("problem_digest") == problem.digest
+        require(is_same, "the answer is to another problem")
+        return problem, run
+
+
+def _proved(
+    files: Files, problem: Problem, run: Archive, jobs: int
+) -> tuple[float, Counter[int]]:
+    """The bound that the certificate proves, and how many nodes of each kind it has."""
+    if "root.count" not in run:
+        return -math.inf, Counter()
+    if jobs == 1:
+        return _follow(problem, run, 0, 1)
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        shares = list(pool.map(_share, [files] * jobs, range(jobs), [jobs] * jobs))
+    counts = sum((counts for _, counts in shares), Counter[int]())
+    return min(least for least, _ in shares), counts
+
+
+def _share(files: Files, share: int, jobs: int) -> tuple[float, Counter[int]]:
+    """What a process does, which reads the files itself."""
+    return _follow(*files.read(), share, jobs)
+
+
+def _follow(
+    problem: Problem, run: Archive, share: int, jobs: int
+) -> tuple[float, Counter[int]]:
+    """Follow a share of the tree: the bound, and the nodes of each kind.
+
+    All processes follow the nodes next to the root; the first one counts them.
+    """
+    root = follow_root(problem, run)
+    tree = read_tree(run, root.view.n, len(root.view.rows.b))
+    if len(tree.kind) == 0:
+        return min(root.least, root.branch.floor), Counter()
+    replay = Replay(tree, root, run.number("lower_bound"))
+    waiting = replay.run([Node(0, root.branch)], NODES_PER_JOB * jobs)
+    if share > 0:
+        replay.counts.clear()
+    replay.run(waiting[share::jobs])
+    return replay.least, replay.counts

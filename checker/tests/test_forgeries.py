@@ -1,0 +1,182 @@
+"""Files that claim more than follows, and files that are not what they must be."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from cardqp_check import check
+from example import problem_arrays, run_arrays, write
+
+BETTER = np.array(-3.9)
+"""A lower bound above the optimum of the example, which is -4."""
+
+
+def verdict_of(folder, problem=None, run=None, without=()):
+    problem, run = problem_arrays() | (problem or {}), run_arrays() | (run or {})
+    for key in without:
+        run.pop(key, None)
+    return check(*write(folder, problem, run))
+
+
+def assert_refused(verdict, *words):
+    assert not verdict.ok
+    for word in words:
+        assert word in " ".join(verdict.complaints)
+
+
+FORGED_CLAIMS = {
+    "a better bound": {"lower_bound": BETTER, "gap": np.array(0.0)},
+    "an infinite bound": {"lower_bound": np.array(np.inf)},
+    "a smaller gap": {"gap": np.array(1e-9)},
+    "another objective": {"objective": np.array(-4.1)},
+    "another point": {"x": np.array([0.9, 0.0, 0.0])},
+    "two nonzeros": {"x": np.array([1.0, 1.0, 0.0]), "support": np.array([0, 1])},
+    "another support": {"support": np.array([1])},
+    "no tolerance to speak of": {"tolerance": np.array(0.5)},
+    "a tolerance below the gap": {"tolerance": np.array(1e-9)},
+    "infeasible": {"status": np.array("INFEASIBLE")},
+    "unknown": {"status": np.array("UNKNOWN")},
+    "another problem": {"problem_digest": np.array("0" * 64)},
+    "another format": {"format": np.array("cardqp-solution-1")},
+}
+
+
+@pytest.mark.parametrize("claim", FORGED_CLAIMS)
+def test_forged_claims_are_refused(tmp_path, claim):
+    assert_refused(verdict_of(tmp_path, run=FORGED_CLAIMS[claim]))
+
+
+WEAKER_PROOFS = {
+    "a leaf without a proof": {"tree.kind": np.array([0, 0, 1], np.int8)},
+    "no tree": {"tree.kind": np.array([0], np.int8)}
+    | {
+        f"tree.{k}": np.array([v], np.int32)
+        for k, v in (("branch", -1), ("child", 0), ("record", -1))
+    },
+    "one side only": {"tree.branch": np.array([-1, -1, -1], np.int32)},
+    "a point moved": {"tree.value": np.array([0.5, 1.0], np.float32)},
+    "a point of the other leaf": {"tree.record": np.array([-1, 1, 1], np.int32)},
+    "a variable fixed that is good": {"root.0.fixed_out": np.array([1])},
+    "a variable fixed in": {
+        "root.0.fixed_out": np.zeros(0, np.int64),
+        "root.0.fixed_in": np.array([2]),
+    },
+    "a cutoff below the optimum": {"root.0.cutoff": np.array(-5.0)},
+    "an early cutoff": {"root.0.cutoff": np.array(-9.0)},
+    "another variable split": {"tree.branch": np.array([1, -1, -1], np.int32)},
+    "a scale that is too small": {"tree.scale": np.array([0.5, 1.0])},
+    "a ray without rows": {"tree.kind": np.array([0, 2, 1], np.int8)},
+}
+
+
+@pytest.mark.parametrize("change", WEAKER_PROOFS)
+def test_a_proof_that_was_changed_proves_less(tmp_path, change):
+    verdict = verdict_of(tmp_path, run=WEAKER_PROOFS[change])
+    assert_refused(verdict)
+    assert verdict.lower_bound < -4.0000001
+
+
+def test_a_cutoff_fixes_what_is_beyond_it(tmp_path):
+    verdict = verdict_of(
+        tmp_path,
+        run={"root.0.cutoff": np.array(-3.6)},
+        without=["root.0.fixed_in", "root.0.fixed_out"],
+    )
+    assert verdict.ok, str(verdict)
+    verdict = verdict_of(tmp_path, run={"root.0.cutoff": np.array(-3.4)})
+    assert not verdict.ok  # nothing is fixed: the second leaf has too many supports
+
+
+def test_changes_of_the_problem_are_noticed(tmp_path):
+    paths = write(tmp_path, problem_arrays(), run_arrays())
+    np.savez(paths[0], **problem_arrays() | {"c": np.array([-7.0, -8.0, -4.0])})
+    assert_refused(check(*paths), "another problem")
+
+
+MALFORMED = {
+    "tree.child": np.array([0, 1, 0], np.int32),
+    "tree.record": np.array([-1, 0, 5], np.int32),
+    "tree.point_end": np.array([2, 1]),
+    "tree.index": np.array([0, 7], np.int16),
+    "tree.value": np.array([1.0, np.nan], np.float32),
+    "tree.scale": np.array([-1.0, 1.0]),
+    "tree.branch": np.array([3, -1, -1], np.int32),
+    "tree.kind": np.array([0, 8, 1], np.int8),
+    "tree.beta": np.zeros((2, 1)),
+    "tree.fixed_end": np.array([0, 1]),
+    "root.count": np.array(2),
+    "root.0.index": np.array([0, 0, 1]),
+    "root.0.value": np.array([0.5, 0.5]),
+    "root.0.fixed_out": np.array([2, 2]),
+    "root.0.kept": np.array([0, 0]),
+    "x": np.array([np.inf, 0.0, 0.0]),
+    "lower_bound": np.array(np.nan),
+    "objective": np.array("large"),
+    "start.added": np.array([-1.0, 0.0, 0.0]),
+    "start.factor": np.array(2.0),
+    "start.ridge": np.array([0.0, 1.0, 1.0]),
+}
+
+
+@pytest.mark.parametrize("key", MALFORMED)
+def test_malformed_arrays_are_refused(tmp_path, key):
+    assert_refused(verdict_of(tmp_path, run={key: MALFORMED[key]}))
+
+
+@pytest.mark.parametrize("key", run_arrays())
+def test_missing_and_wrong_arrays_are_refused(tmp_path, key):
+    optional = ("x", "root.count")
+    if key not in optional:
+        assert_refused(verdict_of(tmp_path, without=[key]), key)
+    assert_refused(verdict_of(tmp_path, run={key: np.array(1j)}))
+
+
+def test_a_node_with_two_parents_is_refused(tmp_path):
+    change = {
+        "tree.kind": np.array([0, 0, 0, 1, 1], np.int8),
+        "tree.branch": np.array([0, -1, -1, -1, -1], np.int32),
+        "tree.child": np.array([1, 3, 3, 0, 0], np.int32),
+        "tree.record": np.array([-1, -1, -1, 0, 1], np.int32),
+    }
+    assert_refused(verdict_of(tmp_path, run=change), "two parents")
+
+
+def archive_of(path, name, content):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return path
+
+
+def npy_bytes(shape, entries=b""):
+    stream = io.BytesIO()
+    header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(stream, header)
+    return stream.getvalue() + entries
+
+
+def test_archives_that_lie_are_refused(tmp_path):
+    paths = write(tmp_path, problem_arrays(), run_arrays())
+    pickled = tmp_path / "pickled.npz"
+    np.savez(pickled, c=np.array([{}], dtype=object))
+    bad = [
+        pickled,
+        archive_of(tmp_path / "huge.npz", "c.npy", npy_bytes((10**12,))),
+        archive_of(tmp_path / "short.npz", "c.npy", npy_bytes((3,), b"\0" * 8)),
+        archive_of(tmp_path / "none.npz", "c.npy", b"none"),
+        tmp_path / "missing.npz",
+    ]
+    (tmp_path / "text.npz").write_text("no archive")
+    for path in [*bad, tmp_path / "text.npz", tmp_path]:
+        assert_refused(check(path, paths[1]), "not an archive")
+        assert_refused(check(paths[0], path), "not an archive")
+
+
+def test_archives_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
+    paths = write(tmp_path, problem_arrays(), run_arrays())
+    bomb = archive_of(
+        tmp_path / "bomb.npz", "c.npy", npy_bytes((10**6,), bytes(8 * 10**6))
+    )
+    monkeypatch.setattr("cardqp_check.archives.MOST_BYTES", 10**6)
+    assert_refused(check(bomb, paths[1]), "unpacks to more")
