@@ -27,7 +27,7 @@ def branch(seed: int, n: int, n_inside: int):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("places", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("places", [0, 1, 2, 3, 5, 7])
 @pytest.mark.parametrize("n_inside", [0, 2])
 def test_searched_is_the_lesser(kind, places, n_inside):
     for seed in range(2):

@@ -82,6 +82,12 @@ def test_without_places_nothing_is_left():
     assert completed(form, np.arange(3), np.arange(3, 5), -1) == math.inf
 
 
+def test_five_places_are_too_many():
+    form = random_form(0, 8, "plain")
+    assert completed(form, np.arange(0), np.arange(8), 5) == -math.inf
+    assert cut_off(form, np.arange(0), np.arange(8), 5, 0.0) == -math.inf
+
+
 def test_an_indefinite_form_proves_nothing():
     form = make_form(1.0, [1.0, 1.0, 1.0], np.ones((3, 3)) - 0.5 * np.eye(3))
     assert completed(form, np.arange(0), np.arange(3), 3) == -math.inf

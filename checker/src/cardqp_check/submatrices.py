@@ -47,7 +47,11 @@ def indefinite_sets(r: FloatArray, size: int) -> IntArray:
         return np.empty((0, 1), np.intp)
     if size == 2:
         return np.argwhere(np.triu(~(np.abs(r) <= 1.0), 1))
-    return indefinite_triples(r) if size == 3 else indefinite_quadruples(r)
+    if size == 3:
+        return indefinite_triples(r)
+    if size == 4:
+        return indefinite_quadruples(r)
+    raise UndecidedError
 
 
 def indefinite_triples(r: FloatArray) -> IntArray:
