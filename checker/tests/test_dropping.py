@@ -10,7 +10,15 @@ import pytest
 from cardqp_check.bordered import bordered_of
 from cardqp_check.circuits import Circuits
 from cardqp_check.dropping import searched
-from forms import KINDS, exact_objective, least_exact, make_form, random_form
+from forms import (
+    KINDS,
+    best_in_floats,
+    exact_objective,
+    hidden_form,
+    least_exact,
+    make_form,
+    random_form,
+)
 
 NONE = np.arange(0)
 SHARE = 0.5e-4
@@ -54,6 +62,20 @@ def test_one_hidden_support_is_found(places):
         bound = searched(form, np.arange(0), np.arange(n), places, cutoff, 0.0, NONE)
         assert Fraction(bound) <= truth
         assert float(truth) - bound <= 1e-11
+
+
+@pytest.mark.parametrize(("n", "places"), [(20, 5), (18, 7), (40, 3)])
+def test_the_best_of_many_supports_is_found(n, places):
+    for seed in range(3):
+        form = hidden_form(seed, n, places)
+        truth = exact_objective(form, best_in_floats(form, n, places))
+        value = float(truth)
+        below = value - 1e-6 * abs(value)
+        bound = searched(form, NONE, np.arange(n), places, below, 0.0, NONE)
+        assert bound == below
+        above = value + 1e-6 * abs(value)
+        bound = searched(form, NONE, np.arange(n), places, above, 0.0, NONE)
+        assert_just_below(bound, truth)
 
 
 def dependent_form(seed: int):
