@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cardqp_check.bordered import bordered_of
-from cardqp_check.circuits import Circuits
-from cardqp_check.dropping import searched
+from cardqp_check.circuits import Circuits, Part
+from cardqp_check.dropping import searched, supports_below
 from forms import (
     KINDS,
     best_in_floats,
@@ -76,6 +76,25 @@ def test_the_best_of_many_supports_is_found(n, places):
         above = value + 1e-6 * abs(value)
         bound = searched(form, NONE, np.arange(n), places, above, 0.0, NONE)
         assert_just_below(bound, truth)
+
+
+@pytest.mark.parametrize("kind", ["plain", "collinear"])
+@pytest.mark.parametrize("places", [3, 4, 5, 6])
+def test_all_supports_below_a_cutoff_are_found(kind, places):
+    n = 9
+    for seed in range(3):
+        form = random_form(seed, n, kind)
+        values = {
+            support: exact_objective(form, support)
+            for support in combinations(range(n), places)
+        }
+        ranked = sorted(values, key=values.get)
+        for count in (1, 2, 5, 10, 30):
+            cutoff = float(values[ranked[count - 1]]) * (1 + 1e-9)
+            branch = Part(NONE, np.arange(n))
+            found = supports_below(bordered_of(form), branch, places, cutoff)
+            names = {tuple(sorted(map(int, support))) for support in found}
+            assert names >= set(ranked[:count])
 
 
 def dependent_form(seed: int):
