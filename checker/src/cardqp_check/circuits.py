@@ -1,10 +1,10 @@
 r"""Branches where only points with independent nonzeros count, in parts without others.
 
 Such a point has nonzeros :math:`S` with
-:math:`G_{SS} \succeq \tfrac12 10^{-4}\, \mathrm{diag}(g_S)` and :math:`g_S > 0`, where
-:math:`g` is the diagonal of :math:`G`.  If a vector :math:`v \ne 0` that vanishes
-outside of :math:`C` has :math:`v^\top G v \lt \tfrac12 10^{-4} \sum_j g_j v_j^2`, then
-not all of :math:`C` are nonzero.  So a branch is split: the first variable of
+:math:`G_{SS} \succeq \tau\, \mathrm{diag}(g_S)` and :math:`g_S > 0`, where :math:`g` is
+the diagonal of :math:`G`.  If a vector :math:`v \ne 0` that vanishes outside of
+:math:`C` has :math:`v^\top G v \lt \tau \sum_j g_j v_j^2`, then not all of :math:`C`
+are nonzero.  So a branch is split: the first variable of
 :math:`C` is zero, or it is nonzero and the second is zero, and so on; variables that
 are nonzero in all of the branch are passed over.  A variable with
 :math:`g_j \le 0` is such a set by itself.  Which sets are tried is a guess.
@@ -15,11 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb, ctx
 
-from cardqp_check.bordered import Bordered, Form
+from cardqp_check.bordered import Bordered
 from cardqp_check.submatrices import FloatArray, IntArray, UndecidedError
-
-INDEPENDENT = "0.5e-4"
-"""The least curvature of points that count, relative to the diagonal; in decimal."""
 
 LEAST_PIVOT = 1e-6
 """A column is tried if those before it leave less than this of its square."""
@@ -39,76 +36,103 @@ class Part:
     inside: IntArray
     free: IntArray
 
+    @property
+    def index(self) -> IntArray:
+        """All of its variables."""
+        return np.concatenate([self.inside, self.free])
 
-def independent_parts(
-    bordered: Bordered, branch: Part, total: int, may_be_zero: IntArray
-) -> list[Part]:
-    """Split a branch until no dependent set is found in any part.
 
-    Parameters
+@dataclass(frozen=True)
+class Circuits:
+    """Sets of variables that are not all nonzero at a point that counts.
+
+    Attributes
     ----------
     bordered : Bordered
         The form, and its matrix in floats.
-    branch : Part
-        The branch.
     total : int
         The most nonzeros.
+    share : float
+        The least curvature of points that count, relative to the diagonal.
     may_be_zero : int array
-        Variables that are in the support whether they are zero or not: a dependent set
-        with one of these splits nothing.
-
-    Raises
-    ------
-    UndecidedError
-        When there are too many parts, or a dependent set may have zeros.
+        Variables that are in whether they are zero or not: a set with one of these
+        splits nothing.
     """
-    waiting, found = [branch], []
-    while waiting:
-        part = waiting.pop()
-        members = dependent_set(bordered, np.concatenate([part.inside, part.free]))
-        if members is None:
-            found.append(part)
-        elif np.isin(members, may_be_zero).any():
-            raise UndecidedError
-        else:
-            waiting += _split(bordered, part, members, total)
-        if len(waiting) + len(found) > MOST_PARTS:
-            raise UndecidedError
-    return found
 
+    bordered: Bordered
+    total: int
+    share: float
+    may_be_zero: IntArray
 
-def _split(bordered: Bordered, part: Part, members: IntArray, total: int) -> list[Part]:
-    """Return the parts in which one of a set is zero, and those before it are not.
+    def independent_parts(self, branch: Part) -> list[Part]:
+        """Split a branch until no dependent set is found in any part.
 
-    What gains least alone comes first.
-    """
-    members = members[np.isin(members, part.free)]
-    diagonal = np.diagonal(bordered.array)[members + 1]
-    gains = bordered.half[members] ** 2 / np.where(diagonal > 0, diagonal, np.inf)
-    members, parts = members[np.argsort(gains, kind="stable")], []
-    for k in range(min(len(members), total - len(part.inside) + 1)):
-        inside = np.concatenate([part.inside, members[:k]])
-        free = np.setdiff1d(part.free, members[: k + 1])
-        parts.append(Part(inside, free))
-    return parts
+        Raises
+        ------
+        UndecidedError
+            When there are too many parts, or a dependent set may have zeros.
+        """
+        found: list[Part] = []
+        waiting = [branch]
+        while waiting:
+            part = waiting.pop()
+            members = self.find(part.index)
+            if members is None:
+                found.append(part)
+            elif np.isin(members, self.may_be_zero).any():
+                raise UndecidedError
+            else:
+                waiting += self._split(part, members)
+            if len(waiting) + len(found) > MOST_PARTS:
+                raise UndecidedError
+        return found
 
+    def _split(self, part: Part, members: IntArray) -> list[Part]:
+        """Return the parts in which one of a set is zero, and those before it are not.
 
-def dependent_set(bordered: Bordered, index: IntArray) -> IntArray | None:
-    """Return a set of variables that are not all nonzero; None if none is found."""
-    S = bordered.array[np.ix_(index + 1, index + 1)]
-    place = _first_dependent(S)
-    if place is None:
+        What gains least alone comes first.
+        """
+        members = members[np.isin(members, part.free)]
+        diagonal = np.diagonal(self.bordered.array)[members + 1]
+        gains = self.bordered.half[members] ** 2 / np.maximum(diagonal, 1e-300)
+        members, parts = members[np.argsort(gains, kind="stable")], []
+        for k in range(min(len(members), self.total - len(part.inside) + 1)):
+            inside = np.concatenate([part.inside, members[:k]])
+            parts.append(Part(inside, np.setdiff1d(part.free, members[: k + 1])))
+        return parts
+
+    def find(self, index: IntArray) -> IntArray | None:
+        """Return some variables that are not all nonzero; None if none are found."""
+        S = self.bordered.array[np.ix_(index + 1, index + 1)]
+        place = _first_dependent(S)
+        if place is None:
+            return None
+        v = np.zeros(len(index))
+        v[place] = 1.0
+        if S[place, place] > 0:
+            before = S[:place, :place], S[:place, place]
+            v[:place] = -np.linalg.lstsq(*before, rcond=None)[0]
+        for least in VISIBLE:
+            is_member = np.abs(v) > least * np.abs(v).max()
+            members = index[is_member]
+            if self.is_proof(members, v[is_member] * self.bordered.unit[members]):
+                return np.asarray(members)
         return None
-    v = np.zeros(len(index))
-    v[place] = 1.0
-    if S[place, place] > 0:
-        v[:place] = -np.linalg.lstsq(S[:place, :place], S[:place, place], rcond=None)[0]
-    for least in VISIBLE:
-        is_member = np.abs(v) > least * np.abs(v).max()
-        members = index[is_member]
-        if is_proof(bordered.form, members, v[is_member] * bordered.unit[members]):
-            return np.asarray(members)
-    return None
+
+    def is_proof(self, members: IntArray, v: FloatArray) -> bool:
+        """Whether a vector proves that some variables are not all nonzero."""
+        form, names = self.bordered.form, [int(j) for j in members]
+        with ctx.workprec(form.precision):
+            if len(names) == 1 and form.G[names[0], names[0]] <= 0:
+                return True
+            pairs = [(j, arb(float(x))) for j, x in zip(names, v, strict=True)]
+            curvature, size = arb(0), arb(0)
+            for i, x in pairs:
+                size += form.G[i, i] * x * x
+                for j, y in pairs:
+                    curvature += form.G[i, j] * x * y
+            # The share may be a decimal fraction that was rounded up to a float.
+            return bool(curvature < arb(self.share) * (1 - arb(2) ** -50) * size)
 
 
 def _first_dependent(S: FloatArray) -> int | None:
@@ -119,24 +143,3 @@ def _first_dependent(S: FloatArray) -> int | None:
             return j
         rest[j:, j:] -= np.outer(rest[j, j:], rest[j, j:] / rest[j, j])
     return None
-
-
-def is_proof(form: Form, members: IntArray, v: FloatArray) -> bool:
-    """Whether a vector proves that not all of some variables are nonzero."""
-    names = [int(j) for j in members]
-    with ctx.workprec(form.precision):
-        if len(names) == 1 and form.G[names[0], names[0]] <= 0:
-            return True
-        entries = [arb(float(entry)) for entry in v]
-        curvature = sum(
-            (
-                form.G[i, j] * x * y
-                for i, x in zip(names, entries, strict=True)
-                for j, y in zip(names, entries, strict=True)
-            ),
-            arb(0),
-        )
-        size = sum(
-            (form.G[i, i] * x * x for i, x in zip(names, entries, strict=True)), arb(0)
-        )
-        return bool(curvature < arb(INDEPENDENT) * size)

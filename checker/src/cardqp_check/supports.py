@@ -5,7 +5,8 @@ The gain of a support does not decrease when it grows, so that only those matter
 have no place left, or all free variables.  :func:`completed`, :func:`cut_off` and
 :func:`penalised` look at all of them; how is told in
 :mod:`~cardqp_check.bordered`, and :mod:`~cardqp_check.submatrices` proves which need
-no look.  All bounds are floats, rounded down, and -inf where nothing is proved.
+no look.  :func:`~cardqp_check.dropping.searched` has a search of its own.  All bounds
+are floats, rounded down, and -inf where nothing is proved.
 """
 
 import math
@@ -15,15 +16,12 @@ from typing import Protocol
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from cardqp_check.bordered import (
-    Bordered,
-    Form,
-    all_sets,
-    bordered_of,
-    objective,
-    suspects,
-)
+from cardqp_check.bordered import Bordered, all_sets, bordered_of, suspects
+from cardqp_check.dropping import searched
+from cardqp_check.objectives import Form, objective
 from cardqp_check.submatrices import FloatArray, IntArray, UndecidedError
+
+__all__ = ["completed", "cut_off", "penalised", "searched"]
 
 FEW, MANY = 20, 3000
 """As many supports are computed in balls right away, and if nothing else helps."""
