@@ -120,6 +120,29 @@ MALFORMED = {
 }
 
 
+EXTREME = {
+    "tree.child": np.array([2**63 - 1, 0, 0]),
+    "tree.branch": np.array([-(2**63), -1, -1]),
+    "tree.record": np.array([-1, -(2**63), 1]),
+    "tree.point_end": np.array([-(2**63), 2]),
+    "tree.fixed": np.array([-(2**63), 1]),
+    "tree.fixed_end": np.array([1, 2**63 - 1]),
+    "tree.cluster_end": np.array([2**63 - 1]),
+    "root.count": np.array(2**63 - 1),
+    "root.0.index": np.array([2**63 - 1, 0, 1]),
+    "tree.value": np.array([1e308, -1e308]),
+    "root.0.value": np.array([1e308, 1e308, 1e308]),
+    "tree.scale": np.array([1e308, 1e308]),
+    "x": np.array([1e308, 0.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize("key", EXTREME)
+def test_extreme_numbers_are_refused(tmp_path, key):
+    run = {"tree.fixed_end": np.array([1, 2])} if key == "tree.fixed" else {}
+    assert_refused(verdict_of(tmp_path, run=run | {key: EXTREME[key]}))
+
+
 @pytest.mark.parametrize("key", MALFORMED)
 def test_malformed_arrays_are_refused(tmp_path, key):
     assert_refused(verdict_of(tmp_path, run={key: MALFORMED[key]}))

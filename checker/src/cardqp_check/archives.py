@@ -21,7 +21,7 @@ _EXPANSION = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
-_BROKEN = (
+BROKEN = (
     *(ValueError, TypeError, LookupError, ArithmeticError, EOFError, OSError),
     *(RuntimeError, SyntaxError, MemoryError, AttributeError, tokenize.TokenError),
     *(zipfile.BadZipFile, zlib.error),
@@ -43,7 +43,7 @@ class Archive:
         try:
             with self.path.open("rb") as stream:
                 self.arrays = _read(stream)
-        except _BROKEN as error:
+        except BROKEN as error:
             why = str(error) or type(error).__name__
             raise Refused(f"{path} is not an archive of arrays: {why}") from error
 

@@ -9,12 +9,15 @@ from multiprocessing import get_context
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
+
 from cardqp_check.archives import Archive
 from cardqp_check.claims import complaints_about
 from cardqp_check.problem import Problem, read_problem
 from cardqp_check.refusal import Refused, require
 from cardqp_check.root import follow_root
-from cardqp_check.tree import Node, Replay, read_tree
+from cardqp_check.tree import Node, Replay
+from cardqp_check.tree_arrays import read_tree
 
 KINDS = (
     *("inherited", "point", "ray", "completed", "full"),
@@ -84,6 +87,8 @@ def check(
         found = tuple(complaints_about(problem, run, proved))
     except Refused as refusal:
         return Verdict(-math.inf, (str(refusal),))
+    except MemoryError:
+        return Verdict(-math.inf, ("the files ask for more memory than there is",))
     named = {KINDS[kind]: count for kind, count in sorted(counts.items())}
     return Verdict(proved, found, named)
 
@@ -132,6 +137,14 @@ def _follow(
 
     All processes follow the nodes next to the root; the first one counts them.
     """
+    # What overflows proves nothing, and is no reason to warn.
+    with np.errstate(all="ignore"):
+        return _followed(problem, run, share, jobs)
+
+
+def _followed(
+    problem: Problem, run: Archive, share: int, jobs: int
+) -> tuple[float, Counter[int]]:
     root = follow_root(problem, run)
     tree = read_tree(run, root.view.n, len(root.view.rows.b))
     if len(tree.kind) == 0:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cardqp_check.archives import Archive
+from cardqp_check.archives import BROKEN, Archive
 from cardqp_check.refusal import Refused, require
 from cardqp_check.rounding import Ints
 
@@ -113,7 +113,7 @@ def read_matrix(archive: Archive, data: Any = None) -> Any:
         data = archive.path.parent / archive.text("X.file")
     try:
         return np.lib.format.open_memmap(data, mode="r")
-    except (OSError, ValueError) as error:
+    except BROKEN as error:
         raise Refused(f"{data} is not a .npy file: {error}") from error
 
 

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from flint import arb, arb_mat
 
-from cardqp_check.data import Columns
+from cardqp_check.data import BLOCK, Columns
+from cardqp_check.refusal import require
 from cardqp_check.rounding import (
     Floats,
     Ints,
@@ -20,6 +21,9 @@ from cardqp_check.rounding import (
     up,
 )
 
+MOST_DENSE = 5000
+"""Matrices with more rows are refused: as balls they would take too much memory."""
+
 Point = tuple[Ints, Floats]
 """Indices and values of the entries of a vector that are not zero."""
 
@@ -28,8 +32,12 @@ class Form(Protocol):
     """A quadratic form ``x'Mx``."""
 
     @property
+    def length(self) -> int:
+        """How many numbers each dual point needs at a time."""
+
+    @property
     def excess(self) -> Floats:
-        """V >= 0 with ``M + diag(v)`` positive semidefinite."""
+        """A vector v >= 0 with ``M + diag(v)`` positive semidefinite."""
 
     def tangents(
         self, points: Sequence[Point]
@@ -64,9 +72,14 @@ class Dense:
     entries: arb_mat
     is_semidefinite: bool = False
 
+    @property
+    def length(self) -> int:
+        """How many numbers each dual point needs at a time."""
+        return int(self.entries.nrows())
+
     @cached_property
     def excess(self) -> Floats:
-        """V >= 0 with ``M + diag(v)`` positive semidefinite."""
+        """A vector v >= 0 with ``M + diag(v)`` positive semidefinite."""
         if self.is_semidefinite:
             return np.zeros(self.entries.nrows())
         return missing_diagonal(self.entries)
@@ -110,6 +123,11 @@ class Factor:
     multiplier: arb
 
     @property
+    def length(self) -> int:
+        """How many numbers each dual point needs at a time."""
+        return max(self.columns.n_rows, len(self.columns.index))
+
+    @property
     def excess(self) -> Floats:
         """Zero: a squared length is not negative."""
         return np.zeros(len(self.columns.index))
@@ -120,7 +138,10 @@ class Factor:
         """``a'Ma`` and ``2Ma``, by way of the combinations of columns."""
         used = np.unique(np.concatenate([index for index, _ in points]))
         local = [(np.searchsorted(used, index), value) for index, value in points]
-        fitted = exact(self.columns.take(used)) * exact(scattered(local, len(used)))
+        data, coefficients = self.columns.take(used), exact(scattered(local, len(used)))
+        parts = [exact(part) * coefficients for part in some_rows(data)]
+        entries = [entry for part in parts for entry in part.entries()]
+        fitted = arb_mat(len(data), len(points), entries)
         rows = fitted.transpose().tolist()
         values = [self.multiplier * sum((t * t for t in row), arb(0)) for row in rows]
         double = fitted * (2 * self.multiplier)
@@ -140,12 +161,20 @@ class Factor:
 
     def matrix(self) -> arb_mat:
         """The matrix, added up from some rows at a time."""
-        data, n = self.columns.take(slice(None)), len(self.columns.index)
-        total, height = arb_mat(n, n), max(2**20 // max(n, 1), 1)
-        for start in range(0, len(data), height):
-            block = exact(data[start : start + height])
+        n = len(self.columns.index)
+        require(n <= MOST_DENSE, f"{n} variables are too many for a matrix")
+        total = arb_mat(n, n)
+        for part in some_rows(self.columns.take(slice(None))):
+            block = exact(part)
             total += block.transpose() * block
         return total * self.multiplier
+
+
+def some_rows(data: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
+    """The rows of a matrix, some at a time."""
+    height = max(BLOCK // max(data.shape[1], 1), 1)
+    for start in range(0, len(data), height):
+        yield data[start : start + height]
 
 
 def missing_diagonal(M: arb_mat) -> Floats:

@@ -40,6 +40,11 @@ class Terms:
     costs: Floats
 
 
+def batch_size(view: View) -> int:
+    """How many dual points are evaluated together: as many as memory allows."""
+    return max(1, min(256, 2**24 // max(view.form.length, 1)))
+
+
 def evaluate(
     view: View, points: Sequence[DualPoint], ridges: Floats | None = None
 ) -> list[Terms]:
@@ -59,6 +64,8 @@ def evaluate(
         "a dual point has a scale, though the view is no regression",
     )
     require(all(p.scale >= 0 for p in points), "a scale is negative")
+    if not points:
+        return []
     values, slopes = view.form.tangents([p.point for p in points])
     betas = np.array([view.rows.valid(p.beta) for p in points])
     bases = [_base(view, *each) for each in zip(points, values, betas, strict=True)]

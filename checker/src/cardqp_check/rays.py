@@ -11,6 +11,9 @@ from cardqp_check.problem import Rule
 from cardqp_check.rounding import Floats, below
 from cardqp_check.views import View
 
+MOST_ROWS = 100
+"""The most rows whose multipliers are changed: rational numbers grow."""
+
 
 def proves_empty(view: View, rule: Rule, beta: Floats, branch: Branch) -> bool:
     """Whether rows that are combined by multipliers contradict each other."""
@@ -23,6 +26,8 @@ def proves_empty(view: View, rule: Rule, beta: Floats, branch: Branch) -> bool:
         may_be_in |= branch.status == 0
     costs = _costs(view, A, weights)
     if np.isneginf(costs[may_be_in]).any():
+        if len(used) > MOST_ROWS:
+            return False
         balanced = _balanced(A, weights, np.flatnonzero(np.isneginf(costs) & may_be_in))
         signs = used >= view.rows.n_inequalities
         if any(x < 0 and not free for x, free in zip(balanced, signs, strict=True)):

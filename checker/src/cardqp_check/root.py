@@ -7,12 +7,12 @@ import numpy as np
 
 from cardqp_check.archives import Archive
 from cardqp_check.branches import Branch, bound, sides
-from cardqp_check.points import DualPoint, Terms, evaluate
+from cardqp_check.points import DualPoint, Terms, batch_size, evaluate
 from cardqp_check.problem import Problem, Rule
 from cardqp_check.refusal import require
 from cardqp_check.rounding import Ints
 from cardqp_check.start import first_view, view_of
-from cardqp_check.views import View
+from cardqp_check.views import INDEPENDENT, View
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,11 @@ class Root:
     problem : View
         The one of which supports are searched: the problem itself where only those
         that are independent count, else the view as given.
-    forced : int array or None
-        Where only independent nonzeros count, the variables that are in a support
-        because the problem says so, whether they are zero or not.
+    dependence : float
+        Only supports whose block of G is at least this share of its diagonal count.
+    forced : int array
+        The variables that are in a support because the problem says so, whether they
+        are zero or not.
     rule : Rule
         The support rule.
     branch : Branch
@@ -41,7 +43,8 @@ class Root:
     full: View
     given: View
     problem: View
-    forced: Ints | None
+    dependence: float
+    forced: Ints
     rule: Rule
     branch: Branch
     least: float = math.inf
@@ -50,22 +53,35 @@ class Root:
 def follow_root(problem: Problem, run: Archive) -> Root:
     """Take all steps."""
     view = first_view(problem, run)
-    whole, forced = view, None
+    whole, dependence = view, 0.0
     if "start.factor" in run:
-        whole, forced = view_of(problem), problem.forced_in
+        whole, dependence = view_of(problem), INDEPENDENT
     branch = Branch(problem.status())
     branch = branch.fixed(problem.rule, problem.forced_out.tolist(), -1)
-    root = Root(view, view, view, whole, forced, problem.rule, branch)
+    forced, rule = problem.forced_in, problem.rule
+    root = Root(view, view, view, whole, dependence, forced, rule, branch)
     count = int(run.array("root.count", "i").item())
     require(count >= 0, "root.count is negative")
-    for k in range(count):
-        root = _after(root, run, f"root.{k}.")
+    waiting = list[str]()
+    for step in (f"root.{k}." for k in range(count)):
+        # Dual points of the same view are evaluated together: data are read once.
+        waiting.append(step)
+        is_full = len(waiting) == batch_size(root.view)
+        if is_full or step + "kept" in run:
+            root, waiting = _after(root, run, waiting), []
+    return _after(root, run, waiting)
+
+
+def _after(root: Root, run: Archive, steps: list[str]) -> Root:
+    """What is kept after some steps, whose keys begin with these texts."""
+    points = [_point(root, run, step) for step in steps]
+    for step, terms in zip(steps, evaluate(root.view, points), strict=True):
+        root = _after_point(root, run, step, terms)
     return root
 
 
-def _after(root: Root, run: Archive, step: str) -> Root:
-    """What is kept after a step, whose keys begin with a text."""
-    terms = evaluate(root.view, [_point(root, run, step)])[0]
+def _after_point(root: Root, run: Archive, step: str, terms: Terms) -> Root:
+    """What is kept after a step, with what its dual point proves."""
     branch = root.branch.raised(bound(root.rule, terms, root.branch))
     root = replace(root, branch=branch)
     if step + "cutoff" in run:
@@ -144,15 +160,10 @@ def _rewritten(root: Root, run: Archive, step: str) -> Root:
         full=full,
         given=given,
         problem=root.problem.restrict(kept),
-        forced=root.forced if root.forced is None else _among(kept, root.forced),
+        forced=np.flatnonzero(np.isin(kept, root.forced)),
         rule=root.rule.restrict(kept),
         branch=replace(branch, status=branch.status[kept]),
     )
-
-
-def _among(kept: Ints, variables: Ints) -> Ints:
-    """The numbers that variables have among those that are kept."""
-    return np.flatnonzero(np.isin(kept, variables))
 
 
 def _minorant(given: View, run: Archive, step: str, rule: Rule) -> View:

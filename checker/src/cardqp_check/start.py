@@ -4,14 +4,11 @@ import numpy as np
 from flint import arb
 
 from cardqp_check.archives import Archive
-from cardqp_check.forms import Dense, Factor, Form, diagonal
+from cardqp_check.forms import MOST_DENSE, Dense, Factor, Form, diagonal
 from cardqp_check.problem import Problem
 from cardqp_check.refusal import require
 from cardqp_check.rounding import Floats, above, below, down, exact
 from cardqp_check.views import INDEPENDENT, View
-
-MOST_DENSE = 4000
-"""Larger forms are kept as columns where they are given so."""
 
 
 def view_of(problem: Problem) -> View:
@@ -30,6 +27,7 @@ def view_of(problem: Problem) -> View:
 
 def _form(problem: Problem) -> Form:
     if problem.columns is None:
+        require(problem.n <= MOST_DENSE, f"{problem.n} variables are too many")
         double = exact(problem.Q)
         return Dense((double + double.transpose()) / 2)
     form = Factor(problem.columns, problem.multiplier)

@@ -8,113 +8,26 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp_check import supports
-from cardqp_check.archives import Archive
 from cardqp_check.branches import Branch, bound, sides
 from cardqp_check.dropping import searched
-from cardqp_check.points import DualPoint, Terms, evaluate
+from cardqp_check.points import DualPoint, Terms, batch_size, evaluate
 from cardqp_check.rays import proves_empty
 from cardqp_check.refusal import require
 from cardqp_check.root import Root
 from cardqp_check.rounding import Floats, Ints
-
-INHERITED, POINT, RAY, COMPLETED, FULL, PENALISED, SEARCHED, CUT_OFF = range(8)
-
-BATCH = 256
-"""How many dual points are evaluated together."""
+from cardqp_check.tree_arrays import (
+    COMPLETED,
+    CUT_OFF,
+    FULL,
+    INHERITED,
+    PENALISED,
+    POINT,
+    RAY,
+    Tree,
+)
 
 MOST_RIDGED = 1000
 """The most variables for which ridges of nodes are computed."""
-
-
-@dataclass(frozen=True)
-class Tree:
-    """The arrays of the tree, whose sizes and ranges are checked."""
-
-    kind: Ints
-    branch: Ints
-    child: Ints
-    record: Ints
-    beta: Floats
-    scale: Floats
-    point: "Lists"
-    value: Floats
-    fixed: "Lists"
-    cluster: "Lists"
-
-
-@dataclass(frozen=True)
-class Lists:
-    """Lists of numbers, one after the other, and where each of them ends."""
-
-    end: Ints
-    entries: Ints
-
-    def place(self, i: int) -> slice:
-        """Where the entries of list i are."""
-        return slice(int(self.end[i - 1]) if i > 0 else 0, int(self.end[i]))
-
-    def __getitem__(self, i: int) -> Ints:
-        return self.entries[self.place(i)]
-
-
-def read_tree(run: Archive, n: int, n_rows: int) -> Tree:
-    """Read the tree of a problem with so many variables and rows."""
-    kind = run.indices("tree.kind", 8)
-    N = len(kind)
-    branch, child, record = (
-        run.array(f"tree.{key}", "i", N) for key in ("branch", "child", "record")
-    )
-    point, fixed, cluster = (
-        _lists(run, end, entries)
-        for end, entries in (
-            ("tree.point_end", "tree.index"),
-            ("tree.fixed_end", "tree.fixed"),
-            ("tree.cluster_end", "tree.cluster"),
-        )
-    )
-    R = len(point.end)
-    require(len(fixed.end) == R, "tree.fixed_end and tree.point_end differ in length")
-    tree = Tree(
-        kind,
-        branch,
-        child,
-        record,
-        run.numbers("tree.beta", R, n_rows if R else None),
-        run.numbers("tree.scale", R),
-        point,
-        run.numbers("tree.value", len(point.entries)),
-        fixed,
-        cluster,
-    )
-    _check_ranges(tree, n)
-    return tree
-
-
-def _lists(run: Archive, end_key: str, key: str) -> Lists:
-    end, entries = run.array(end_key, "i", None), run.array(key, "i", None)
-    all_ends = np.concatenate([[0], end])
-    require(
-        (np.diff(all_ends) >= 0).all() and all_ends[-1] == len(entries),
-        f"{end_key} does not increase from 0 to the number of entries",
-    )
-    return Lists(end, entries)
-
-
-def _check_ranges(tree: Tree, n: int) -> None:
-    """Refuse numbers that are out of range, and children that precede their parent."""
-    N, R = len(tree.kind), len(tree.point.end)
-    last = tree.child + (tree.branch != -1)
-    has_record = np.isin(tree.kind, (INHERITED, COMPLETED), invert=True)
-    rules = {
-        "branch": (tree.branch < n) & (tree.branch >= -1 - len(tree.cluster.end)),
-        "child": (tree.child == 0) | ((tree.child > np.arange(N)) & (last < N)),
-        "record": (tree.record < R) & ((tree.record >= 0) | ~has_record),
-        "index": (tree.point.entries >= 0) & (tree.point.entries < n),
-        "fixed": (np.abs(tree.fixed.entries) <= n) & (tree.fixed.entries != 0),
-        "cluster": (tree.cluster.entries >= 0) & (tree.cluster.entries < n),
-    }
-    for key, holds in rules.items():
-        require(holds.all(), f"tree.{key} has a number out of range")
 
 
 @dataclass(frozen=True)
@@ -143,35 +56,46 @@ class Replay:
 
     def run(self, stack: list[Node], until: float = math.inf) -> list[Node]:
         """Follow nodes and their descendants, until so many wait on the stack."""
-        while 0 < len(stack) < until:
-            batch = [stack.pop() for _ in range(min(BATCH, len(stack)))]
-            for node in batch:
-                require(not self.seen[node.number], "a node has two parents")
-                self.seen[node.number] = True
-            kinds = [int(self.tree.kind[node.number]) for node in batch]
-            self.counts.update(kinds)
-            for kind in sorted(set(kinds)):
-                some = [node for node, k in zip(batch, kinds, strict=True) if k == kind]
-                stack.extend(self._prove(kind, some))
+        points: dict[int, list[Node]] = {POINT: [], FULL: []}
+        most = batch_size(self.root.view)
+        while stack or any(points.values()):
+            is_enough = len(stack) >= until
+            is_full = any(len(nodes) == most for nodes in points.values())
+            if (is_enough or is_full or not stack) and any(points.values()):
+                # Dual points have waited for others, to be evaluated together.
+                for kind, nodes in points.items():
+                    points[kind] = []
+                    stack.extend(self._at_points(kind, nodes))
+            elif is_enough:
+                break
+            else:
+                node = stack.pop()
+                kind = self._seen(node)
+                if kind in points:
+                    points[kind].append(node)
+                else:
+                    stack.extend(self._prove(kind, node))
         return stack
+
+    def _seen(self, node: Node) -> int:
+        """The kind of a node, which must not have been seen before."""
+        require(not self.seen[node.number], "a node has two parents")
+        self.seen[node.number] = True
+        kind = int(self.tree.kind[node.number])
+        self.counts[kind] += 1
+        return kind
 
     def _contribute(self, bound: float) -> None:
         self.least = min(self.least, bound)
 
-    def _prove(self, kind: int, nodes: list[Node]) -> Iterator[Node]:
-        """Prove nodes of a kind, and return their children."""
-        if kind in (POINT, FULL):
-            yield from self._at_points(kind, nodes)
-        elif kind == PENALISED:
-            for node in nodes:
-                yield from self._penalised(node)
-        elif kind == INHERITED:
-            for node in nodes:
-                yield from self._inherited(node)
-        else:
-            for node in nodes:
-                proved = self._enumerated(kind, node)
-                self._contribute(max(node.branch.floor, proved))
+    def _prove(self, kind: int, node: Node) -> Iterator[Node]:
+        """Prove a node without a dual point, and return its children."""
+        if kind == PENALISED:
+            return self._penalised(node)
+        if kind == INHERITED:
+            return self._inherited(node)
+        self._contribute(max(node.branch.floor, self._enumerated(kind, node)))
+        return iter(())
 
     def _inherited(self, node: Node) -> Iterator[Node]:
         """Kind 0: the floor is all there is."""
@@ -302,8 +226,9 @@ class Replay:
         cutoff = float(numbers[0])
         if kind == CUT_OFF:
             return supports.cut_off(root.given.supports, inside, free, places, cutoff)
+        independence = root.dependence, root.forced
         return searched(
-            root.problem.supports, inside, free, places, cutoff, root.forced
+            root.problem.supports, inside, free, places, cutoff, *independence
         )
 
     def _choice(self, branch: Branch) -> tuple[Ints, Ints, int]:
