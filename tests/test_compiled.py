@@ -95,7 +95,7 @@ def made(decorate):
 def machine_code(function):
     """The machine code that is kept for a function's only signature, or None."""
     (result,) = function.overloads.values()
-    return result.library._compiled_object
+    return getattr(result.library, "_compiled_object", None)
 
 
 @pytest.mark.parametrize("decorate", [inner, inner_fast])

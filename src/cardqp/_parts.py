@@ -3,7 +3,8 @@
 Numba compiles each function as if Python might call it: it optimises the function, with
 all that it calls, and makes machine code.  Whoever calls it is optimised together with
 it again, and machine code is made of both.  For a part, both can wait until then, which
-saves a fifth of the time to compile.  Exceptions of a part cannot carry computed values.
+saves a fifth of the time to compile.  Exceptions that parts raise cannot carry values
+that are computed.
 """
 
 from typing import Any
