@@ -22,12 +22,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from cardqp_check import Verdict, check
 
 import cardqp
 from benchmarks.constrained import real_instances
 from benchmarks.instances import BEST_SUBSET, SYNTHETIC, UCI
 from benchmarks.scale_columns import Case, draw
+from cardqp_check import Verdict, check
 
 Make = Callable[[Path], cardqp.SparseQP]
 
