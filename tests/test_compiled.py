@@ -4,9 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
 
 import cardqp
+from cardqp._compiled import inner, inner_fast
 
 LOAD = """
 import warnings
@@ -68,3 +71,47 @@ def test_the_remedy_helps(nowhere, tmp_path):
     run = load(nowhere | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")})
     assert run.stdout.split() == ["42"]
     assert list((tmp_path / "kept").rglob("probe.double*.nbi"))
+
+
+def made(decorate):
+    """A function that is compiled as a part, and one that calls it, not from disk."""
+
+    @decorate
+    def half(x):
+        if x < 0:
+            raise ValueError("a negative number")
+        return x / 2
+
+    @numba.njit(nogil=True)
+    def total(values):
+        result = 0.0
+        for value in values:
+            result += half(value)
+        return result
+
+    return half, total
+
+
+def machine_code(function):
+    """The machine code that is kept for a function's only signature, or None."""
+    (result,) = function.overloads.values()
+    return getattr(result.library, "_compiled_object", None)
+
+
+@pytest.mark.parametrize("decorate", [inner, inner_fast])
+def test_parts_have_no_machine_code_of_their_own(decorate):
+    half, total = made(decorate)
+    assert total(np.array([1.0, 3.0])) == 2.0
+    assert machine_code(half) is None
+    assert machine_code(total)
+    with pytest.raises(ValueError, match="a negative number"):
+        total(np.array([1.0, -1.0]))
+
+
+def test_numba_of_another_version_compiles_parts_as_usual(monkeypatch):
+    for version in ((0, 59), (0, 69), (1, 0)):
+        known = numba.version_info._replace(short=version)
+        monkeypatch.setattr(numba, "version_info", known)
+        half, total = made(inner)
+        assert total(np.array([1.0, 3.0])) == 2.0
+        assert machine_code(half)

@@ -91,3 +91,31 @@ def random_form(seed: int, n: int, kind: str) -> Form:
 
 
 KINDS = ("plain", "collinear", "tied", "scaled")
+
+
+def best_in_floats(form: Form, n: int, places: int):
+    """Return the best support of so many variables, as floats see it."""
+    G = np.array([[float(form.G[i, j]) for j in range(n)] for i in range(n)])
+    half = 0.5 * np.array([float(cost) for cost in form.c])
+    sets = np.array(list(combinations(range(n), places)))
+    best, most = sets[0], -np.inf
+    for some in np.array_split(sets, 1 + len(sets) // 20_000):
+        blocks = G[some[:, :, None], some[:, None, :]]
+        x = np.linalg.solve(blocks, half[some][:, :, None])[:, :, 0]
+        gains = (half[some] * x).sum(axis=1)
+        if gains.max() > most:
+            best, most = some[gains.argmax()], gains.max()
+    return best
+
+
+def hidden_form(seed: int, n: int, size: int) -> Form:
+    """Make a form of which one support is best, whose variables gain little alone."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((3 * n, n))
+    X[:, 1:] += 0.8 * X[:, :-1]
+    coefficients = np.zeros(n)
+    chosen = rng.choice(n - 1, size, replace=False)
+    coefficients[chosen] = rng.choice([-1.0, 1.0], size)
+    y = X @ coefficients + 0.7 * rng.standard_normal(len(X))
+    G = X.T @ X / len(y) + 1e-6 * np.eye(n)
+    return make_form(y @ y / len(y), -2.0 * X.T @ y / len(y), 0.5 * (G + G.T))

@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 
 from cardqp_check.bordered import bordered_of
-from cardqp_check.circuits import Circuits
-from cardqp_check.dropping import searched
-from forms import KINDS, exact_objective, least_exact, make_form, random_form
+from cardqp_check.circuits import Circuits, Part
+from cardqp_check.dropping import searched, supports_below
+from forms import (
+    KINDS,
+    best_in_floats,
+    exact_objective,
+    hidden_form,
+    least_exact,
+    make_form,
+    random_form,
+)
 
 NONE = np.arange(0)
 SHARE = 0.5e-4
@@ -27,7 +35,7 @@ def branch(seed: int, n: int, n_inside: int):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("places", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("places", [0, 1, 2, 3, 5, 7])
 @pytest.mark.parametrize("n_inside", [0, 2])
 def test_searched_is_the_lesser(kind, places, n_inside):
     for seed in range(2):
@@ -54,6 +62,39 @@ def test_one_hidden_support_is_found(places):
         bound = searched(form, np.arange(0), np.arange(n), places, cutoff, 0.0, NONE)
         assert Fraction(bound) <= truth
         assert float(truth) - bound <= 1e-11
+
+
+@pytest.mark.parametrize(("n", "places"), [(20, 5), (18, 7), (40, 3)])
+def test_the_best_of_many_supports_is_found(n, places):
+    for seed in range(3):
+        form = hidden_form(seed, n, places)
+        truth = exact_objective(form, best_in_floats(form, n, places))
+        value = float(truth)
+        below = value - 1e-6 * abs(value)
+        bound = searched(form, NONE, np.arange(n), places, below, 0.0, NONE)
+        assert bound == below
+        above = value + 1e-6 * abs(value)
+        bound = searched(form, NONE, np.arange(n), places, above, 0.0, NONE)
+        assert_just_below(bound, truth)
+
+
+@pytest.mark.parametrize("kind", ["plain", "collinear"])
+@pytest.mark.parametrize("places", [3, 4, 5, 6])
+def test_all_supports_below_a_cutoff_are_found(kind, places):
+    n = 9
+    for seed in range(3):
+        form = random_form(seed, n, kind)
+        values = {
+            support: exact_objective(form, support)
+            for support in combinations(range(n), places)
+        }
+        ranked = sorted(values, key=values.get)
+        for count in (1, 2, 5, 10, 30):
+            cutoff = float(values[ranked[count - 1]]) * (1 + 1e-9)
+            branch = Part(NONE, np.arange(n))
+            found = supports_below(bordered_of(form), branch, places, cutoff)
+            names = {tuple(sorted(map(int, support))) for support in found}
+            assert names >= set(ranked[:count])
 
 
 def dependent_form(seed: int):

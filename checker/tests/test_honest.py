@@ -6,9 +6,19 @@ import pytest
 cardqp = pytest.importorskip("cardqp")
 
 import scipy.sparse  # noqa: E402
+from tests.branch_and_bound.test_clusters import always, long_chain  # noqa: E402
+from tests.branch_and_bound.test_inactive_bounds import (  # noqa: E402
+    regression as boxed,
+)
 from tests.problems import KINDS, enumerate_optimum, random_problem  # noqa: E402
+from tests.splitting.test_row_shift import ALWAYS, tracking  # noqa: E402
 from tests.streamed import exact  # noqa: E402
 
+from cardqp import Exact  # noqa: E402
+from cardqp.branch_and_bound.settings import DroppingSettings  # noqa: E402
+from cardqp.datasets import make_regression  # noqa: E402
+from cardqp.methods import RootSettings, SearchSettings  # noqa: E402
+from cardqp.splitting.settings import DiagonalSettings, SplittingSettings  # noqa: E402
 from cardqp_check import check  # noqa: E402
 
 SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))]
@@ -129,3 +139,59 @@ def test_processes_share_a_tree(tmp_path):
     alone, shared = check(*paths), check(*paths, jobs=2)
     assert alone == shared
     assert alone.ok
+
+
+def assert_sound(paths, solution, keys):
+    """Corrupt arrays of a certificate: nothing above the objective is proved."""
+    with np.load(paths[1]) as archive:
+        arrays = dict(archive)
+    rng = np.random.default_rng(0)
+    for key in keys:
+        np.savez(paths[1], **arrays | {key: corrupted(arrays[key], rng)})
+        assert_at_most(check(*paths).lower_bound, solution.objective)
+
+
+@pytest.mark.slow
+def test_trees_with_clusters(tmp_path):
+    paths, solution = solved(tmp_path, long_chain(), method=always())
+    verdict = check(*paths)
+    assert verdict.ok, str(verdict)
+    assert len(solution.certificate.tree.cluster_end) > 5
+    keys = ["tree.cluster", "tree.cluster_end", "tree.branch", "tree.value"]
+    assert_sound(paths, solution, keys * 2)
+
+
+def loose(seed, n):
+    """A regression whose root is loose."""
+    data = make_regression(n + 2, n, sparsity=5, correlation=0.8, snr=0.5, seed=seed)
+    return cardqp.SparseQP.from_regression(data.X, data.y, eta=300.0, sparsity=5)
+
+
+def splits():
+    """A search that always looks for minorants."""
+    root = RootSettings(minorant_gap=0.0, split_gap=0.0, easy_nodes=0)
+    splitting = SplittingSettings(DiagonalSettings(max_variables=0))
+    dropping = DroppingSettings(max_variables=0)
+    return Exact(SearchSettings(root=root, splitting=splitting, dropping=dropping))
+
+
+REWRITTEN = {
+    "minorant": (lambda: loose(0, 12), splits()),
+    "minorant in a tree": (lambda: loose(1, 24), splits()),
+    "row_shift": (lambda: tracking(0, n=16, sparsity=4), ALWAYS),
+    "drops_bounds": (lambda: boxed(0, 5.0), Exact()),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_rewritten_problems(tmp_path, name):
+    make, method = REWRITTEN[name]
+    paths, solution = solved(tmp_path, make(), method=method, gap=1e-6)
+    verdict = check(*paths)
+    assert verdict.ok, str(verdict)
+    with np.load(paths[1]) as archive:
+        ends = ("minorant", "weights", "shift", "tree.value", "root.1.value")
+        keys = [k for k in archive if k.endswith(ends) and archive[k].size]
+        assert any(k.endswith(name.split()[0]) for k in archive)
+    assert_sound(paths, solution, keys * 2)

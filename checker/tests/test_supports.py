@@ -11,8 +11,10 @@ from flint import arb
 from cardqp_check.supports import completed, cut_off, penalised
 from forms import (
     KINDS,
+    best_in_floats,
     exact,
     exact_objective,
+    hidden_form,
     least_exact,
     make_form,
     random_form,
@@ -70,6 +72,20 @@ def test_one_hidden_support_is_found(places):
         assert_just_below(bound, truth, 1e-12 + 1e-12 / abs(float(truth)))
 
 
+@pytest.mark.parametrize(("n", "places"), [(60, 2), (36, 3), (22, 4)])
+def test_the_best_of_many_supports_is_found(n, places):
+    none = np.arange(0)
+    for seed in range(3):
+        form = hidden_form(seed, n, places)
+        truth = exact_objective(form, best_in_floats(form, n, places))
+        value = float(truth)
+        assert_just_below(completed(form, none, np.arange(n), places), truth)
+        below = value - 1e-6 * abs(value)
+        assert cut_off(form, none, np.arange(n), places, below) == below
+        above = value + 1e-6 * abs(value)
+        assert_just_below(cut_off(form, none, np.arange(n), places, above), truth)
+
+
 def test_no_more_than_enough_is_looked_for():
     form = random_form(0, 10, "plain")
     truth = float(least_exact(form, [], range(10), 2))
@@ -80,6 +96,12 @@ def test_no_more_than_enough_is_looked_for():
 def test_without_places_nothing_is_left():
     form = random_form(0, 5, "plain")
     assert completed(form, np.arange(3), np.arange(3, 5), -1) == math.inf
+
+
+def test_five_places_are_too_many():
+    form = random_form(0, 8, "plain")
+    assert completed(form, np.arange(0), np.arange(8), 5) == -math.inf
+    assert cut_off(form, np.arange(0), np.arange(8), 5, 0.0) == -math.inf
 
 
 def test_an_indefinite_form_proves_nothing():

@@ -8,6 +8,8 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
+from cardqp._parts import part_options
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 ZERO: Any = np.intp(0)
@@ -59,9 +61,9 @@ def inner(function: Function) -> Function:
     """Compile a part of other compiled functions: Python cannot call it.
 
     It is kept on disk with those, not by itself, and need not translate arguments,
-    which makes it much quicker to compile.
+    which makes it much quicker to compile: see ``_parts.py``.
     """
-    return _compile(function, no_cpython_wrapper=True)
+    return _compile(function, **part_options())
 
 
 def inner_fast(function: Function) -> Function:
@@ -69,7 +71,7 @@ def inner_fast(function: Function) -> Function:
 
     Infinities and NaN keep their meaning.
     """
-    return _compile(function, no_cpython_wrapper=True, fastmath=_ANY_ORDER)
+    return _compile(function, fastmath=_ANY_ORDER, **part_options())
 
 
 def spliced(function: Function) -> Function:

@@ -39,7 +39,7 @@ class Branch:
         What has been decided the other way makes it empty.
         """
         wanted = np.zeros(len(self.status), np.int8)
-        wanted[np.asarray(variables, int)] = value
+        wanted[np.array(list(variables), int)] = value
         wanted = rule.whole(wanted)
         status = np.where(wanted != 0, wanted, self.status)
         is_empty = (wanted * self.status < 0).any()

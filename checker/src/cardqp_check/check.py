@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from os import PathLike
@@ -77,7 +78,8 @@ def check(
     data : path, optional
         The ``.npy`` file with the data, if the problem's file does not name it.
     jobs : int
-        How many processes follow the tree.
+        How many processes follow the tree.  With more than one, a script that calls
+        this needs ``if __name__ == "__main__"``, as for all new processes in Python.
     """
     data = None if data is None else Path(data)
     files = Files(Path(problem_path), Path(run_path), data)
@@ -119,8 +121,11 @@ def _proved(
         return -math.inf, Counter()
     if jobs == 1:
         return _follow(problem, run, 0, 1)
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        shares = list(pool.map(_share, [files] * jobs, range(jobs), [jobs] * jobs))
+    try:
+        with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+            shares = list(pool.map(_share, [files] * jobs, range(jobs), [jobs] * jobs))
+    except BrokenProcessPool as error:
+        raise Refused("a process was ended before it was done") from error
     counts = sum((counts for _, counts in shares), Counter[int]())
     return min(least for least, _ in shares), counts
 

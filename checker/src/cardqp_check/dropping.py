@@ -45,6 +45,9 @@ from cardqp_check.nodes import MOST_SUPPORTS, Nodes, Search
 from cardqp_check.objectives import Form, lower_float, objective, upper_distance
 from cardqp_check.submatrices import FloatArray, IntArray, UndecidedError
 
+MOST_VARIABLES = 400
+"""The most variables of a search: the work before it grows with their cube."""
+
 LAST_SUBTRACTION = 2.0**-46
 """What room is given up for the rounding of a difference of numbers up to two."""
 
@@ -117,6 +120,10 @@ def supports_below(
     index = np.concatenate([fixed_in, free])
     if len(index) <= total:
         return [index]
+    if total == len(fixed_in):
+        return [fixed_in]
+    if len(index) > MOST_VARIABLES:
+        raise UndecidedError
     bordered.compare_with(cutoff)
     with ctx.workprec(2 * bordered.form.precision):
         full = _full(bordered.form, index, cutoff)

@@ -189,7 +189,9 @@ def missing_diagonal(M: arb_mat) -> Floats:
     curvature = np.where(middle.diagonal() > 0, middle.diagonal(), 1.0)
     # Units are powers of two: to divide by them is exact.
     unit = np.ldexp(1.0, np.frexp(np.sqrt(curvature))[1])
-    factor = exact(_near_factor(middle / unit / unit[:, None]) * unit[:, None])
+    scaled, used = middle / unit / unit[:, None], middle.any(axis=1)
+    scaled[np.ix_(used, used)] = _near_factor(scaled[np.ix_(used, used)])
+    factor = exact(scaled * unit[:, None])
     rest = M - factor * factor.transpose()
     low = down(matrix_below(rest) / unit / unit[:, None])
     high = up(matrix_above(rest) / unit / unit[:, None])

@@ -1,6 +1,6 @@
 """The nodes of a search that drops variables: :mod:`cardqp_check.dropping`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -124,7 +124,7 @@ class Search:
             some, f = nodes.take(np.flatnonzero(places == k)), nodes.free.shape[1]
             inside = some.inside[:, : self.total - k]
             if f <= k:
-                self.found += list(np.concatenate([inside, some.free], axis=1))
+                self._add(np.concatenate([inside, some.free], axis=1))
             elif k == 0:
                 self._put_last(inside[:, :-1], inside[:, -1:], 1)
             elif k <= 2:
@@ -132,6 +132,9 @@ class Search:
             else:
                 self._put_last(*self._with_first(some, int(k)), 2)
                 self.open.setdefault(f, []).append(some)
+
+    def _add(self, supports: Iterable[IntArray]) -> None:
+        self.found.extend(supports)
         if len(self.found) > MOST_SUPPORTS:
             raise UndecidedError
 
@@ -154,7 +157,7 @@ class Search:
         inside, free = (np.concatenate(part) for part in zip(*parts, strict=True))
         for i in self._doubtful(inside, free, key[1]):
             sets = suspects(self.bordered, _rows(inside[i]), free[i] + 1, key[1]) - 1
-            self.found += [np.append(inside[i], members) for members in sets]
+            self._add(np.append(inside[i], members) for members in sets)
 
     def _doubtful(self, inside: IntArray, free: IntArray, places: int) -> IntArray:
         """Return which of some nodes have anything that may be below the cutoff."""

@@ -20,7 +20,7 @@ or of a Cholesky factorisation of four by four."""
 MOST_SETS = 300_000
 """The most sets that are listed."""
 
-AT_ONCE = 1 << 16
+AT_ONCE = 1 << 15
 """About how many sets are looked at together."""
 
 
@@ -47,7 +47,11 @@ def indefinite_sets(r: FloatArray, size: int) -> IntArray:
         return np.empty((0, 1), np.intp)
     if size == 2:
         return np.argwhere(np.triu(~(np.abs(r) <= 1.0), 1))
-    return indefinite_triples(r) if size == 3 else indefinite_quadruples(r)
+    if size == 3:
+        return indefinite_triples(r)
+    if size == 4:
+        return indefinite_quadruples(r)
+    raise UndecidedError
 
 
 def indefinite_triples(r: FloatArray) -> IntArray:
@@ -67,7 +71,8 @@ def indefinite_triples(r: FloatArray) -> IntArray:
         is_leading = (np.abs(b) <= np.abs(a)) & (np.abs(c) <= np.abs(a))
         left = (1.0 - a * a) * (1.0 - b * b) - (c - a * b) ** 2
         is_definite = (left >= ROUNDING) & (np.abs(a) < 1.0)
-        found.append(_extended(is_leading & ~is_definite, i, j))
+        row, last = _places(is_leading & ~is_definite, i, j)
+        found.append(np.sort(np.column_stack([i[row], j[row], last])))
         _refuse_more(found)
     return _each_once(found, len(r))
 
@@ -98,25 +103,42 @@ def indefinite_quadruples(r: FloatArray) -> IntArray:
     So an indefinite set of four has a triple that is indefinite for :math:`f = 3/2`.
     (If that has only been seen to be semidefinite up to a number on the diagonal, so
     is :math:`r_{TT}`, by the same sum.)  Such triples are completed by all fourth
-    variables, and what is left of those by a Cholesky factorisation is looked at.  In
-    floats, one that runs to its end is that of a matrix that differs by less than
+    variables.  A Cholesky factorisation in floats that runs to its end, with pivots
+    1, :math:`1 - a^2`, and so on, is that of a matrix that differs by less than
     ``ROUNDING`` (Higham, Theorem 10.3).
     """
     found = [np.empty((0, 4), np.intp)]
     for i, j, k in _chunks(indefinite_triples(1.5 * r), len(r)):
-        a, b, c = (r[p, q][:, None] for p, q in ((i, j), (i, k), (j, k)))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            # What has no root, or is divided by zero, is passed on as not a number.
-            second = 1.0 / np.sqrt(1.0 - a * a)
-            c = (c - a * b) * second
-            third = 1.0 / np.sqrt(1.0 - b * b - c * c)
-            p = r[i]
-            q = (r[j] - a * p) * second
-            s = (r[k] - b * p - c * q) * third
-            is_bad = ~(p * p + q * q + s * s < 1.0 - ROUNDING)
-        found.append(_extended(is_bad, i, j, k))
+        row, last = _places(_is_doubtful(r, i, j, k), i, j, k)
+        found.append(np.sort(np.column_stack([i[row], j[row], k[row], last])))
         _refuse_more(found)
     return _each_once(found, len(r))
+
+
+def _is_doubtful(
+    r: FloatArray, i: IntArray, j: IntArray, k: IntArray
+) -> NDArray[np.bool_]:
+    """Whether triples and each variable may be indefinite, by Cholesky factorisations.
+
+    Triples often have the same first two variables: these are eliminated once.
+    """
+    _, first, pair = np.unique(i * len(r) + j, return_index=True, return_inverse=True)
+    a, p = r[i[first], j[first]][:, None], r[i[first]]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # What has no root is passed on as not a number.
+        q = (r[j[first]] - a * p) / np.sqrt(1.0 - a * a)
+    left, case = 1.0 - p * p - q * q, np.arange(len(k))
+    third = left[pair, k]
+    s = r[k]
+    for row in (p, q):
+        product = row[pair]
+        product *= product[case, k][:, None]
+        s -= product
+    s *= s
+    room = left[pair]
+    room *= third[:, None]
+    s += ROUNDING
+    return np.asarray(~(s < room) | ~(third > ROUNDING)[:, None])
 
 
 def _chunks(sets: IntArray, n: int) -> Iterator[IntArray]:
@@ -126,13 +148,14 @@ def _chunks(sets: IntArray, n: int) -> Iterator[IntArray]:
         yield sets[start : start + count].T
 
 
-def _extended(is_wanted: NDArray[np.bool_], *chosen: IntArray) -> IntArray:
-    """Return sets with one more variable each, increasing."""
+def _places(
+    is_wanted: NDArray[np.bool_], *chosen: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return rows and columns of what is wanted, but for those that are chosen."""
     rows = np.arange(len(is_wanted))
     for members in chosen:
         is_wanted[rows, members] = False
-    row, last = np.divmod(np.flatnonzero(is_wanted), is_wanted.shape[1])
-    return np.sort(np.column_stack([*(members[row] for members in chosen), last]))
+    return np.divmod(np.flatnonzero(is_wanted), is_wanted.shape[1])
 
 
 def _refuse_more(found: list[IntArray]) -> None:
@@ -143,5 +166,5 @@ def _refuse_more(found: list[IntArray]) -> None:
 def _each_once(found: list[IntArray], n: int) -> IntArray:
     """Return increasing sets of numbers below n, those that are equal once."""
     sets = np.concatenate(found)
-    names = sets @ (n ** np.arange(sets.shape[1]))
+    names = sets @ (n ** np.arange(sets.shape[1])[::-1])
     return np.asarray(sets[np.unique(names, return_index=True)[1]])

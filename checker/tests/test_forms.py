@@ -1,0 +1,57 @@
+"""Proofs of semidefiniteness, and the diagonal that a matrix lacks."""
+
+import numpy as np
+import pytest
+from flint import fmpq, fmpq_mat
+
+from cardqp_check.forms import missing_diagonal
+from cardqp_check.rounding import exact
+
+
+def is_semidefinite(M, v):
+    """Whether ``M + diag(v)`` has no negative eigenvalue, in rational arithmetic.
+
+    The signs of the coefficients of the characteristic polynomial alternate then.
+    """
+    n = len(M)
+    rows = [[fmpq(*float(entry).as_integer_ratio()) for entry in row] for row in M]
+    for j, added in enumerate(v.tolist()):
+        rows[j][j] += fmpq(*added.as_integer_ratio())
+    signs = fmpq_mat(rows).charpoly().coeffs()
+    return all(c * (-1) ** (n - k) >= 0 for k, c in enumerate(signs))
+
+
+@pytest.mark.parametrize("rank", [1, 2, 5, 6, 9])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_missing_is_enough_and_small(rank, seed):
+    rng = np.random.default_rng(seed)
+    F = rng.standard_normal((rank, 6)) * 10.0 ** rng.uniform(-6, 6, 6)
+    M = F.T @ F
+    M = (M + M.T) / 2
+    v = missing_diagonal(exact(M))
+    assert is_semidefinite(M, v)
+    assert (v <= 2e-13 * M.diagonal()).all()
+    assert (v == 0).all() == (rank >= 6) or rank == 6
+
+
+def test_variables_that_do_not_occur_lack_nothing():
+    M = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    v = missing_diagonal(exact(M))
+    assert is_semidefinite(M, v)
+    assert v[2] < 1e-300
+
+
+@pytest.mark.parametrize(
+    "M",
+    [
+        [[0.0, 1.0], [1.0, 0.0]],
+        [[1.0, 2.0], [2.0, 1.0]],
+        [[-1.0, 0.0], [0.0, 1.0]],
+        [[0.0, 1e-300], [1e-300, 1e300]],
+    ],
+)
+def test_what_is_far_from_semidefinite_lacks_much(M):
+    M = np.array(M)
+    v = missing_diagonal(exact(M))
+    assert is_semidefinite(M, v)
+    assert not is_semidefinite(M, 0.0 * v)

@@ -1,0 +1,190 @@
+"""Costs of variables, and views at points, against exact numbers."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb
+
+from cardqp_check.forms import Dense
+from cardqp_check.points import DualPoint, evaluate, least_costs
+from cardqp_check.problem import Rows
+from cardqp_check.rounding import exact
+from cardqp_check.views import View
+
+
+def least_exact(g, w, lower, upper):
+    """The least of ``g x + w x^2`` within bounds, in fractions."""
+    g, w = Fraction(g), Fraction(w)
+    x = -g / (2 * w)
+    if lower > -np.inf:
+        x = max(x, Fraction(lower))
+    if upper < np.inf:
+        x = min(x, Fraction(upper))
+    return x * (g + w * x)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_costs_are_just_below(seed):
+    rng = np.random.default_rng(seed)
+    n = 50
+    g = rng.normal(size=n) * 10.0 ** rng.uniform(-8, 8, n)
+    w = 10.0 ** rng.uniform(-8, 8, n)
+    ends = np.sort(rng.normal(size=(2, n)) * 10.0 ** rng.uniform(-4, 4, n), axis=0)
+    lower = np.where(rng.random(n) < 0.3, -np.inf, ends[0])
+    upper = np.where(rng.random(n) < 0.3, np.inf, ends[1])
+    vertex = rng.random(n) < 0.3
+    lower[vertex] = np.minimum(-g / (2 * w), upper)[vertex]
+    wider = np.nextafter(g, np.inf)
+    costs = least_costs(g, wider, w, lower, upper)
+    for j in range(n):
+        truth = least_exact(g[j], w[j], lower[j], upper[j])
+        size = max(
+            [abs(truth)]
+            + [
+                abs(Fraction(x) * Fraction(g[j]))
+                for x in (lower[j], upper[j])
+                if np.isfinite(x)
+            ]
+        )
+        assert Fraction(costs[j]) <= truth
+        assert Fraction(costs[j]) <= least_exact(wider[j], w[j], lower[j], upper[j])
+        assert truth - Fraction(costs[j]) <= size * Fraction(1e-14)
+
+
+def test_a_ridge_that_is_not_positive_proves_nothing():
+    one = np.ones(3)
+    costs = least_costs(one, one, np.array([0.0, -1.0, 1e-320]), -one, one)
+    assert (costs[:2] == -np.inf).all()
+    assert costs[2] <= -1
+
+
+def test_numbers_that_overflow_prove_nothing_false():
+    one, huge = np.ones(2), np.array([1e200, 1e308])
+    infinite = np.array([np.inf, np.inf])
+    costs = least_costs(-huge, huge, one, -infinite, infinite)
+    assert (costs == -np.inf).all()
+    costs = least_costs(huge, huge, huge, one, one)
+    assert costs[0] <= 2 * huge[0]
+
+
+def random_view(seed, n=6, m=2, p=1):
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(n - 2, n))
+    M = F.T @ F
+    rows = Rows(rng.normal(size=(m + p, n)), np.array([0.5, 0.25, 1.0]), m)
+    lower = np.array([-np.inf, -1.0, 0.0, 0.5, -2.0, -np.inf])
+    upper = np.array([np.inf, 1.0, np.inf, 2.0, 0.0, np.inf])
+    c, ridge = exact(rng.normal(size=n)), rng.uniform(0.5, 2.0, n)
+    return View(Dense(exact((M + M.T) / 2)), ridge, c, arb(0.75), rows, lower, upper)
+
+
+def value_at(view, x):
+    """The objective of a view, but for the penalty, as a ball."""
+    point, M = exact(x), view.form.matrix()
+    value = view.constant + (point.transpose() * M * point)[0, 0]
+    value += (view.c.transpose() * point)[0, 0]
+    return value + sum(
+        (
+            arb(w) * arb(t) ** 2
+            for w, t in zip(view.ridge.tolist(), x.tolist(), strict=True)
+        ),
+        arb(0),
+    )
+
+
+def lagrangian_at(view, beta, x):
+    """The objective with the rows times valid multipliers: at most it, if they hold."""
+    price = sum(
+        (
+            arb(t) * (arb(float(row @ x)) - arb(b))
+            for t, row, b in zip(
+                beta.tolist(), view.rows.A, view.rows.b.tolist(), strict=True
+            )
+        ),
+        arb(0),
+    )
+    return value_at(view, x) + price
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_point_is_below_base_and_costs(seed):
+    view, rng = random_view(seed), np.random.default_rng(seed)
+    index = rng.permutation(view.n)[:4]
+    a, beta = rng.normal(size=4), rng.normal(size=3)
+    point = DualPoint((index, a), beta, 1.0)
+    terms = evaluate(view, [point, point])[1]
+    valid = view.rows.valid(beta)
+    assert (valid[:2] >= 0).all()
+    for _ in range(20):
+        x = np.clip(rng.normal(size=view.n) * 2, view.lower, view.upper)
+        on = rng.random(view.n) < 0.6
+        x[~on] = 0.0
+        least = terms.base + terms.costs[on].sum()
+        assert arb(least - 1e-9) <= lagrangian_at(view, valid, x)
+
+
+def test_base_and_costs_are_met_where_the_plane_touches():
+    view = random_view(0)
+    free = np.full(view.n, np.inf)
+    view = View(**vars(view) | {"lower": -free, "upper": free})
+    G = np.array([float(e) for e in view.form.matrix().entries()]).reshape(6, 6)
+    c = np.array([float(e) for e in view.c.entries()])
+    x = np.linalg.solve(G + np.diag(view.ridge), -c / 2)
+    terms = evaluate(view, [DualPoint((np.arange(6), x), np.zeros(3), 1.0)])[0]
+    bound = terms.base + terms.costs.sum()
+    assert abs(bound - float(value_at(view, x))) < 1e-11
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_minorants_are_below_at_sparse_points(seed):
+    given, rng = random_view(seed), np.random.default_rng(seed)
+    n, K = given.n, int(rng.integers(1, 5))
+    F = rng.normal(size=(3, n)) * 0.3
+    P = F.T @ F + np.triu(rng.normal(size=(n, n)), 1) * 1e-3
+    weights = rng.uniform(0.5, 2.0, n)
+    view = given.moved(rng.normal(size=n) * 0.1)
+    view = view.minorant(P, weights, K)
+    for _ in range(40):
+        x = rng.choice([-1.0, 1.0], n) * rng.uniform(0.5, 2.0, n)
+        x = np.clip(x, given.lower, given.upper)
+        support = rng.permutation(n)[:K]
+        x[np.setdiff1d(np.arange(n), support)] = 0.0
+        assert value_at(view, x) <= value_at(given, x) + 1e-9
+        inside = support[: int(rng.integers(0, K + 1))]
+        status = rng.choice(np.array([-1, 0], np.int8), n)
+        status[support], status[inside] = 0, 1
+        ridge = view.rest.node_ridge(status, K - len(inside))
+        raised = View(**vars(view) | {"ridge": ridge})
+        assert value_at(raised, x) <= value_at(given, x) + 1e-9
+        may_be_in = (status > 0) | ((status == 0) & (len(inside) < K))
+        assert (ridge >= view.ridge - 1e-12)[may_be_in].all()
+
+
+def test_minorants_lose_no_more_than_they_must():
+    """With two variables and one nonzero, only the diagonal counts."""
+    M = exact(np.array([[2.0, 5.0], [5.0, 3.0]]))
+    free, rows = np.full(2, np.inf), Rows(np.zeros((0, 2)), np.zeros(0), 0)
+    view = View(Dense(M), np.ones(2), exact(np.zeros(2)), arb(0), rows, -free, free)
+    P = np.zeros((2, 2))
+    assert np.allclose(view.minorant(P, np.ones(2), 1).ridge, [3, 4], atol=1e-12)
+    assert np.allclose(view.minorant(P, np.ones(2), 2).ridge, [-2, -1], atol=1e-12)
+    signed = View(**vars(view) | {"lower": np.zeros(2)})
+    assert np.allclose(signed.minorant(P, np.ones(2), 2).ridge, [3, 4], atol=1e-12)
+    both = View(**vars(signed) | {"upper": np.array([np.inf, 0.0]), "lower": -free})
+    both.lower[0] = 0.0
+    assert np.allclose(both.minorant(P, np.ones(2), 2).ridge, [-2, -1], atol=1e-12)
+    node = view.minorant(P, np.ones(2), 2).rest.node_ridge(np.array([1, -1]), 1)
+    assert abs(node[0] - 3) < 1e-12
+
+
+def test_row_shifts_change_nothing_where_the_row_holds():
+    view, rng = random_view(1), np.random.default_rng(1)
+    shifted = view.shifted_by_row(rng.normal(size=view.n))
+    row, b = view.rows.A[2], view.rows.b[2]
+    for _ in range(10):
+        x = rng.normal(size=view.n)
+        x *= b / (row @ x)
+        difference = value_at(shifted, x) - value_at(view, x)
+        assert abs(float(difference)) < 1e-9
+    assert abs(float(value_at(shifted, 2 * x) - value_at(view, 2 * x))) > 1e-3
