@@ -72,3 +72,15 @@ def test_the_optimum_is_what_the_page_says():
     G = arrays["Q"].diagonal() + 1
     assert (-(arrays["c"] ** 2) / (4 * G)).min() == -4
     assert np.flatnonzero(run_arrays()["x"]).tolist() == [0]
+
+
+def test_a_ridge_that_is_added_is_paid_for(tmp_path):
+    """Without a ridge and within [-1, 1] the least is -8 + 3 = -5, at 1."""
+    one = np.ones(3)
+    bounds = {"eta": np.inf * one, "lower": -one, "upper": one}
+    run = run_arrays() | {"start.added": one}
+    verdict = check(*write(tmp_path, problem_arrays() | bounds, run))
+    assert -5 - 1e-12 < verdict.lower_bound <= -5
+    unbounded = bounds | {"upper": np.inf * one}
+    verdict = check(*write(tmp_path, problem_arrays() | unbounded, run))
+    assert verdict.complaints == ("start.added needs finite bounds",)
