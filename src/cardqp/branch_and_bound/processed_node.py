@@ -7,7 +7,8 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.clusters import Required, children, follow
-from cardqp.branch_and_bound.tree import Node, Tree
+from cardqp.branch_and_bound.search_tree import Node
+from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Kind, ProofLog
 from cardqp.relaxation.assessment import nonzeros
 from cardqp.relaxation.scaled_data import ClusterData
