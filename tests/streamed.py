@@ -14,9 +14,14 @@ def settings(**fields):
     return StreamedSettings(**{"min_columns": 0} | fields)
 
 
+def search_settings(**fields):
+    """Settings of searches, with such settings."""
+    return SearchSettings(streamed=settings(**fields))
+
+
 def exact(**fields):
     """The exact search, with such settings."""
-    return Exact(SearchSettings(streamed=settings(**fields)))
+    return Exact(search_settings(**fields))
 
 
 def in_blocks(problem, **sizes):
@@ -27,9 +32,9 @@ def in_blocks(problem, **sizes):
 
 def stream_everything(monkeypatch, **fields):
     """For methods that carry no settings of the streamed search, and for estimators."""
-    found = settings(**fields)
-    monkeypatch.setattr("cardqp.pipeline.searches.streamed_settings", lambda _: found)
+    found = search_settings(**fields)
+    monkeypatch.setattr("cardqp.pipeline.searches.search_settings", lambda _: found)
     monkeypatch.setattr(
         "cardqp.regression.design.is_worth_streaming",
-        lambda n_samples, n: is_worth_streaming(n_samples, n, found),
+        lambda n_samples, n: is_worth_streaming(n_samples, n, found.streamed),
     )

@@ -21,7 +21,7 @@ from cardqp.methods.context import (
 )
 from cardqp.methods.exact import Exact
 from cardqp.pipeline.build_solution import Searched
-from cardqp.pipeline.streamed import bound_streamed, search_streamed
+from cardqp.pipeline.streamed import search_streamed
 from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
 from cardqp.problem.streamed_form import StreamedForm
@@ -113,11 +113,10 @@ def search_or_bound(
     problem, x = context.problem, context.x
     is_heuristic = is_partial and x is not None
     if isinstance(problem.quadratic, StreamedForm):
-        settings = streamed_settings(method)
-        if is_partial and x is not None:
-            return bound_streamed(context, x, settings)
-        streamed, stop = search_streamed(context, settings)
-        context.update_incumbent(streamed.x)
+        settings = search_settings(method)
+        streamed, stop = search_streamed(context, settings, root_only=is_heuristic)
+        if not is_heuristic:
+            context.update_incumbent(streamed.best.x)
         return streamed, stop
     name = "bound" if is_heuristic else "search"
     tree, stop = search(context, problem, name, x, root_only=is_heuristic)

@@ -1,26 +1,34 @@
 """The last stage of ``solve`` where the columns are streamed: a search, or a bound."""
 
+from collections.abc import Callable
+from dataclasses import fields
+
 import numpy as np
 
 from cardqp._iterate import Stop, Watch, iterate
-from cardqp._typing import FloatArray
-from cardqp.branch_and_bound.streamed.bound import StreamedBound
+from cardqp.branch_and_bound.driver import Driver
+from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.branch_and_bound.streamed.coarsen import bound_open_nodes
 from cardqp.branch_and_bound.streamed.search import StreamedSearch
-from cardqp.branch_and_bound.streamed.settings import (
-    DEFAULT_SETTINGS,
-    CoarseningSettings,
-    StreamedSettings,
-)
+from cardqp.branch_and_bound.streamed.settings import CoarseningSettings
 from cardqp.branch_and_bound.streamed.tree import StreamedTree
 from cardqp.heuristics.local_search import IMPROVEMENT
 from cardqp.methods.context import SolveContext
 
 
 def search_streamed(
-    context: SolveContext, settings: StreamedSettings = DEFAULT_SETTINGS
+    context: SolveContext, settings: SearchSettings, *, root_only: bool = False
 ) -> tuple[StreamedTree, Stop]:
-    """Search the whole problem as one stage.
+    """Search the whole problem as one stage, or bound it for the point that there is.
+
+    Parameters
+    ----------
+    context : SolveContext
+        The call of ``solve``.
+    settings : SearchSettings
+        Tuning of the search.
+    root_only : bool
+        Whether to stop before there are nodes.
 
     Returns
     -------
@@ -29,57 +37,50 @@ def search_streamed(
     stop : Stop
         Why the search ended.
     """
-    method, coarsening = _search(context, settings), settings.coarsening
-
-    def work() -> tuple[StreamedTree, Stop]:
-        tree = method.initial_tree(context.problem, context.x)
-        try:
-            # What is left open is bounded within the time limit.
-            with context.watch.ending_early(coarsening.time_share):
-                _, stop = iterate(method, tree, context.watch)
-            bound_open_nodes(method, tree, _seconds_left(context.watch, coarsening))
-        except KeyboardInterrupt:  # the second one: what there is, at once
-            stop = Stop.INTERRUPTED
-        return tree, stop
-
-    def summary(done: tuple[StreamedTree, Stop]) -> tuple[int, str]:
-        return len(done[0].working.columns), done[0].summary
-
-    return context.stage("search", work, context.problem.n, summary)
+    shared = {part.name: getattr(context.search, part.name) for part in fields(Driver)}
+    method = StreamedSearch(**shared | {"settings": settings, "root_only": root_only})
+    return explore_streamed(
+        context, method, lambda: method.initial_tree(context.problem, context.x)
+    )
 
 
-def bound_streamed(
-    context: SolveContext,
-    x: FloatArray,
-    settings: StreamedSettings = DEFAULT_SETTINGS,
+def explore_streamed(
+    context: SolveContext, method: StreamedSearch, make_tree: Callable[[], StreamedTree]
 ) -> tuple[StreamedTree, Stop]:
-    """Bound the problem for the point ``x`` of a method as one stage.
-
-    Returns
-    -------
-    tree : StreamedTree
-        Bound and certificate; its incumbent may be better than ``x``.
-    stop : Stop
-        Why it ended.
-    """
-    method = StreamedBound(_search(context, settings))
-    own = context.problem.value(x)
-
-    def work() -> tuple[StreamedTree, Stop]:
-        tree = method.search.initial_tree(context.problem, x)
-        try:
-            return iterate(method, tree, context.watch)
-        except KeyboardInterrupt:  # the second one: the point, with what is proved
-            return tree, Stop.INTERRUPTED
+    """Search a tree as one stage, and return it with the reason it ended."""
+    own = np.inf
+    if method.root_only and context.x is not None:
+        own = context.problem.value(context.x)
 
     def summary(done: tuple[StreamedTree, Stop]) -> tuple[int, str]:
         tree, _ = done
-        text = tree.summary
-        if tree.objective < own - IMPROVEMENT * abs(own):
-            text += f", met a better point: {tree.objective:.6g}"
+        text = f"{tree.n_passes} passes, {tree.n_nodes} nodes"
+        if tree.best.objective < own - IMPROVEMENT * abs(own) < np.inf:
+            text += f", met a better point: {tree.best.objective:.6g}"
         return len(tree.working.columns), text
 
-    return context.stage("bound", work, context.problem.n, summary)
+    return context.stage(
+        "bound" if method.root_only else "search",
+        lambda: _grow(method, make_tree(), context.watch),
+        context.problem.n,
+        summary,
+    )
+
+
+def _grow(
+    method: StreamedSearch, tree: StreamedTree, watch: Watch
+) -> tuple[StreamedTree, Stop]:
+    """Search a tree, and bound what is left open within the time limit."""
+    coarsening = tree.settings.streamed.coarsening
+    try:
+        if method.root_only:
+            return iterate(method, tree, watch)
+        with watch.ending_early(coarsening.time_share):
+            _, stop = iterate(method, tree, watch)
+        bound_open_nodes(method, tree, _seconds_left(watch, coarsening))
+    except KeyboardInterrupt:  # the second one: what there is, at once
+        stop = Stop.INTERRUPTED
+    return tree, stop
 
 
 def _seconds_left(watch: Watch, settings: CoarseningSettings) -> float:
@@ -90,12 +91,3 @@ def _seconds_left(watch: Watch, settings: CoarseningSettings) -> float:
         share = settings.time_share * watch.seconds
         return max(share, settings.min_seconds_interrupted)
     return np.inf
-
-
-def _search(context: SolveContext, settings: StreamedSettings) -> StreamedSearch:
-    return StreamedSearch(
-        context.gap,
-        lambda: context.watch.is_over,
-        context.search.node_limit,
-        settings,
-    )

@@ -17,7 +17,7 @@ from cardqp.branch_and_bound.streamed.tree import StreamedTree
 from cardqp.certificate import StreamedCertificate
 from cardqp.pipeline import build_solution
 from tests.problems import enumerate_optimum
-from tests.streamed import exact, in_blocks, settings, stream_everything
+from tests.streamed import exact, in_blocks, search_settings, stream_everything
 
 SMALL = {
     "initial_columns": 2,
@@ -36,7 +36,7 @@ EXACT = exact(**SMALL)
 
 def small_search(node_limit=None, **coarsening):
     """A search with small working sets, and other settings for what it leaves open."""
-    found = settings(**SMALL, coarsening=CoarseningSettings(**coarsening))
+    found = search_settings(**SMALL, coarsening=CoarseningSettings(**coarsening))
     return StreamedSearch(node_limit=node_limit, settings=found)
 
 
@@ -74,22 +74,23 @@ def assert_sound(solution, optimum):
     assert proved == pytest.approx(solution.lower_bound, rel=1e-9)
 
 
+def is_above(node, leaf):
+    """Whether a node has no decisions but those of another one."""
+    decided = np.flatnonzero(node.status)
+    return (node.status[decided] == leaf.status[decided]).all()
+
+
 @pytest.mark.parametrize("n_nodes", [5, 20, 40])
 @pytest.mark.parametrize("most", [1, 2, 3, 5, 512])
 def test_coarsened_nodes_hold_all_that_is_open(problem, n_nodes, most):
     tree = grown(problem, n_nodes)
     found = {node.position: node for node in coarsen(tree, most)}
     assert len(found) <= most
-    for leaf in (*tree.pending, *tree.heap):
-        above = [
-            node
-            for node in found.values()
-            if {*node.fixed_in} <= {*leaf.fixed_in}
-            and {*node.fixed_out} <= {*leaf.fixed_out}
-        ]
+    for leaf in tree.open_nodes():
+        above = [node for node in found.values() if is_above(node, leaf)]
         assert len(above) == 1
     if most == 512:
-        assert {*found} == {n.position for n in (*tree.pending, *tree.heap)}
+        assert {*found} == {node.position for node in tree.open_nodes()}
     if most == 1:
         assert {*found} == {0}
 
@@ -115,8 +116,7 @@ def test_bounds_are_no_better_than_those_of_pruned_nodes(problem, which):
     if which == "pruned":
         tree.pruned_bound = little  # a leaf that was given up
     else:
-        tree.unfixed[-1] = False
-        tree.fixing_cutoff = little
+        tree.fixing_bound = little
     bound_open_nodes(small_search(), tree)
     assert tree.root_bound <= tree.lower_bound <= little
 
@@ -213,11 +213,11 @@ def test_a_second_interrupt_while_bounding_open_nodes(
     """What was bounded before it is kept: by the tenth pass, two nodes."""
     bound_nodes, calls, is_bounding = StreamedTree.bound_nodes, [], []
 
-    def interrupted(tree, nodes, settings):
+    def interrupted(tree, nodes):
         calls.append(len(nodes))
         if is_bounding and len(calls) == last:
             interrupt()
-        return bound_nodes(tree, nodes, settings)
+        return bound_nodes(tree, nodes)
 
     def first_interrupt():
         interrupt()

@@ -1,16 +1,16 @@
-"""The state of the streamed search: working set, open nodes, and the proof so far."""
+"""The state of the streamed search: what it has beyond that of every search."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.bounds.gap import gap_unit
+from cardqp.branch_and_bound.search_tree import Node, SearchTree
+from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.branch_and_bound.streamed.incumbent import initial_fit
 from cardqp.branch_and_bound.streamed.node_bounds import (
     NodeBound,
@@ -19,128 +19,87 @@ from cardqp.branch_and_bound.streamed.node_bounds import (
 )
 from cardqp.branch_and_bound.streamed.proof_log import ResidualPoint, TreeLog
 from cardqp.branch_and_bound.streamed.root import RootBound
-from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS, StreamedSettings
+from cardqp.branch_and_bound.streamed.shim import ShimLog
 from cardqp.branch_and_bound.streamed.working_set import SparsePoint, WorkingSet
 from cardqp.certificate.streamed import StreamedCertificate
 from cardqp.exceptions import ProblemError
+from cardqp.heuristics.local_search import improve
 from cardqp.problem import SparseQP, lift
 from cardqp.problem.sparsity import Subproblem
 from cardqp.problem.streamed_form import StreamedForm
 from cardqp.subproblems.support_qp import SupportFit
 
 
-class Phase(Enum):
-    """Phase of the search: improve the support, bound the root, or branch."""
+class SplitNode(NamedTuple):
+    """A node that was split, with the point it had, and its first child."""
 
-    SUPPORT = "support"
-    ROOT = "root"
-    TREE = "tree"
-
-
-class Node(NamedTuple):
-    """An open node.  Nodes are ordered by their estimated bounds: best first.
-
-    Attributes
-    ----------
-    estimated_bound : float
-        The bound on the working set when its parent was relaxed.  It is an estimate:
-        columns outside the working set are left out.
-    position : int
-        Its number in the tree.
-    fixed_in, fixed_out : tuples of int
-        Columns that splits have switched on and off.
-    point : SparsePoint
-        Its relaxed point; until it is relaxed, that of its parent.
-    failures : int
-        How often a pass has reopened it although there was no column to add.
-    """
-
-    estimated_bound: float
-    position: int
-    fixed_in: tuple[int, ...]
-    fixed_out: tuple[int, ...]
-    point: SparsePoint
-    failures: int = 0
+    node: Node
+    child: int
 
 
-class CoarsenedTree(NamedTuple):
-    """A tree cut off so that no leaf is open, and its bound: see :mod:`.coarsen`."""
-
-    log: TreeLog
-    bound: float
-
-
-@dataclass(slots=True)
-class StreamedTree:
+@dataclass(slots=True, kw_only=True)
+class StreamedTree(SearchTree):
     """The state of the streamed search.
 
+    The status of a node is about the columns that the working set had when it was
+    opened: during the tree columns join the set at its end, and none leaves it.
+
     Attributes
     ----------
-    problem, form
-        The problem and its data.
+    form : StreamedForm
+        The data.
     working : WorkingSet
         The columns that relaxations know of.
     fit : SupportFit
         The point whose support is improved, on the working set.
-    x : (n,) array
-        The incumbent.
-    objective, gap_unit : float
-        Its value, and the magnitude that gaps are relative to.
-    phase : Phase
-        The kind of step that comes next.
+    is_improved : bool
+        Whether no swap with any column improves it any more.
     root_bound : float
         The lower bound of the root.
-    n_root_passes, n_passes, n_nodes : int
-        Passes at the root and in all, with that of ``from_data``, and processed nodes.
+    n_root_passes, n_passes : int
+        Passes at the root and in all, with that of ``from_data``.
     on, off : (n,) arrays
         The best bounds of Theorem 2 with each variable switched on, and off.
     unfixed : (n,) bool array
         Columns that are neither forced out nor proved zero.
     fixed_in : int array
         Columns that are forced in or proved nonzero.
-    fixing_cutoff : float
-        The cutoff that Theorem 2 was applied with.
-    root_points : list of ResidualPoint
-        Dual points of the root.
-    heap, pending : lists of Node
-        Nodes to be relaxed, and leaves that wait for a pass over the data.
-    split_nodes : dict
-        Nodes that were split, by their numbers, with the points they had.
-    log : TreeLog
-        The tree, for the certificate.
-    pruned_bound : float
-        The smallest bound of a pruned leaf.
-    coarsened : CoarsenedTree or None
-        The proof of a search that was stopped with open nodes.
+    fixing_bound : float
+        The bound of what Theorem 2 has ruled out, the cutoff it was applied with.
+    start : SparsePoint
+        The relaxed point of the root, on the working set.
+    pending : list of Node
+        Leaves that wait for a pass over the data, with their relaxed points.
+    failures : dict
+        How often a pass has reopened a node although there was no column to add.
+    split_nodes : dict of SplitNode
+        Nodes that were split, by their numbers.
+    open_bound : float
+        A bound of all that is open: see :mod:`.coarsen`.
     slowest_pass : float
         The seconds that the slowest pass has taken.
     """
 
-    problem: SparseQP
     form: StreamedForm
     working: WorkingSet
     fit: SupportFit
-    x: FloatArray
-    objective: float
-    gap_unit: float
-    phase: Phase = Phase.SUPPORT
+    is_improved: bool = False
     root_bound: float = -np.inf
     n_root_passes: int = 0
-    n_nodes: int = 0
     n_passes: int = 1
-    on: FloatArray = field(default_factory=lambda: np.zeros(0))
-    off: FloatArray = field(default_factory=lambda: np.zeros(0))
+    on: FloatArray
+    off: FloatArray
     unfixed: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    fixed_in: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
-    fixing_cutoff: float = np.inf
-    root_points: list[ResidualPoint] = field(default_factory=list)
-    heap: list[Node] = field(default_factory=list)
+    fixed_in: IntArray
+    fixing_bound: float = np.inf
+    start: SparsePoint
     pending: list[Node] = field(default_factory=list)
-    split_nodes: dict[int, Node] = field(default_factory=dict)
-    log: TreeLog = field(default_factory=TreeLog)
-    pruned_bound: float = np.inf
-    coarsened: CoarsenedTree | None = None
+    failures: dict[int, int] = field(default_factory=dict)
+    split_nodes: dict[int, SplitNode] = field(default_factory=dict)
+    open_bound: float = -np.inf
     slowest_pass: float = 0.0
+    root_points: list[ResidualPoint] = field(default_factory=list)
+    coarsened: TreeLog | None = None
 
     @classmethod
     def initial(
@@ -148,7 +107,7 @@ class StreamedTree:
         problem: SparseQP,
         start: FloatArray | None = None,
         is_over: Callable[[], bool] = lambda: False,
-        settings: StreamedSettings = DEFAULT_SETTINGS,
+        settings: SearchSettings = DEFAULT,
     ) -> "StreamedTree":
         """The state before the search has made a pass over the data.
 
@@ -160,71 +119,108 @@ class StreamedTree:
             A feasible point.
         is_over : callable
             Whether time is up: the first support is then not improved.
-        settings : StreamedSettings
+        settings : SearchSettings
             Settings of the search.
         """
         form = problem.quadratic
         if not isinstance(form, StreamedForm):
             raise ProblemError("problem", "must come from SparseQP.from_data")
-        working, fit = initial_fit(problem, form, settings, start, is_over)
+        streamed = settings.streamed
+        working, fit = initial_fit(problem, form, streamed, start, is_over)
+        on, off = np.full((2, problem.n), -np.inf)
+        tree = cls(
+            problem=problem,
+            best=SupportFit.nothing(problem),
+            settings=settings,
+            form=form,
+            working=working,
+            fit=fit,
+            on=on,
+            off=off,
+            fixed_in=problem.forced_in,
+            start=SparsePoint.of(np.zeros(0)),
+        )
         part = np.zeros(len(working.columns)) if fit.x is None else fit.x
-        x = lift(part, working.columns, problem.n)
-        objective = problem.value(x)
-        unit = gap_unit(problem, x, objective)
-        fixed_in = problem.forced_in
-        tree = cls(problem, form, working, fit, x, objective, unit, fixed_in=fixed_in)
-        tree.on, tree.off = np.full((2, problem.n), -np.inf)
-        at_target = RootBound.of_target(problem, form, settings.coarse_scales)
-        tree.record_root_bound(fixed_in[:0], x[:0], at_target)
+        tree.keep_inside(SupportFit(part, fit.beta, fit.objective))
+        at_target = RootBound.of_target(problem, form, streamed.coarse_scales)
+        tree.record_root_bound(SparsePoint.of(np.zeros(0)), at_target)
         return tree
 
-    def record_root_bound(
-        self, columns: IntArray, values: FloatArray, found: RootBound
-    ) -> None:
+    def record_root_bound(self, point: SparsePoint, found: RootBound) -> None:
         """Record what the residual of a point proves about the whole problem."""
-        self.root_points.append(ResidualPoint(columns, values, found.scale))
+        columns = self.working.columns[point.positions]
+        self.root_points.append(ResidualPoint(columns, point.values, found.scale))
         on, off = found.bound.fixing_bounds(self.problem.root)
         np.maximum(self.on, on, out=self.on)
         np.maximum(self.off, off, out=self.off)
         self.root_bound = max(self.root_bound, found.value)
 
-    def update_incumbent(self, fit: SupportFit) -> None:
+    def fix_variables(self, cutoff: float) -> None:
+        """Fix variables whose other value has a bound beyond the cutoff (Theorem 2)."""
+        root = self.problem.root
+        is_out = root.undecided & (self.on >= cutoff)
+        is_in = root.undecided & ~is_out & (self.off >= cutoff)
+        self.unfixed = ~root.fixed_out & ~is_out
+        self.fixed_in = np.union1d(np.flatnonzero(is_in), self.problem.forced_in)
+        if is_out.any() or is_in.any():
+            self.fixing_bound = cutoff
+
+    def begin(self) -> None:
+        """Open the root node, and the log if a proof is kept."""
+        self.is_rooted = True
+        if self.keep_proof:
+            self.log = ShimLog()
+        self.open_root()
+
+    def update_incumbent(
+        self, fit: SupportFit, is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Update the incumbent by a point of the working set.
+
+        A better point is first improved by local search, as long as there is time.
+        """
+        if fit.objective < self.best.objective:
+            heuristics = self.settings.heuristics
+            self.keep_inside(improve(self.working.reduced, fit, is_over, heuristics))
+
+    def keep_inside(self, fit: SupportFit) -> None:
         """Keep a point of the working set if it is better than the incumbent."""
-        if fit.x is None or not fit.objective < self.objective:
-            return
-        x = lift(fit.x, self.working.columns, self.problem.n)
-        # The objective of the fit comes from a rounded Gram matrix; the data decide.
-        objective = self.problem.value(x)
-        if objective < self.objective:
-            self.x, self.objective = x, objective
-            self.gap_unit = gap_unit(self.problem, x, objective)
+        if fit.x is not None:
+            x = lift(fit.x, self.working.columns, self.problem.n)
+            # The fit has its objective from a rounded Gram matrix; the data decide.
+            self.keep(SupportFit(x, fit.beta, self.problem.value(x)))
+
+    def root(self) -> Node:
+        """The root node, with the point that it was relaxed at."""
+        columns = self.working.columns
+        status = np.zeros(len(columns), dtype=np.int8)
+        status[np.isin(columns, self.problem.forced_out)] = -1
+        status[np.isin(columns, self.fixed_in)] = 1
+        return Node(self.root_bound, 0, 0, status, *self.start, np.zeros(0))
+
+    def widened(self, node: Node) -> Node:
+        """The node with the columns that have joined the working set since."""
+        n_new = len(self.working.columns) - len(node.status)
+        return node._replace(status=np.pad(node.status, (0, n_new))) if n_new else node
 
     def subproblem(self, node: Node) -> Subproblem:
         """The subproblem of a node on the working set."""
-        position_of, n = self.working.position_of, len(self.working.columns)
-        status = np.zeros(n, dtype=np.int8)
-        for sign, columns in (
-            (-1, (*node.fixed_out, *self.problem.forced_out)),
-            (1, (*node.fixed_in, *self.fixed_in)),
-        ):
-            for column in columns:
-                if int(column) in position_of:
-                    status[position_of[int(column)]] = sign
+        status = self.widened(node).status
         return Subproblem.of_status(status, self.working.reduced.rule)
 
-    def bound_nodes(
-        self, nodes: Sequence[Node], settings: StreamedSettings
-    ) -> list[NodeBound]:
+    def bound_nodes(self, nodes: Sequence[Node]) -> list[NodeBound]:
         """Bound nodes over all columns, in one pass over the data."""
-        residuals = self.working.residuals([node.point for node in nodes])
+        points = [SparsePoint(node.entries, node.values) for node in nodes]
+        residuals, columns = self.working.residuals(points), self.working.columns
         asked = [
             NodeResidual(
-                np.union1d(np.array(node.fixed_in, dtype=np.intp), self.fixed_in),
-                np.array(node.fixed_out, dtype=np.intp),
+                columns[np.flatnonzero(node.status > 0)],
+                columns[np.flatnonzero(node.status < 0)],
                 residual,
             )
             for node, residual in zip(nodes, residuals.T, strict=True)
         ]
+        settings = self.settings.streamed
         with self.timed_pass():
             return bound_nodes(self.problem, self.form, self.unfixed, asked, settings)
 
@@ -236,61 +232,67 @@ class StreamedTree:
         self.n_passes += 1
         self.slowest_pass = max(self.slowest_pass, time.perf_counter() - start)
 
-    def dual_point(self, node: Node, found: NodeBound) -> ResidualPoint:
-        """The dual point that proves the bound of a node."""
-        columns = self.working.columns[node.point.positions]
-        return ResidualPoint(columns, node.point.values, found.scale)
-
     def prune(self, node: Node, found: NodeBound) -> None:
         """Make a node a leaf with the bound that was found."""
         # The bound comes first: a second Ctrl-C may end this in between.
         self.pruned_bound = min(self.pruned_bound, max(found.bound, self.root_bound))
-        self.log.prune(node.position, self.dual_point(node, found))
+        self.closed_share += 2.0**node.height
+        self.record(node, found)
+
+    def record_open_bound(self, bounded: list[tuple[Node, NodeBound]]) -> None:
+        """Record bounds of nodes whose subtrees hold all that is open, if they help."""
+        worst = min(found.bound for _, found in bounded)
+        if min(worst, self.closed_bound) > self.lower_bound:
+            points = {n.position: self.dual_point(n, f) for n, f in bounded}
+            self.coarsened = self.log.inner.pruned_at(points)
+            self.open_bound = worst
+
+    def open_nodes(self) -> list[Node]:
+        """The nodes that are not pruned."""
+        return [*self.pending, *self.stack, *self.heap]
 
     @property
-    def summary(self) -> str:
-        """Passes and nodes, for the report of the stage."""
-        return f"{self.n_passes} passes, {self.n_nodes} nodes"
+    def stage(self) -> str:
+        """How many passes there were, for the progress report."""
+        return f"pass {self.n_passes}"
+
+    @property
+    def n_ready(self) -> int:
+        """The number of nodes that can be processed before the next pass."""
+        return len(self.heap) + len(self.stack)
 
     @property
     def n_open(self) -> int:
         """The number of nodes that are not pruned."""
-        return len(self.heap) + len(self.pending)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every leaf is pruned."""
-        is_grown = self.phase is Phase.TREE and self.n_open == 0
-        return is_grown and not self.log.is_open
+        return self.n_ready + len(self.pending)
 
     @property
     def lower_bound(self) -> float:
         """The lower bound that is proved so far."""
-        if self.is_complete:
-            return max(self.root_bound, min(self.pruned_bound, self.fixing_bound))
-        return self.root_bound if self.coarsened is None else self.coarsened.bound
+        if self.is_rooted and self.n_open == 0:
+            return max(self.root_bound, self.closed_bound)
+        return max(self.root_bound, min(self.closed_bound, self.open_bound))
 
     @property
-    def fixing_bound(self) -> float:
-        """The bound of supports that Theorem 2 has ruled out; ``inf`` if none are."""
-        is_decided = len(self.fixed_in) > len(self.problem.forced_in)
-        excluded = np.count_nonzero(~self.unfixed) > len(self.problem.forced_out)
-        return self.fixing_cutoff if is_decided or excluded else np.inf
+    def closed_bound(self) -> float:
+        """The bound of what was pruned, or ruled out by Theorem 2."""
+        return min(self.pruned_bound, self.fixing_bound)
 
-    @property
-    def is_recorded(self) -> bool:
-        """Whether the certificate proves all of the bound: it always does."""
-        return True
+    def record(self, node: Node, found: NodeBound) -> None:
+        if self.log is not None:
+            self.log.prune(node.position, self.dual_point(node, found))
+
+    def dual_point(self, node: Node, found: NodeBound) -> ResidualPoint:
+        """The dual point that proves the bound of a node."""
+        columns = self.working.columns[node.entries]
+        return ResidualPoint(columns, node.values, found.scale)
 
     @property
     def certificate(self) -> StreamedCertificate:
-        """The certificate of the bound that is proved so far."""
-        # Before branching nothing is fixed.  No bound reaches 1e300, while an infinite
-        # cutoff would be refused as damaged.
-        cutoff = self.fixing_cutoff if np.isfinite(self.fixing_cutoff) else 1e300
-        log = TreeLog()  # open leaves have the bound of the root, so that one will do
-        if self.is_complete:
+        cutoff = min(self.fixing_bound, 1e300)
+        log = TreeLog()
+        if self.is_rooted and self.n_open == 0 and self.log is not None:
             log = self.log
         elif self.coarsened is not None:
-            log = self.coarsened.log
+            log = self.coarsened
         return log.certificate(self.root_points, cutoff)
