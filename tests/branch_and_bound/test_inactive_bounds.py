@@ -72,7 +72,7 @@ def misled(seed):
     boxed = regression(seed, 0.9 * np.abs(free.x).max())
     search = BranchAndBound(gap=1e-6)
     tree = search.initial_tree(boxed, keeps_bounds=True)
-    proof, tree.presolved = tree.steps.pop().proof, PresolveState.start(boxed)
+    proof, tree.presolved = tree.steps.pop().point, PresolveState.start(boxed)
     reduction = Reduction(np.arange(boxed.n), drops_bounds=True)
     step = RootStep(proof, reduction=reduction)
     tree.step_root(step, tree.presolved.without_bounds())

@@ -8,7 +8,7 @@ from cardqp import Exact, SparseQP, Status, solve
 from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.certificate import (
     Certificate,
-    DualProof,
+    DualPoint,
     Kind,
     ProofLog,
     Reduction,
@@ -226,7 +226,7 @@ def test_complex_multipliers_prove_nothing():
     problem = SparseQP(
         np.eye(2), np.ones(2), eta=1.0, sparsity=2, A_eq=[[1.0, -1.0]], b_eq=[0.0]
     )
-    proof = DualProof(np.zeros(0, dtype=int), np.zeros(0), np.array([1e3j]))
+    proof = DualPoint(np.zeros(0, dtype=int), np.zeros(0), np.array([1e3j]))
     assert Certificate((RootStep(proof),)).lower_bound(problem) == -np.inf
 
 
@@ -257,13 +257,13 @@ def test_false_infeasibility_is_refused():
 @pytest.mark.parametrize(
     "proof",
     [
-        DualProof(np.array([0]), np.array([np.nan]), np.zeros(0)),
-        DualProof(np.array([0]), np.array([1e200]), np.zeros(0)),
-        DualProof(np.array([0]), np.array([1.0]), np.array([np.inf])),
-        DualProof(np.array([99]), np.array([1.0]), np.zeros(0)),
-        DualProof(np.array([0]), np.array([1.0]), np.zeros(3)),
-        DualProof(np.array([0.5]), np.array([1.0]), np.zeros(0)),
-        DualProof(np.array([0, 1]), np.array([1.0]), np.zeros(0)),
+        DualPoint(np.array([0]), np.array([np.nan]), np.zeros(0)),
+        DualPoint(np.array([0]), np.array([1e200]), np.zeros(0)),
+        DualPoint(np.array([0]), np.array([1.0]), np.array([np.inf])),
+        DualPoint(np.array([99]), np.array([1.0]), np.zeros(0)),
+        DualPoint(np.array([0]), np.array([1.0]), np.zeros(3)),
+        DualPoint(np.array([0.5]), np.array([1.0]), np.zeros(0)),
+        DualPoint(np.array([0, 1]), np.array([1.0]), np.zeros(0)),
     ],
 )
 def test_dual_points_that_make_no_sense_prove_nothing(solution, proof):

@@ -11,7 +11,7 @@ import pytest
 
 from cardqp import ParameterError, SparseQP, Status, Stop, solve
 from cardqp.bounds.farkas import proves_empty
-from cardqp.certificate import Certificate, DualProof, RootStep
+from cardqp.certificate import Certificate, DualPoint, RootStep
 from cardqp.methods import METHODS
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
@@ -291,7 +291,7 @@ def test_multipliers_that_prove_nothing_buy_nothing():
         np.eye(2), [-1.0, -2.0], eta=1.0, sparsity=1, A=[[1.0, 1.0]], b=[9.0]
     )
     solution = solve(problem)
-    idle = RootStep(DualProof(np.zeros(0, dtype=int), np.zeros(0), np.array([1e50])))
+    idle = RootStep(DualPoint(np.zeros(0, dtype=int), np.zeros(0), np.array([1e50])))
     certificate = Certificate((*solution.certificate.root[:1], idle))
     x = np.zeros(2)
     forged = replace(
@@ -305,7 +305,7 @@ def test_multipliers_that_prove_nothing_buy_nothing():
         certificate=certificate,
     )
     assert "the certificate proves" in forged.verify().complaints[0]
-    odd = RootStep(DualProof(np.zeros(0, dtype=int), np.zeros(0), np.ones(3)))
+    odd = RootStep(DualPoint(np.zeros(0, dtype=int), np.zeros(0), np.ones(3)))
     stretched = Certificate(
         (*solution.certificate.root, odd), solution.certificate.tree
     )

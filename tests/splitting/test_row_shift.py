@@ -10,7 +10,7 @@ import pytest
 from cardqp import Exact, SparseQP, Status, solve
 from cardqp.bounds.row_shift import shift_by_row, shifting_row
 from cardqp.bounds.sparse_minorant import sparse_minorant
-from cardqp.certificate import Certificate, DualProof, Reduction
+from cardqp.certificate import Certificate, DualPoint, Reduction
 from cardqp.certificate.archive import from_arrays, to_arrays
 from cardqp.certificate.proof_tree import ProofTree
 from cardqp.certificate.root import RootState, RootStep
@@ -145,7 +145,7 @@ def certificate_with(problem, shift):
     shifted = shift_by_row(problem, tracking_shift(problem))
     P, weights = scaled_start(shifted)
     reduction = Reduction(np.arange(problem.n), None, P, weights, row_shift=shift)
-    nothing = DualProof.at(np.zeros(problem.n), np.zeros(1))
+    nothing = DualPoint.at(np.zeros(problem.n), np.zeros(1))
     steps = RootStep(nothing, reduction=reduction), RootStep(nothing)
     return Certificate(steps, ProofTree.empty())
 

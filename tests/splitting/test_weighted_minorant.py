@@ -10,7 +10,7 @@ import pytest
 from cardqp import SparseQP
 from cardqp.bounds.sparse_minorant import MAX_WEIGHT, ridge_left, sparse_minorant
 from cardqp.bounds.tangent_bound import tangent_bound
-from cardqp.certificate import Certificate, DualProof, Reduction
+from cardqp.certificate import Certificate, DualPoint, Reduction
 from cardqp.certificate.archive import from_arrays, to_arrays
 from cardqp.certificate.proof_tree import ProofTree
 from cardqp.certificate.root import RootState, RootStep
@@ -116,7 +116,7 @@ def certificate_with(problem, weights):
     """A certificate of two steps: a minorant, and a good dual point of it."""
     P = 0.8 * problem.Q
     reduction = Reduction(np.arange(problem.n), None, P, weights)
-    nothing = DualProof.at(np.zeros(problem.n), np.zeros(0))
+    nothing = DualPoint.at(np.zeros(problem.n), np.zeros(0))
     steps = RootStep(nothing, reduction=reduction), RootStep(nothing)
     return Certificate(steps, ProofTree.empty())
 

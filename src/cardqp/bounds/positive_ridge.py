@@ -18,22 +18,20 @@ from cardqp._typing import FloatArray
 from cardqp.arithmetic.rounding import (
     cholesky_defect,
     dependence_unit,
-    lowered,
     moved_diagonal_unit,
-    raised,
 )
 from cardqp.bounds.definiteness import shifted
 from cardqp.bounds.dependence import (
     WEAK_OR_BOUNDED,
     is_wide,
-    refuse_unbounded,
     unit_curvature,
 )
+from cardqp.bounds.start import Start, has_ridge, independent, is_cone, least
 from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.problem.independence import INDEPENDENT
-from cardqp.problem.quadratic import Factor, Gram, QuadraticForm
+from cardqp.problem.quadratic import Factor, Gram
 from cardqp.problem.rows import power_of_two
 from cardqp.problem.streamed_form import StreamedForm
 
@@ -50,11 +48,6 @@ more than an eighth of it otherwise."""
 
 MOST_DECOMPOSED = 4000
 """The most variables for which an eigenvalue is computed: half a minute."""
-
-
-def has_ridge(problem: SparseQP) -> bool:
-    """Whether every ridge is positive."""
-    return bool((problem.ridge > 0).all())
 
 
 def with_positive_ridge(problem: SparseQP) -> SparseQP:
@@ -83,8 +76,17 @@ def with_positive_ridge(problem: SparseQP) -> SparseQP:
     >>> with_positive_ridge(problem).ridge.round(3)
     array([0.9, 0.9])
     """
+    start = find_start(problem)
+    return problem if start is None else start.view(problem)
+
+
+def find_start(problem: SparseQP) -> Start | None:
+    """Return the numbers that :func:`with_positive_ridge` changes a problem by.
+
+    None if the problem has a ridge.  Raises as that function does.
+    """
     if has_ridge(problem):
-        return problem
+        return None
     if isinstance(problem.quadratic, StreamedForm):
         raise ProblemError(
             "eta",
@@ -96,9 +98,9 @@ def with_positive_ridge(problem: SparseQP) -> SparseQP:
             ),
         )
     if problem.independence == 0.0:
-        moved = _definite(problem)
-        if moved is not None:
-            return moved
+        definite = _definite(problem)
+        if definite is not None:
+            return definite
         if _is_bounded(problem):
             return _paid(problem)
     return _cut(counted(problem))
@@ -118,7 +120,7 @@ def counted(problem: SparseQP) -> SparseQP:
     is_ruled = has_ridge(problem) or problem.independence > 0.0
     if is_ruled or _definite(problem) is not None or _is_bounded(problem):
         return problem
-    if not _is_cone(problem):
+    if not is_cone(problem):
         raise ProblemError(
             "eta",
             "must be a number where columns of `Q` are linearly dependent and "
@@ -126,8 +128,7 @@ def counted(problem: SparseQP) -> SparseQP:
             given="it is None",
             remedy=WEAK_OR_BOUNDED,
         )
-    refuse_unbounded(problem)
-    return problem.with_independence(INDEPENDENT)
+    return independent(problem)
 
 
 def without_cut(given: SparseQP, ridged: SparseQP) -> SparseQP:
@@ -155,8 +156,8 @@ def is_counted(problem: SparseQP, x: FloatArray) -> bool:
     return is_independent or counted(problem).is_independent(x)
 
 
-def _definite(problem: SparseQP) -> SparseQP | None:
-    """The equal problem with a part of the diagonal in the ridge, if ``Q`` is definite.
+def _definite(problem: SparseQP) -> Start | None:
+    """The start with a part of the diagonal in the ridge, if ``Q`` is definite.
 
     None if that is not certain in spite of rounding.
     """
@@ -175,7 +176,7 @@ def _definite(problem: SparseQP) -> SparseQP | None:
         if moved is not None and has_ridge(moved):
             loss = 2.0 * moved.quadratic.psd_violation
             if (loss <= MOST_LOSS * moved.ridge).all():
-                return moved
+                return Start(ridge=moved.ridge)
     return None
 
 
@@ -194,13 +195,6 @@ def _is_bounded(problem: SparseQP) -> bool:
     return bool(np.isfinite(problem.lower[lacks]).all()) and bool(
         np.isfinite(problem.upper[lacks]).all()
     )
-
-
-def _is_cone(problem: SparseQP) -> bool:
-    """Whether there are no rows, and no bounds but signs."""
-    are_signs = np.isin(problem.lower, (0.0, -np.inf)).all()
-    are_signs &= np.isin(problem.upper, (0.0, np.inf)).all()
-    return len(problem.rows) == 0 and bool(are_signs)
 
 
 def _tiny(problem: SparseQP) -> tuple[FloatArray, float]:
@@ -239,33 +233,21 @@ def _relative_objective(problem: SparseQP) -> float:
     return abs(problem.constant - gain) / gain if gain > 0 else 1.0
 
 
-def _paid(problem: SparseQP) -> SparseQP:
-    """The minorant with a tiny ridge, paid for by the constant within finite bounds."""
+def _paid(problem: SparseQP) -> Start:
+    """The start with a tiny ridge, paid for by the constant within finite bounds."""
     tiny, share = _tiny(problem)
     lacks = tiny > 0
     reach = np.where(lacks, np.maximum(-problem.lower, problem.upper), 0.0)
     # What does not curve is linear: its size is that of its cost.
     size = np.maximum(np.abs(problem.c), 1.0) / np.maximum(reach, 1.0)
     is_curved = problem.quadratic.diagonal > 0
-    tiny = np.where(lacks & ~is_curved, share * size, tiny)
-    costs = np.sort(tiny * reach**2)[::-1][: problem.rule.width]
-    price = float(costs.sum()) * raised(len(costs) + 6)
-    ridged = problem.with_quadratic(problem.quadratic, problem.ridge + tiny)
-    return ridged.with_linear(constant=lowered(problem.constant, price))
+    return Start(added=np.where(lacks & ~is_curved, share * size, tiny))
 
 
-def _cut(problem: SparseQP) -> SparseQP:
-    """The minorant for points with independent nonzeros: less of ``Q``, a tiny ridge.
-
-    With ``G = Q + diag(ridge)`` at least ``t diag(G)`` on such nonzeros, what ``m G``
-    lacks to ``G`` there is at least ``(1 - m) t diag(G)``: enough for the tiny ridge
-    and for rounding.
-    """
+def _cut(problem: SparseQP) -> Start:
+    """The start for points with independent nonzeros: less of ``Q``, a tiny ridge."""
     tiny, share = _tiny(problem)
-    unit = dependence_unit(problem.n)
-    # The rule is tested in floats: bounds hold for twice as many points.
-    least = 0.5 * problem.independence
-    root = 1.0 - (share + unit) / least
+    root = 1.0 - (share + dependence_unit(problem.n)) / least(problem)
     if not root > 0.5:
         raise ProblemError(
             "eta",
@@ -273,13 +255,4 @@ def _cut(problem: SparseQP) -> SparseQP:
             given=f"it is None, and there are {problem.n} columns",
             remedy=Phrase("use a weak ridge, such as {}", Setting("eta", 1e6)),
         )
-    form = _scaled(problem.quadratic, root, unit)
-    return problem.with_quadratic(form, root * root * problem.ridge + tiny)
-
-
-def _scaled(form: QuadraticForm, root: float, unit: float) -> QuadraticForm:
-    """The form times the square of a number below one."""
-    if isinstance(form, Factor):
-        return Factor(root * form.array)
-    violation = form.psd_violation + unit * np.abs(form.diagonal)
-    return Gram(root * root * form.dense(), violation, form.formed)
+    return Start(added=tiny, factor=root * root)

@@ -11,9 +11,10 @@ import numpy as np
 
 from cardqp._typing import IntArray
 from cardqp.bounds.node_ridges import MinorantRest
-from cardqp.bounds.positive_ridge import with_positive_ridge, without_cut
+from cardqp.bounds.positive_ridge import find_start, without_cut
 from cardqp.bounds.row_shift import shift_by_row
 from cardqp.bounds.sparse_minorant import sparse_minorant
+from cardqp.bounds.start import Start
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import Reduction
 from cardqp.certificate.root import RootState
@@ -46,6 +47,8 @@ class PresolveState:
         The least bound among what was pruned by fixing variables.
     rest : MinorantRest or None
         What a minorant leaves of the form, by which nodes raise its ridge, if they do.
+    ridge_start : Start or None
+        The ridge of a problem that was given without one.
     """
 
     problem: SparseQP
@@ -57,14 +60,17 @@ class PresolveState:
     lower_bound: float = -np.inf
     pruned_bound: float = np.inf
     rest: MinorantRest | None = None
+    ridge_start: Start | None = None
 
     @classmethod
     def start(cls, problem: SparseQP) -> "PresolveState":
         """Nothing done yet; streamed data come into memory, and there is a ridge."""
         given = in_memory(problem)
-        problem = with_positive_ridge(given)
-        uncut = without_cut(given, problem)
-        return cls(problem, problem, problem, uncut, np.arange(problem.n), problem.root)
+        start = find_start(given)
+        problem = given if start is None else start.view(given)
+        uncut, indices = without_cut(given, problem), np.arange(problem.n)
+        state = cls(problem, problem, problem, uncut, indices, problem.root)
+        return replace(state, ridge_start=start)
 
     @classmethod
     def restored(cls, state: RootState) -> "PresolveState":
@@ -79,6 +85,7 @@ class PresolveState:
             state.lower_bound,
             state.pruned_bound,
             state.rest,
+            state.ridge_start,
         )
 
     def bounded(

@@ -21,7 +21,7 @@ from cardqp.branch_and_bound.settings import RootSettings
 from cardqp.branch_and_bound.signed_starts import AscentStart, SignedStarts
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.branch_and_bound.trial_dives import TrialDives
-from cardqp.certificate import DualProof, Reduction
+from cardqp.certificate import DualPoint, Reduction
 from cardqp.exceptions import ProblemError
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.problem import SparseQP
@@ -253,7 +253,7 @@ class ReductionSearch:
         _, problem = found
         relaxation = Relaxation.prepare(problem, settings=self.tree.settings.relaxation)
         relaxed = relaxation.solve(subproblem, *relaxation.start(), self.effort)
-        proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
+        proof = DualPoint.at(relaxed.tangent_point, relaxed.beta)
         return proof.bound(problem).value(subproblem) > reached
 
     def _split_by_signs(

@@ -18,7 +18,7 @@ from cardqp.branch_and_bound.processed_node import ProcessedNode
 from cardqp.branch_and_bound.reduction import ReductionSearch
 from cardqp.branch_and_bound.settings import RootSettings
 from cardqp.branch_and_bound.tree import Tree
-from cardqp.certificate import DualProof, Kind, Reduction, RootStep
+from cardqp.certificate import DualPoint, Kind, Reduction, RootStep
 from cardqp.heuristics.elastic import elastic_dive
 from cardqp.heuristics.local_search import round_switches
 from cardqp.relaxation.relaxation import Effort, Relaxed
@@ -60,7 +60,7 @@ class RootPhase:
         ):
             return
         kept = np.arange(presolved.problem.n)
-        proof = DualProof.at(np.zeros(len(kept)), np.zeros(len(tree.nu)))
+        proof = DualPoint.at(np.zeros(len(kept)), np.zeros(len(tree.nu)))
         step = RootStep(proof, reduction=Reduction(kept, drops_bounds=True))
         tree.step_root(step, presolved.without_bounds())
 
@@ -70,7 +70,7 @@ class RootPhase:
         Any dual point will do, and this one is at hand before anything is relaxed.
         """
         tree, presolved = self.tree, self.tree.presolved
-        proof = DualProof.at(tree.x, tree.best.beta)
+        proof = DualPoint.at(tree.x, tree.best.beta)
         bound = proof.bound(presolved.problem)
         step = RootStep(proof, *self._fix(bound))
         decided = presolved.bounded(bound, step.fixed_in, step.fixed_out)
@@ -115,7 +115,7 @@ class RootPhase:
         )
         tree.update_incumbent(fit_support(presolved.original, support), is_over)
         self._dive(relaxed.switches)
-        proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
+        proof = DualPoint.at(relaxed.tangent_point, relaxed.beta)
         bound = proof.bound(presolved.problem)
         value = bound.value(presolved.subproblem)
         if value >= self.effort.cutoff:
@@ -150,7 +150,7 @@ class RootPhase:
         found = search.split_by_function(presolved)
         if found is None:
             return
-        proof = DualProof.at(np.zeros(presolved.problem.n), np.zeros(len(tree.nu)))
+        proof = DualPoint.at(np.zeros(presolved.problem.n), np.zeros(len(tree.nu)))
         reduced = presolved.reduced(found.reduction, found.relaxation.problem)
         step = RootStep(proof, reduction=found.reduction)
         tree.step_root(step, reduced, found.relaxation)

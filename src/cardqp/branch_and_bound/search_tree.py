@@ -10,7 +10,7 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
-from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
+from cardqp.certificate import Certificate, Kind, ProofLog, ProofTree, RootStep
 from cardqp.problem import SparseQP
 from cardqp.relaxation.scaled_data import NO_CLUSTERS, ClusterData
 from cardqp.subproblems.support_qp import SupportFit
@@ -121,6 +121,11 @@ class SearchTree(ABC):
     def lower_bound(self) -> float:
         """The lower bound that is proved so far."""
 
+    @property
+    @abstractmethod
+    def certificate(self) -> Certificate:
+        """The proof of that bound, or of a part of it."""
+
     @abstractmethod
     def root(self) -> Node:
         """The root node."""
@@ -178,8 +183,6 @@ class SearchTree(ABC):
         return self.keep_proof or self.n_created == 0
 
     @property
-    def certificate(self) -> Certificate:
-        """The proof so far; if nodes are not recorded, the steps at the root."""
-        if self.log is None:
-            return Certificate(tuple(self.steps))
-        return Certificate(tuple(self.steps), self.log.tree())
+    def proof(self) -> ProofTree:
+        """The nodes of the proof so far; none if they are not recorded."""
+        return ProofTree.empty() if self.log is None else self.log.tree()

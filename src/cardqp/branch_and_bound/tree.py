@@ -13,7 +13,7 @@ from cardqp.branch_and_bound.inactive_bounds import is_within
 from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.branch_and_bound.search_tree import Node, SearchTree
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
-from cardqp.certificate import Kind, ProofLog, RootStep
+from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
 from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
 from cardqp.heuristics.independent_supports import thinned
 from cardqp.heuristics.local_search import improve, iterated_local_search
@@ -349,3 +349,8 @@ class Tree(SearchTree):
         if not self.is_rooted:
             return min(presolved.pruned_bound, presolved.lower_bound)
         return min(presolved.pruned_bound, self.pruned_bound, self.least_open)
+
+    @property
+    def certificate(self) -> Certificate:
+        """The proof so far; if nodes are not recorded, the steps at the root."""
+        return Certificate(tuple(self.steps), self.proof, self.presolved.ridge_start)

@@ -10,15 +10,20 @@ left open: Theorem 7 (docs/theory.md#theorem-7).
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 
 import numpy as np
 
 from cardqp._typing import IntArray
-from cardqp.certificate.proof_tree import ProofTree
+from cardqp.bounds.start import Start
+from cardqp.bounds.tangent_bound import SeparableBound
+from cardqp.certificate.dual_point import residual_bounds
+from cardqp.certificate.proof_tree import Kind, ProofTree
 from cardqp.certificate.replay import OpenBranch, Replay
 from cardqp.certificate.root import RootState, RootStep
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
+from cardqp.problem.streamed_form import StreamedForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +36,13 @@ class Certificate:
         The presolve steps, in order.
     tree : ProofTree
         The branches of the problem that the last step leaves.
+    ridge_start : Start or None
+        The ridge that the proof begins with, if the problem has none.
     """
 
     root: tuple[RootStep, ...] = ()
     tree: ProofTree = field(default_factory=ProofTree.empty)
+    ridge_start: Start | None = None
 
     def lower_bound(self, problem: SparseQP, threads: int = 1) -> float:
         """Return the lower bound that the certificate proves; ``-inf`` if none.
@@ -64,7 +72,7 @@ class Certificate:
         The rows contribute terms of this size to a bound, so that bounds evaluated
         with sums in another order may differ by rounding errors relative to it.
         """
-        betas = [*(step.proof.beta for step in self.root), *self.tree.beta]
+        betas = [*(step.point.beta for step in self.root), *self.tree.beta]
         size = np.abs(problem.rows.rhs)
         paid = (np.abs(beta) @ size for beta in betas if beta.shape == size.shape)
         return max(map(float, paid), default=0.0)
@@ -89,13 +97,38 @@ class Certificate:
         presolved, replay = self._replay(problem)
         return presolved, min(presolved.pruned_bound, replay.pruned_bound), replay.open
 
+    def is_streamed(self, problem: SparseQP) -> bool:
+        """Whether the proof is replayed in passes over data that are streamed.
+
+        Searches that read the data in passes leave their mark: a cutoff in place of
+        a list of fixed variables, and scales of residuals.
+        """
+        has_cutoff = any(step.cutoff is not None for step in self.root)
+        has_scale = any(step.point.scale != 1.0 for step in self.root)
+        return isinstance(problem.quadratic, StreamedForm) and (has_cutoff or has_scale)
+
+    @property
+    def n_points(self) -> int:
+        """The number of dual points, with those of the steps at the root."""
+        points = (Kind.POINT, Kind.FULL)
+        return len(self.root) + int(np.isin(self.tree.kind, points).sum())
+
     def root_states(self, problem: SparseQP) -> Iterator[RootState]:
         """Yield the problem as given, and as each step at the root leaves it."""
-        presolved = RootState.start(problem)
+        is_streamed = self.is_streamed(problem)
+        presolved = RootState.start(problem, self.ridge_start, is_streamed=is_streamed)
         yield presolved
-        for step in self.root:
-            presolved = presolved.after(step)
+        bounds = self._bounds_in_passes(problem) if is_streamed else repeat(None)
+        for step, bound in zip(self.root, bounds, strict=False):
+            presolved = presolved.after(step, bound)
             yield presolved
+
+    def _bounds_in_passes(self, problem: SparseQP) -> Iterator[SeparableBound]:
+        """Yield the bounds at all points of the root, which share passes."""
+        form = problem.quadratic
+        if not isinstance(form, StreamedForm) or any(s.reduction for s in self.root):
+            raise ProblemError("Problems whose data are streamed are not reduced.")
+        return residual_bounds(problem, form, [step.point for step in self.root])
 
     def decided(self, problem: SparseQP) -> Iterator[IntArray]:
         """Yield the status of each variable, before and after each step at the root.
@@ -112,7 +145,7 @@ class Certificate:
 
     @property
     def decides(self) -> bool:
-        """Whether the steps at the root fix any variable."""
+        """Whether the steps at the root list variables that they fix."""
         return any(len(s.fixed_in) + len(s.fixed_out) for s in self.root)
 
     def _replay(self, problem: SparseQP, threads: int = 1) -> tuple[RootState, Replay]:
@@ -124,6 +157,7 @@ class Certificate:
             presolved.original,
             presolved.uncut,
             rest=presolved.rest,
+            is_streamed=self.is_streamed(problem),
         )
         replay.run(presolved.subproblem, presolved.lower_bound, threads)
         return presolved, replay

@@ -4,21 +4,26 @@ import numpy as np
 
 from cardqp._typing import IntArray
 from cardqp.certificate.dropping import MOST_STEPS
-from cardqp.certificate.dual_proof import is_array
+from cardqp.certificate.dual_point import is_array
 from cardqp.certificate.proof_tree import WITH_RECORD, Kind, ProofTree
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 
 
-def check_arrays(tree: ProofTree, problem: SparseQP) -> None:
+def check_arrays(
+    tree: ProofTree, problem: SparseQP, *, is_streamed: bool = False
+) -> None:
     """Raise unless all lengths match and every number is within its range."""
-    if not (_have_lengths(tree, problem) and _have_ranges(tree, problem)):
+    if not (
+        _have_lengths(tree, problem)
+        and _have_ranges(tree, problem, is_streamed=is_streamed)
+    ):
         raise ProblemError("The arrays of a proof do not fit together.")
 
 
 def have_kinds(tree: ProofTree) -> bool:
     """Return whether the arrays hold numbers of the right kinds and dimensions."""
-    kinds = {"value": ("f", 1), "beta": ("f", 2)}
+    kinds = {"value": ("f", 1), "beta": ("f", 2), "scale": ("f", 1)}
     return all(
         is_array(array, *kinds.get(name, ("i", 1)))
         for name, array in tree.arrays().items()
@@ -30,7 +35,7 @@ def _have_lengths(tree: ProofTree, problem: SparseQP) -> bool:
     return (
         len(tree.branch) == len(tree.child) == len(tree.record) == len(tree)
         and tree.beta.shape == (n_records, len(problem.rows))
-        and len(tree.fixed_end) == n_records
+        and len(tree.scale) == len(tree.fixed_end) == n_records
         and len(tree.index) == len(tree.value)
         and _is_cumulative(tree.point_end, len(tree.index))
         and _is_cumulative(tree.fixed_end, len(tree.fixed))
@@ -38,12 +43,13 @@ def _have_lengths(tree: ProofTree, problem: SparseQP) -> bool:
     )
 
 
-def _have_ranges(tree: ProofTree, problem: SparseQP) -> bool:
+def _have_ranges(tree: ProofTree, problem: SparseQP, *, is_streamed: bool) -> bool:
     # In 64 bits: child + 1 and -fixed may overflow in the stored types.
     first, fixed = tree.child.astype(np.int64), tree.fixed.astype(np.int64)
     second = first + (tree.branch != -1)
     has_record = np.isin(tree.kind, WITH_RECORD)
     rules = (
+        np.isin(tree.kind, list(Kind)),
         (tree.branch < problem.n) & (tree.branch >= -1 - len(tree.cluster_end)),
         (first == 0) | (first > np.arange(len(tree))),
         second < len(tree),
@@ -53,6 +59,8 @@ def _have_ranges(tree: ProofTree, problem: SparseQP) -> bool:
         (fixed != 0) & (fixed >= -problem.n) & (fixed <= problem.n),
         np.isfinite(tree.value),
         np.isfinite(tree.beta),
+        # Residuals have a scale, and only streamed data are bounded by residuals.
+        np.isfinite(tree.scale) & (tree.scale >= 0) if is_streamed else tree.scale == 1,
         (tree.cluster >= 0) & (tree.cluster < problem.n),
     )
     is_right = all(bool(rule.all()) for rule in rules)

@@ -1,19 +1,20 @@
 """The branches of a proof as flat arrays, for trees of millions of nodes."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.certificate.dual_point import DualPoint
 
 
 class Kind(IntEnum):
     """The ways in which a node is proved, as stored in :attr:`ProofTree.kind`."""
 
     INHERITED = 0
-    """By the bounds of its ancestors."""
+    """By the bounds of its ancestors, which its children inherit if it has some."""
     POINT = 1
     """By Theorem 1 (docs/theory.md#theorem-1) at a dual point of its own."""
     RAY = 2
@@ -67,6 +68,8 @@ class ProofTree:
         Where the node's dual point is; -1 if it has none.
     beta : (R, m) array
         Row multipliers, or rays, of each record.
+    scale : (R,) array
+        The scales of the dual points, 1 unless data are streamed.
     point_end, fixed_end : (R,) int64 arrays
         Where the entries of each record end.
     index, value : arrays
@@ -77,7 +80,7 @@ class ProofTree:
         :attr:`Kind.PENALISED` the variables of its children, ``j + 1``: as many for
         each child as may be nonzero, undecided there, while all others are fixed out.
     cluster_end : (C,) int64 array
-        Where each cluster ends; no array in files written before there were clusters.
+        Where each cluster ends.
     cluster : int array
         The variables of the clusters, one cluster after the other, each increasing.
     """
@@ -87,13 +90,14 @@ class ProofTree:
     child: IntArray
     record: IntArray
     beta: FloatArray
+    scale: FloatArray
     point_end: IntArray
     fixed_end: IntArray
     index: IntArray
     value: FloatArray
     fixed: IntArray
-    cluster_end: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    cluster: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    cluster_end: IntArray
+    cluster: IntArray
 
     @classmethod
     def empty(cls) -> "ProofTree":
@@ -118,6 +122,16 @@ class ProofTree:
         part = slice(start, self.point_end[record])
         return self.index[part], self.value[part]
 
+    def dual_point(self, record: int) -> DualPoint:
+        """Return the dual point of a record."""
+        scale = float(self.scale[record])
+        return DualPoint(*self.point(record), self.beta[record], scale)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a node has neither a proof of its own nor children."""
+        return bool(((self.kind == Kind.INHERITED) & (self.child == 0)).any())
+
     def cluster_of(self, number: int) -> IntArray:
         """Return the variables of a cluster."""
         start = self.cluster_end[number - 1] if number > 0 else 0
@@ -130,6 +144,7 @@ _TYPES: dict[str, Any] = {
     "child": np.int32,
     "record": np.int32,
     "beta": np.float64,
+    "scale": np.float64,
     "point_end": np.int64,
     "fixed_end": np.int64,
     "index": np.int32,
@@ -235,6 +250,7 @@ class ProofLog:
         value: FloatArray | None = None,
         beta: FloatArray | None = None,
         fixed: IntArray | None = None,
+        scale: float = 1.0,
     ) -> None:
         """Record how a node is proved, and the variables fixed there.
 
@@ -250,6 +266,8 @@ class ProofLog:
             Multipliers of the rows, or a Farkas ray.
         fixed : int array, optional
             Signed variables, as in :class:`ProofTree`.
+        scale : float
+            The scale of the dual point.
         """
         parts = self._parts
         parts["kind"].data[position] = kind
@@ -257,6 +275,7 @@ class ProofLog:
             return
         parts["record"].data[position] = parts["point_end"].size
         parts["beta"].append(beta)
+        parts["scale"].append(scale)
         if index is not None:
             parts["index"].extend(index, len(index))
             parts["value"].extend(value, len(index))
@@ -264,6 +283,17 @@ class ProofLog:
             parts["fixed"].extend(fixed, len(fixed))
         parts["point_end"].append(parts["index"].size)
         parts["fixed_end"].append(parts["fixed"].size)
+
+    def record_point(self, position: int, kind: Kind, point: DualPoint) -> None:
+        """Record that a node is proved by a dual point, where nothing is fixed."""
+        self.record(
+            position,
+            kind,
+            index=point.index,
+            value=point.value,
+            beta=point.beta,
+            scale=point.scale,
+        )
 
     def split(self, position: int, branch: int, cluster: IntArray | None = None) -> int:
         """Add the children of a node and return the position of the first.

@@ -22,6 +22,7 @@ from cardqp.certificate.completions import (
     penalised_bound,
 )
 from cardqp.certificate.dropping import searched_bound
+from cardqp.certificate.dual_point import points_in_pass, residual_bounds
 from cardqp.certificate.proof_arrays import check_arrays, entries, have_kinds
 from cardqp.certificate.proof_tree import Kind, ProofTree
 from cardqp.certificate.required import (
@@ -33,6 +34,7 @@ from cardqp.certificate.strong_parts import cut_off_bound
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
+from cardqp.problem.streamed_form import StreamedForm
 
 BATCH = 256
 """How many nodes are evaluated together, so that NumPy's overhead hardly counts."""
@@ -100,6 +102,9 @@ class Replay:
         What the minorant leaves of the form, by which nodes raise its ridge.
     ridges : NodeRidges or None
         The ridges of the minorant in nodes, made of the rest.
+    is_streamed : bool
+        Whether dual points are evaluated by their residuals, many in a pass over the
+        data.
     """
 
     tree: ProofTree
@@ -114,6 +119,7 @@ class Replay:
     n_seen: int = 0
     rest: MinorantRest | None = None
     ridges: NodeRidges | None = None
+    is_streamed: bool = False
 
     @property
     def least(self) -> float:
@@ -143,8 +149,12 @@ class Replay:
             raise ProblemError("The arrays of a proof are not of the right kind.")
         if len(self.tree) == 0:
             return
-        check_arrays(self.tree, self.problem)
-        self.error = gain_error(self.original, self.original.rule.limit)
+        check_arrays(self.tree, self.problem, is_streamed=self.is_streamed)
+        if self.is_streamed:
+            # Passes have threads of their own.
+            threads = 1
+        else:
+            self.error = gain_error(self.original, self.original.rule.limit)
         if (self.tree.kind == Kind.PENALISED).any():
             self.penalised = PenalisedRows.of(self.original)
         if self.rest is not None:
@@ -167,14 +177,10 @@ class Replay:
 
     def _follow(self, stack: list[OpenBranch], enough: float = np.inf) -> None:
         """Follow nodes and their descendants until ``enough`` wait on the stack."""
+        if self.is_streamed:
+            self._follow_in_passes(stack)
         while 0 < len(stack) < enough:
-            batch = stack[-BATCH:]
-            del stack[-BATCH:]
-            self.n_seen += len(batch)
-            # Children come after their parents, so that there is no cycle; this limit
-            # keeps nodes with two parents from being followed exponentially often.
-            if self.n_seen > len(self.tree):
-                raise ProblemError("A branch of a proof has two parents.")
+            batch = self._pop(stack, BATCH)
             kinds = self.tree.kind[[branch.position for branch in batch]]
             evaluated = {Kind.POINT: self.problem, Kind.FULL: self.without_minorant}
             for i in np.flatnonzero(~np.isin(kinds, list(evaluated))):
@@ -183,6 +189,38 @@ class Replay:
                 points = [batch[i] for i in np.flatnonzero(kinds == kind)]
                 if points:
                     stack += self._evaluate(points, problem)
+
+    def _follow_in_passes(self, stack: list[OpenBranch]) -> None:
+        """Follow nodes until so many need a dual point that a pass is worth it.
+
+        Only these, and what waits on the way down to them, are in memory.
+        """
+        form, waiting = self.problem.quadratic, list[OpenBranch]()
+        if not isinstance(form, StreamedForm):
+            raise ProblemError("Only data that are streamed are read in passes.")
+        while stack or waiting:
+            for branch in self._pop(stack, 1):
+                kind = int(self.tree.kind[branch.position])
+                if kind == Kind.POINT:
+                    waiting.append(branch)
+                elif kind == Kind.INHERITED:
+                    stack += self._take(branch, kind)
+                else:
+                    raise ProblemError("Streamed data are bounded by residuals only.")
+            if len(waiting) == points_in_pass(form) or not stack:
+                stack += self._evaluate_in_pass(waiting, form)
+                waiting = []
+
+    def _pop(self, stack: list[OpenBranch], count: int) -> list[OpenBranch]:
+        """Take nodes from the end of the stack."""
+        batch = stack[-count:]
+        del stack[-count:]
+        self.n_seen += len(batch)
+        # Children come after their parents, so that there is no cycle; this limit
+        # keeps nodes with two parents from being followed exponentially often.
+        if self.n_seen > len(self.tree):
+            raise ProblemError("A branch of a proof has two parents.")
+        return batch
 
     def _take(self, branch: OpenBranch, kind: int) -> list[OpenBranch]:
         """Bound a node that has no dual point, and return its children, if any."""
@@ -197,10 +235,16 @@ class Replay:
         elif kind == Kind.RAY:
             self._prune(np.inf if self._is_empty(branch) else branch.lower_bound)
         elif self.tree.child[branch.position] > 0:
-            raise ProblemError("A branch was split without a dual point.")
+            return self._inherit(branch)
         else:
             self.open.append(branch)
         return []
+
+    def _inherit(self, branch: OpenBranch) -> list[OpenBranch]:
+        """Return the children of a node without a proof of its own."""
+        side = np.broadcast_to(-np.inf, (1, len(branch.status)))
+        bounds = BranchBounds(np.array([branch.lower_bound]), side, side)
+        return self._split([branch], branch.status[None], bounds)
 
     def _enumerate(self, branch: OpenBranch) -> list[OpenBranch]:
         """Bound the supports of a node without their rows, but for its children."""
@@ -301,9 +345,48 @@ class Replay:
         lower_bound = np.maximum(lower_bound, bounds.value)
         has_child = self.tree.child[position] > 0
         self._prune(lower_bound[~has_child].min(initial=np.inf))
-        bounds = bounds.rows(has_child, lower_bound)
-        fixed = self._fix(records[has_child], status[has_child], bounds)
         parents = [batch[i] for i in np.flatnonzero(has_child)]
+        return self._open(parents, bounds.rows(has_child, lower_bound))
+
+    def _evaluate_in_pass(
+        self, batch: list[OpenBranch], form: StreamedForm
+    ) -> list[OpenBranch]:
+        """Bound nodes at the residuals of their points, and return their children.
+
+        Of the bounds with one more variable fixed, which take much memory, there are
+        those of nodes with children only.
+        """
+        points = [self.tree.dual_point(self._record(branch)) for branch in batch]
+        parents, found = (
+            list[OpenBranch](),
+            list[tuple[float, FloatArray, FloatArray]](),
+        )
+        bounds = residual_bounds(self.problem, form, points)
+        for branch, bound in zip(batch, bounds, strict=True):
+            subproblem = Subproblem.of_status(branch.status, self.problem.rule)
+            floor = max(branch.lower_bound, bound.value(subproblem))
+            if self.tree.child[branch.position] > 0:
+                parents.append(branch)
+                found.append((floor, *bound.fixing_bounds(subproblem)))
+            else:
+                self._prune(floor)
+        if not parents:
+            return []
+        value, on, off = (np.array(part) for part in zip(*found, strict=True))
+        return self._open(parents, BranchBounds(value, on, off))
+
+    def _record(self, branch: OpenBranch) -> int:
+        return int(self.tree.record[branch.position])
+
+    def _open(
+        self, parents: list[OpenBranch], bounds: BranchBounds
+    ) -> list[OpenBranch]:
+        """Fix what nodes fix at their points, and return their children."""
+        if not parents:
+            return []
+        position = [parent.position for parent in parents]
+        status = np.array([parent.status for parent in parents])
+        fixed = self._fix(self.tree.record[position], status, bounds)
         return self._split(parents, fixed, bounds)
 
     def _ridge(self, problem: SparseQP, status: IntArray) -> FloatArray | None:
@@ -354,15 +437,15 @@ class Replay:
         self, parent: OpenBranch, status: IntArray, floors: list[float], variable: int
     ) -> list[OpenBranch]:
         """Return the children of a node with a variable fixed in, and fixed out."""
-        if status[variable] != 0:
-            raise ProblemError("A branch decides a variable twice.")
         children = []
         for number, value in enumerate((1, -1)):
-            after = status.copy()
-            after[variable] = value
-            children.append(
-                self._child(parent, number, after, parent.required, floors[number])
-            )
+            after, floor = status.copy(), floors[number]
+            if status[variable] == -value:
+                # It has been decided the other way: no support is left.
+                floor = np.inf
+            else:
+                after[variable] = value
+            children.append(self._child(parent, number, after, parent.required, floor))
         return children
 
     def _split_on_cluster(
@@ -394,12 +477,12 @@ class Replay:
                 status, required, self.problem.rule.limit
             )
             floor = np.inf if is_empty else floor
-        at = parent.position
+        at, record = parent.position, int(self.tree.record[parent.position])
         return OpenBranch(
             int(self.tree.child[at]) + number,
             status,
             floor,
-            int(self.tree.record[at]),
+            record if record >= 0 else parent.record,
             parent.depth + int(self.tree.branch[at] != -1),
             required,
         )

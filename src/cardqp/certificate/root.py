@@ -11,9 +11,10 @@ import numpy as np
 
 from cardqp._typing import IntArray
 from cardqp.bounds.node_ridges import MinorantRest
-from cardqp.bounds.positive_ridge import with_positive_ridge, without_cut
+from cardqp.bounds.positive_ridge import without_cut
+from cardqp.bounds.start import Start, has_ridge
 from cardqp.bounds.tangent_bound import SeparableBound
-from cardqp.certificate.dual_proof import DualProof, Reduction, is_array
+from cardqp.certificate.dual_point import DualPoint, Reduction, is_array
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.sparsity import Subproblem
@@ -27,18 +28,22 @@ class RootStep:
 
     Attributes
     ----------
-    proof : DualProof
+    point : DualPoint
         A dual point.
     fixed_in, fixed_out : int arrays
         Variables fixed at this dual point by Theorem 2 (docs/theory.md#theorem-2).
     reduction : Reduction or None
         The reformulation after the step; None if the problem stays as it is.
+    cutoff : float or None
+        If there is one, all variables are fixed whose other value has a bound of at
+        least this at the dual point.  They are not listed then.
     """
 
-    proof: DualProof
+    point: DualPoint
     fixed_in: IntArray = field(default_factory=lambda: _NONE)
     fixed_out: IntArray = field(default_factory=lambda: _NONE)
     reduction: Reduction | None = None
+    cutoff: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,8 @@ class RootState:
     rest : MinorantRest or None
         What the minorant leaves of the form, by which nodes raise its ridge; None if
         there is no minorant, or if nodes do not.
+    ridge_start : Start or None
+        The ridge of a problem that was given without one.
     """
 
     problem: SparseQP
@@ -79,21 +86,33 @@ class RootState:
     lower_bound: float = -np.inf
     pruned_bound: float = np.inf
     rest: MinorantRest | None = None
+    ridge_start: Start | None = None
 
     @classmethod
-    def start(cls, problem: SparseQP) -> "RootState":
+    def start(
+        cls,
+        problem: SparseQP,
+        ridge_start: Start | None = None,
+        *,
+        is_streamed: bool = False,
+    ) -> "RootState":
         """Return the state before the first step.
 
-        The problem is in memory, and has a ridge: see
-        :func:`~cardqp.bounds.positive_ridge.with_positive_ridge`.
+        Its problem is in memory, unless the proof is about streamed data, and has a
+        ridge: that of the start, if there is one.
         """
-        given = in_memory(problem)
-        problem, indices = with_positive_ridge(given), np.arange(given.n)
-        uncut = without_cut(given, problem)
-        return cls(problem, problem, problem, uncut, indices, problem.root)
+        given = problem if is_streamed else in_memory(problem)
+        problem, indices = given, np.arange(given.n)
+        if ridge_start is not None:
+            problem = ridge_start.view(given)
+        elif not has_ridge(given):
+            raise ProblemError("A proof about a problem without a ridge needs a start.")
+        uncut, root = without_cut(given, problem), problem.root
+        state = cls(problem, problem, problem, uncut, indices, root)
+        return replace(state, ridge_start=ridge_start)
 
-    def after(self, step: RootStep) -> "RootState":
-        """Return the state after one more step.
+    def after(self, step: RootStep, bound: SeparableBound | None = None) -> "RootState":
+        """Return the state after one more step, whose ``bound`` may be at hand.
 
         Raises
         ------
@@ -101,16 +120,17 @@ class RootState:
             When the step does not fit the state.
         """
         self._check(step)
-        bound = step.proof.bound(self.problem)
+        if bound is None:
+            bound = step.point.bound(self.problem)
         lower_bound = max(self.lower_bound, bound.value(self.subproblem))
-        # What the fixings exclude was part of the branch, so that the bound of the
-        # whole branch holds for it too.
-        pruned_bound = max(lower_bound, _fixing_bound(step, bound, self.subproblem))
+        fixed_in, fixed_out, excluded = _fixings(step, bound, self.subproblem)
         seen = replace(
             self,
             lower_bound=lower_bound,
-            pruned_bound=min(self.pruned_bound, pruned_bound),
-            subproblem=self.subproblem.decide(step.fixed_in, step.fixed_out),
+            # What the fixings exclude was part of the branch, so that the bound of the
+            # whole branch holds for it too.
+            pruned_bound=min(self.pruned_bound, max(lower_bound, excluded)),
+            subproblem=self.subproblem.decide(fixed_in, fixed_out),
         )
         return seen if step.reduction is None else seen._reduced(step.reduction)
 
@@ -169,6 +189,10 @@ class RootState:
             raise ProblemError("A step must decide variables by their indices.")
         decided = np.concatenate([step.fixed_in, step.fixed_out])
         free = self.subproblem.undecided
+        if step.cutoff is not None and not (
+            len(decided) == 0 and np.isfinite(step.cutoff)
+        ):
+            raise ProblemError("A step has a finite cutoff, or lists what it fixes.")
         if (
             len(np.unique(decided)) < len(decided)
             or not ((decided >= 0) & (decided < len(free))).all()
@@ -177,15 +201,22 @@ class RootState:
             raise ProblemError("A step must decide free variables, once.")
 
 
-def _fixing_bound(
+def _fixings(
     step: RootStep, bound: SeparableBound, subproblem: Subproblem
-) -> float:
-    """Return the least bound among the branches that Theorem 2 prunes.
+) -> tuple[IntArray, IntArray, float]:
+    """Return what a step fixes in and out, and the least bound that this excludes.
 
     See docs/theory.md#theorem-2.  A bound that is not a number proves nothing.
     """
-    if len(step.fixed_in) + len(step.fixed_out) == 0:
-        return np.inf
+    fixed_in, fixed_out = step.fixed_in, step.fixed_out
+    if step.cutoff is None and len(fixed_in) + len(fixed_out) == 0:
+        return fixed_in, fixed_out, np.inf
     on, off = bound.fixing_bounds(subproblem)
-    pruned_bound = np.concatenate([off[step.fixed_in], on[step.fixed_out]])
-    return -np.inf if np.isnan(pruned_bound).any() else float(pruned_bound.min())
+    if step.cutoff is not None:
+        is_out = subproblem.undecided & (on >= step.cutoff)
+        is_in = subproblem.undecided & (off >= step.cutoff) & ~is_out
+        has_any = is_in.any() or is_out.any()
+        excluded = step.cutoff if has_any else np.inf
+        return np.flatnonzero(is_in), np.flatnonzero(is_out), excluded
+    excluded = np.concatenate([off[fixed_in], on[fixed_out]]).min()
+    return fixed_in, fixed_out, -np.inf if np.isnan(excluded) else float(excluded)

@@ -15,7 +15,7 @@ from cardqp.methods.stages import screen_at_level
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.spectral.choose_level import choose_level
-from cardqp.spectral.level import DualPoint, Level
+from cardqp.spectral.level import Level, LevelPoint
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.subproblems.support_qp import fit_support
 
@@ -40,9 +40,9 @@ class DualProgramState:
     """
 
     steps: StepSizes
-    dual: DualPoint
+    dual: LevelPoint
     reply: SupportReply
-    best: DualPoint
+    best: LevelPoint
     best_value: float
     upper_bound: float = np.inf
     stop: Stop | None = None
@@ -178,7 +178,7 @@ class DualProgram:
         beta = 2.0 / np.where(sizes > 0, sizes, 1.0) / (1 + len(rows))
         return StepSizes(alpha, beta)
 
-    def _ascend(self, level: Level, state: DualProgramState) -> tuple[DualPoint, bool]:
+    def _ascend(self, level: Level, state: DualProgramState) -> tuple[LevelPoint, bool]:
         """Return the next dual point, and whether it differs from this one."""
         rows, reply = level.problem.rows, state.reply
         kappa = 1.0 / np.sqrt(len(state.bounds))
@@ -192,7 +192,7 @@ class DualProgram:
             np.array_equal(alpha, state.dual.alpha)
             and np.array_equal(beta, state.dual.beta)
         )
-        return DualPoint(alpha, beta), moved
+        return LevelPoint(alpha, beta), moved
 
     def _try_support(self, level: Level, state: DualProgramState) -> DualProgramState:
         """Try the best dual reply to the current support, once for each support.

@@ -11,7 +11,7 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.bounds.tangent_bound import SeparableBound, tangent_bound
 from cardqp.problem import SparseQP
-from cardqp.spectral.level import DualPoint
+from cardqp.spectral.level import LevelPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class TangentPoint:
     beta: FloatArray
 
 
-Dual = TypeVar("Dual", DualPoint, TangentPoint)
+Dual = TypeVar("Dual", LevelPoint, TangentPoint)
 """A plane below the form, and multipliers of the rows."""
 
 

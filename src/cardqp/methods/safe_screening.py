@@ -9,7 +9,7 @@ import numpy as np
 from cardqp._iterate import Watch
 from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.bounds.tangent_bound import SeparableBound
-from cardqp.certificate import DualProof
+from cardqp.certificate import DualPoint
 from cardqp.exceptions import ParameterError
 from cardqp.heuristics.independent_supports import thinned
 from cardqp.heuristics.local_search import grow_greedily, improve, round_switches
@@ -20,7 +20,7 @@ from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
 from cardqp.spectral.choose_level import choose_level
-from cardqp.spectral.level import DualPoint, Level
+from cardqp.spectral.level import Level, LevelPoint
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.subproblems.support_qp import SupportFit
 
@@ -85,7 +85,7 @@ def safe_screen(
     array([2])
     """
     check.instance("problem", problem, SparseQP)
-    dual: DualProof | DualPoint
+    dual: DualPoint | LevelPoint
     ridged = with_positive_ridge(problem)
     if level is None:
         relaxed, bound, dual = _relax(ridged)
@@ -105,7 +105,7 @@ def _build_screening(
     problem: SparseQP,
     fit: SupportFit,
     bound: SeparableBound,
-    dual: DualProof | DualPoint,
+    dual: DualPoint | LevelPoint,
     upper: float | None = None,
 ) -> SafeScreening:
     """Fix variables by Theorem 2 (docs/theory.md#theorem-2).
@@ -138,14 +138,14 @@ def _build_screening(
 
 def _relax(
     problem: SparseQP, is_over: Callable[[], bool] = lambda: False
-) -> tuple[Relaxed, SeparableBound, DualProof]:
+) -> tuple[Relaxed, SeparableBound, DualPoint]:
     """Return the converged relaxation, its bound, and the dual point that proves it."""
     relaxed = _solve_root(problem, is_over)
-    proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
+    proof = DualPoint.at(relaxed.tangent_point, relaxed.beta)
     return relaxed, proof.bound(problem), proof
 
 
-def _relax_level(level: Level) -> tuple[Relaxed, SeparableBound, DualPoint]:
+def _relax_level(level: Level) -> tuple[Relaxed, SeparableBound, LevelPoint]:
     """Return relaxation, bound and dual point at a level of the hierarchy."""
     relaxed = _solve_root(level.truncated)
     point = level.touching(relaxed.tangent_point, relaxed.beta)

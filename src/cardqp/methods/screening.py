@@ -8,10 +8,10 @@ import numpy as np
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
-from cardqp.certificate import DualProof
+from cardqp.certificate import DualPoint
 from cardqp.methods.game import Dual, Game, TangentPoint
 from cardqp.problem import SparseQP
-from cardqp.spectral.level import DualPoint
+from cardqp.spectral.level import LevelPoint
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 ROUNDING = 1e-9
@@ -54,7 +54,7 @@ class Screening:
         The best feasible point that was met.
     support : int array
         Its support, or the last support visited.
-    dual : DualPoint or TangentPoint
+    dual : LevelPoint or TangentPoint
         The dual point that proves ``lower_bound``: at this level, or with ``Q`` as it
         is.
     level : int
@@ -76,7 +76,7 @@ class Screening:
     upper_bound: float
     x: FloatArray | None
     support: IntArray
-    dual: DualPoint | TangentPoint
+    dual: LevelPoint | TangentPoint
     level: int
     cycle: tuple[IntArray, ...]
     n_iter: int
@@ -102,7 +102,7 @@ class SafeScreening:
         The value that the proofs refer to.
     x : (n,) array or None
         The best feasible point that was met on the way.
-    dual : DualProof or DualPoint
+    dual : DualPoint or LevelPoint
         The dual point behind the proofs: a tangent point of ``Q`` with multipliers of
         the rows, or a dual point of the level.
     """
@@ -113,7 +113,7 @@ class SafeScreening:
     lower_bound: float
     upper_bound: float
     x: FloatArray | None
-    dual: DualProof | DualPoint
+    dual: DualPoint | LevelPoint
 
     @property
     def candidates(self) -> IntArray:

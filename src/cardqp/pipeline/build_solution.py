@@ -8,7 +8,7 @@ import numpy as np
 from cardqp import __version__
 from cardqp._iterate import Stop
 from cardqp.bounds.gap import gap_unit, relative_gap
-from cardqp.certificate import Certificate, StreamedCertificate
+from cardqp.certificate import Certificate
 from cardqp.methods.context import SolveContext
 from cardqp.problem import SparseQP
 from cardqp.problem.streamed_form import StreamedForm
@@ -37,7 +37,7 @@ class Searched(Protocol):
         """The bound that the search arrived at."""
 
     @property
-    def certificate(self) -> Certificate | StreamedCertificate:
+    def certificate(self) -> Certificate:
         """The proof of that bound, or of a part of it."""
 
     @property
@@ -149,14 +149,12 @@ def _judged(solution: Solution) -> Solution:
     return replace(solution, status=status, stop=Stop.GAP)
 
 
-def _is_quick(
-    certificate: Certificate | StreamedCertificate, problem: SparseQP
-) -> bool:
+def _is_quick(certificate: Certificate, problem: SparseQP) -> bool:
     """Whether replaying a certificate takes little time."""
     form = problem.quadratic
-    if isinstance(certificate, StreamedCertificate) and isinstance(form, StreamedForm):
-        n_points = len(certificate.root) + len(certificate.leaves)
-        return n_points * float(form.n) * form.n_samples <= QUICK_PRODUCTS
+    if isinstance(form, StreamedForm) and certificate.is_streamed(problem):
+        products = certificate.n_points * float(form.n) * form.n_samples
+        return products <= QUICK_PRODUCTS
     return len(certificate) <= QUICK
 
 

@@ -1,7 +1,6 @@
 """The rules for arguments of ``solve`` that concern more than one of them."""
 
 from cardqp.backends.catalogue import Backend, find
-from cardqp.certificate import StreamedCertificate
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.methods import Method
 from cardqp.methods.exact import Exact
@@ -80,9 +79,10 @@ def _check_resume(method: Method, solution: Solution) -> None:
     check.instance("resume", solution, Solution)
     if not isinstance(method, Exact):
         raise ParameterError("resume", 'is for method "exact"')
-    if isinstance(solution.certificate, StreamedCertificate):
+    certificate = solution.certificate
+    if certificate is not None and certificate.is_streamed(solution.problem):
         raise ParameterError("resume", "is not for problems that were streamed")
-    if solution.certificate is None:
+    if certificate is None:
         raise ParameterError(
             "resume",
             "must be a solution with a certificate",

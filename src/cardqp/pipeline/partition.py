@@ -201,7 +201,7 @@ class Enumeration:
         """
         before, proof = branch.solution, branch.solution.certificate
         is_first = not branch.is_searched
-        if is_first and isinstance(proof, Certificate):
+        if is_first and proof is not None and not proof.is_streamed(before.problem):
             found = _continued(before, proof, self.gap, self.watch, self._cutoff)
         else:
             found = bounded(

@@ -10,7 +10,6 @@ from cardqp.branch_and_bound.restore import restore
 from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.branch_and_bound.streamed.settings import StreamedSettings
 from cardqp.branch_and_bound.streamed.size import has_streamed_levels, is_streamed
-from cardqp.certificate import Certificate
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.methods import Method
 from cardqp.methods.context import (
@@ -156,9 +155,9 @@ def resume_search(context: SolveContext, solution: Solution) -> tuple[Searched, 
         When it is no solution of this problem.
     """
     problem, certificate, x = context.problem, solution.certificate, solution.x
-    if not isinstance(certificate, Certificate):
-        certificate = Certificate()
     try:
+        if certificate is None:
+            raise ProblemError(None, "it has no certificate")
         if x is not None and not problem.feasibility(x).holds():
             raise ProblemError(None, "its point is not feasible")
         tree = restore(

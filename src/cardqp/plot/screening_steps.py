@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cardqp.certificate import Certificate
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.plot.style import BLUE, legend, new_axes, plain
 from cardqp.solution import Solution, Status
@@ -38,11 +37,10 @@ class _Story:
 
     @classmethod
     def of(cls, solution: Solution) -> "_Story":
-        if not isinstance(solution.certificate, Certificate):
+        if solution.certificate is None:
             raise ParameterError(
                 "solution",
                 "must have a certificate with steps at the root",
-                given="streamed problems have none",
                 remedy=Phrase("solve with a larger {}", Setting("proof_memory")),
             )
         labels, rows = list[str](), list[Any]()

@@ -1,8 +1,12 @@
 """Problems in ``.npz`` archives whose keys are the arguments."""
 
+import hashlib
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from cardqp import storage
 from cardqp.exceptions import ProblemError
@@ -27,8 +31,42 @@ def write(path: str | PathLike[str], problem: ProblemData) -> None:
         arrays = kept_data.to_arrays(form, Path(path).parent)
     else:
         arrays = {"F" if isinstance(form, Factor) else "Q": form.array}
+    storage.write_arrays(path, _arguments(problem) | arrays)
+
+
+def digest(problem: ProblemData) -> str:
+    """SHA-256 of the arrays of a problem, names of variables left out.
+
+    The data of a regression are represented by their own digest, which takes a pass
+    over them.
+    """
+    form = problem.quadratic
+    if isinstance(form, StreamedForm):
+        arrays = kept_data.reference(form)
+    else:
+        arrays = {"F" if isinstance(form, Factor) else "Q": form.array}
+    arrays |= _arguments(problem)
+    found = hashlib.sha256()
+    for key in sorted(arrays.keys() - {"names"}):
+        found.update(b"\0".join(part for part in _parts(key, arrays[key])))
+    return found.hexdigest()
+
+
+def _parts(key: str, value: Any) -> Iterator[bytes]:
+    """The parts of a digest: name, type, shape and entries."""
+    if isinstance(value, str):
+        yield from (key.encode(), b"str", b"", value.encode())
+        return
+    array = np.asarray(value)
+    shape = "x".join(map(str, array.shape))
+    yield from (key.encode(), array.dtype.str.encode(), shape.encode())
+    yield np.ascontiguousarray(array).tobytes()
+
+
+def _arguments(problem: ProblemData) -> dict[str, Any]:
+    """The arguments of a problem but for its form, those left out that are None."""
     arguments = {name: getattr(problem, name) for name in _STORED}
-    storage.write_arrays(path, arguments | arrays)
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def read(path: str | PathLike[str], data: Any) -> dict[str, Any]:

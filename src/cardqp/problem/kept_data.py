@@ -44,12 +44,18 @@ def to_arrays(form: StreamedForm, folder: Path) -> dict[str, Any]:
         if not scipy.sparse.issparse(X):
             return arrays | {"X": X}
         return arrays | {f"X.{part}": getattr(X, part) for part in _SPARSE}
-    arrays |= {"X.kind": _kind(X), "X.digest": digest(X)}
+    arrays |= reference(form)
     if file is not None:
         folder = folder.resolve()
         near = file.is_relative_to(folder)
         arrays["X.file"] = (file.relative_to(folder) if near else file).as_posix()
     return arrays
+
+
+def reference(form: StreamedForm) -> dict[str, Any]:
+    """The target, and texts that stand for the data."""
+    X = form.X
+    return {"y": form.target, "X.kind": _kind(X), "X.digest": digest(X)}
 
 
 def from_arrays(arrays: Mapping[str, Any], path: str | PathLike[str], data: Any) -> Any:

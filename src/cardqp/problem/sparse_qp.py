@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -384,6 +385,14 @@ class SparseQP(ProblemData):
         must be handed to :meth:`load`.
         """
         files.write(path, self)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the data, which stored solutions name their problem by.
+
+        See docs/certificate.md.  Data that are streamed are read once.
+        """
+        return files.digest(self)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, data: Any = None) -> "SparseQP":

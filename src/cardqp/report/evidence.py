@@ -1,6 +1,5 @@
 """Sections about what else was tried, and about the proof."""
 
-from cardqp.certificate import Certificate
 from cardqp.pipeline.path import Path
 from cardqp.plot import plot_coefficients, plot_convergence, plot_path, plot_screening
 from cardqp.report import pictures
@@ -104,7 +103,7 @@ def how_proved(data: ReportData) -> str:
     solution, trace = data.solution, data.trace
     drawn = "" if trace is None or len(trace) == 0 else _convergence(trace)
     certificate = solution.certificate
-    if isinstance(certificate, Certificate) and certificate.decides:
+    if certificate is not None and certificate.decides:
         drawn += _screening(solution)
     both = f"<div class='pictures'>{drawn}</div>" if drawn else ""
     is_proved = solution.status in PROVED

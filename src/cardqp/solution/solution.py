@@ -11,7 +11,7 @@ from cardqp import storage
 from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import finite
-from cardqp.certificate import Certificate, StreamedCertificate
+from cardqp.certificate import Certificate
 from cardqp.certificate.archive import from_arrays, to_arrays
 from cardqp.exceptions import NotSolvedError, ProblemError
 from cardqp.problem import SparseQP
@@ -26,6 +26,9 @@ from cardqp.solution.stored import (
     support_from,
 )
 from cardqp.solution.verification import Verification, verify
+
+FORMAT = "cardqp-solution-2"
+"""The format of stored solutions, which docs/certificate.md describes."""
 
 _NUMBERS: dict[str, Callable[[Any], Any]] = {
     "support": support_from,
@@ -60,7 +63,7 @@ class Solution:
         What is proved about ``x``, and why the computation ended.
     stages : tuple of Stage
         Where the time went.
-    certificate : Certificate, StreamedCertificate or None
+    certificate : Certificate or None
         The proof of ``lower_bound``; None if no record was kept.
     n_nodes : int
         Branches processed on the problem as given.
@@ -82,7 +85,7 @@ class Solution:
     status: Status
     stop: Stop
     stages: tuple[Stage, ...]
-    certificate: Certificate | StreamedCertificate | None
+    certificate: Certificate | None
     n_nodes: int
     tolerance: float
     problem: SparseQP
@@ -146,9 +149,12 @@ class Solution:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the solution and its certificate to a ``.npz`` archive.
 
-        The problem is not part of it: see :meth:`cardqp.SparseQP.save`.
+        The problem is not part of it, but named by its digest: see
+        :meth:`cardqp.SparseQP.save`.  The page docs/certificate.md says what is in the
+        archive.
         """
         arrays = {name: getattr(self, name) for name in ("x", *_NUMBERS)}
+        arrays |= {"format": FORMAT, "problem_digest": self.problem.digest}
         arrays |= {"status": self.status.name, "stop": self.stop.name}
         arrays["stages"] = stages_to_text(self.stages)
         if self.certificate is not None:
@@ -162,9 +168,20 @@ class Solution:
         Raises
         ------
         ProblemError
-            When the file is not a solution.
+            When the file is not a solution, or one of another problem.
         """
         data = storage.read_arrays(path)
+        if str(data.get("format")) != FORMAT:
+            raise ProblemError(
+                "path", f"must be a solution in the format {FORMAT}", given=f"{path}"
+            )
+        if str(data.get("problem_digest")) != problem.digest:
+            raise ProblemError(
+                "problem",
+                "must be the one that was solved",
+                given=f"{path} is about a problem with other numbers",
+                remedy="save the problem beside its solution, and load both",
+            )
         try:
             numbers = {name: kind(data[name]) for name, kind in _NUMBERS.items()}
             x = point_from(data["x"]) if "x" in data else None

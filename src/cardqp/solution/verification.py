@@ -8,8 +8,8 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.bounds.gap import gap_unit, relative_gap
-from cardqp.bounds.positive_ridge import has_ridge, is_counted
-from cardqp.certificate import Certificate
+from cardqp.bounds.positive_ridge import is_counted
+from cardqp.bounds.start import has_ridge
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.feasibility import SOLVED_TOLERANCE, Feasibility
@@ -173,9 +173,7 @@ def _slack_of_bound(solution: "Solution", lower: float) -> float:
     if x is not None:
         unit = gap_unit(problem, x, solution.objective)
         terms += problem.terms_at(x)
-    by_rows = 0.0
-    if isinstance(certificate, Certificate):
-        by_rows = certificate.magnitude(problem)
+    by_rows = 0.0 if certificate is None else certificate.magnitude(problem)
     # The rows' part is capped: a certificate with huge multipliers, which prove
     # nothing, must not earn a larger slack.
     return SLACK * terms + min(SLACK * by_rows, MOST_SLACK * unit)

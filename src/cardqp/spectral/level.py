@@ -13,7 +13,7 @@ from cardqp.problem.quadratic import Factor, plane
 
 
 @dataclass(frozen=True, slots=True)
-class DualPoint:
+class LevelPoint:
     """Multipliers ``alpha`` of the level's factor and ``beta`` of the rows."""
 
     alpha: FloatArray
@@ -80,22 +80,22 @@ class Level:
         """The truncated problem as a problem of its own, with optimum ``J_k``."""
         return self.problem.with_quadratic(self.form)
 
-    def bound(self, dual: DualPoint) -> SeparableBound:
+    def bound(self, dual: LevelPoint) -> SeparableBound:
         """A proved bound on the original problem (``docs/theory.md#theorem-1``)."""
         minorant = plane(
             self.factor, dual.alpha, self.form.diagonal, self.psd_violation
         )
         return separable_bound(self.problem, minorant, dual.beta)
 
-    def zero(self) -> DualPoint:
+    def zero(self) -> LevelPoint:
         """The dual point at the origin."""
-        return DualPoint(np.zeros(self.k), np.zeros(len(self.problem.rows)))
+        return LevelPoint(np.zeros(self.k), np.zeros(len(self.problem.rows)))
 
-    def touching(self, x: FloatArray, beta: FloatArray) -> DualPoint:
+    def touching(self, x: FloatArray, beta: FloatArray) -> LevelPoint:
         """The dual point whose plane touches the truncated form at ``x``."""
         support = np.flatnonzero(x)
-        return DualPoint(2.0 * (self.factor[:, support] @ x[support]), beta)
+        return LevelPoint(2.0 * (self.factor[:, support] @ x[support]), beta)
 
-    def plane(self, dual: DualPoint) -> tuple[FloatArray, float]:
+    def plane(self, dual: LevelPoint) -> tuple[FloatArray, float]:
         """Slope and offset of a dual point's plane below the form, up to rounding."""
         return self.factor.T @ dual.alpha, 0.25 * float(dual.alpha @ dual.alpha)

@@ -116,7 +116,7 @@ def test_bounds_are_no_better_than_those_of_pruned_nodes(problem, which):
     if which == "pruned":
         tree.pruned_bound = little  # a leaf that was given up
     else:
-        tree.fixing_bound = little
+        tree.fixing_cutoff, tree.has_fixed = little, True
     bound_open_nodes(small_search(), tree)
     assert tree.root_bound <= tree.lower_bound <= little
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +17,9 @@ from cardqp.branch_and_bound.streamed.node_bounds import (
     NodeResidual,
     bound_nodes,
 )
-from cardqp.branch_and_bound.streamed.proof_log import ResidualPoint, TreeLog
 from cardqp.branch_and_bound.streamed.root import RootBound
-from cardqp.branch_and_bound.streamed.shim import ShimLog
 from cardqp.branch_and_bound.streamed.working_set import SparsePoint, WorkingSet
-from cardqp.certificate.streamed import StreamedCertificate
+from cardqp.certificate import Certificate, DualPoint, Kind, ProofLog, RootStep
 from cardqp.exceptions import ProblemError
 from cardqp.heuristics.local_search import improve
 from cardqp.problem import SparseQP, lift
@@ -64,8 +62,10 @@ class StreamedTree(SearchTree):
         Columns that are neither forced out nor proved zero.
     fixed_in : int array
         Columns that are forced in or proved nonzero.
-    fixing_bound : float
-        The bound of what Theorem 2 has ruled out, the cutoff it was applied with.
+    fixing_cutoff : float
+        The cutoff that Theorem 2 was applied with.
+    has_fixed : bool
+        Whether it has fixed anything.
     start : SparsePoint
         The relaxed point of the root, on the working set.
     pending : list of Node
@@ -91,15 +91,14 @@ class StreamedTree(SearchTree):
     off: FloatArray
     unfixed: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     fixed_in: IntArray
-    fixing_bound: float = np.inf
+    fixing_cutoff: float = np.inf
+    has_fixed: bool = False
     start: SparsePoint
     pending: list[Node] = field(default_factory=list)
     failures: dict[int, int] = field(default_factory=dict)
     split_nodes: dict[int, SplitNode] = field(default_factory=dict)
     open_bound: float = -np.inf
     slowest_pass: float = 0.0
-    root_points: list[ResidualPoint] = field(default_factory=list)
-    coarsened: TreeLog | None = None
 
     @classmethod
     def initial(
@@ -148,8 +147,11 @@ class StreamedTree(SearchTree):
 
     def record_root_bound(self, point: SparsePoint, found: RootBound) -> None:
         """Record what the residual of a point proves about the whole problem."""
+        # The best bound comes first, since it holds for what later ones fix.
+        place = 0 if found.value > self.root_bound else len(self.steps)
         columns = self.working.columns[point.positions]
-        self.root_points.append(ResidualPoint(columns, point.values, found.scale))
+        proof = DualPoint(columns, point.values, np.zeros(0), found.scale)
+        self.steps.insert(place, RootStep(proof))
         on, off = found.bound.fixing_bounds(self.problem.root)
         np.maximum(self.on, on, out=self.on)
         np.maximum(self.off, off, out=self.off)
@@ -162,14 +164,13 @@ class StreamedTree(SearchTree):
         is_in = root.undecided & ~is_out & (self.off >= cutoff)
         self.unfixed = ~root.fixed_out & ~is_out
         self.fixed_in = np.union1d(np.flatnonzero(is_in), self.problem.forced_in)
-        if is_out.any() or is_in.any():
-            self.fixing_bound = cutoff
+        self.fixing_cutoff, self.has_fixed = cutoff, bool((is_in | is_out).any())
 
     def begin(self) -> None:
         """Open the root node, and the log if a proof is kept."""
         self.is_rooted = True
         if self.keep_proof:
-            self.log = ShimLog()
+            self.log = ProofLog(0, self.problem.n)
         self.open_root()
 
     def update_incumbent(
@@ -237,15 +238,22 @@ class StreamedTree(SearchTree):
         # The bound comes first: a second Ctrl-C may end this in between.
         self.pruned_bound = min(self.pruned_bound, max(found.bound, self.root_bound))
         self.closed_share += 2.0**node.height
-        self.record(node, found)
+        self._record(node, found)
 
     def record_open_bound(self, bounded: list[tuple[Node, NodeBound]]) -> None:
         """Record bounds of nodes whose subtrees hold all that is open, if they help."""
         worst = min(found.bound for _, found in bounded)
         if min(worst, self.closed_bound) > self.lower_bound:
-            points = {n.position: self.dual_point(n, f) for n, f in bounded}
-            self.coarsened = self.log.inner.pruned_at(points)
+            for node, found in bounded:
+                self._record(node, found)
             self.open_bound = worst
+
+    def _record(self, node: Node, found: NodeBound) -> None:
+        """Write the dual point of a node into the proof."""
+        if self.log is not None:
+            columns = self.working.columns[node.entries]
+            point = DualPoint(columns, node.values, np.zeros(0), found.scale)
+            self.log.record_point(node.position, Kind.POINT, point)
 
     def open_nodes(self) -> list[Node]:
         """The nodes that are not pruned."""
@@ -276,23 +284,13 @@ class StreamedTree(SearchTree):
     @property
     def closed_bound(self) -> float:
         """The bound of what was pruned, or ruled out by Theorem 2."""
-        return min(self.pruned_bound, self.fixing_bound)
-
-    def record(self, node: Node, found: NodeBound) -> None:
-        if self.log is not None:
-            self.log.prune(node.position, self.dual_point(node, found))
-
-    def dual_point(self, node: Node, found: NodeBound) -> ResidualPoint:
-        """The dual point that proves the bound of a node."""
-        columns = self.working.columns[node.entries]
-        return ResidualPoint(columns, node.values, found.scale)
+        return min(self.pruned_bound, self.fixing_cutoff if self.has_fixed else np.inf)
 
     @property
-    def certificate(self) -> StreamedCertificate:
-        cutoff = min(self.fixing_bound, 1e300)
-        log = TreeLog()
-        if self.is_rooted and self.n_open == 0 and self.log is not None:
-            log = self.log
-        elif self.coarsened is not None:
-            log = self.coarsened
-        return log.certificate(self.root_points, cutoff)
+    def certificate(self) -> Certificate:
+        """The proof so far; if nodes are not recorded, the points of the root."""
+        # Before there are nodes nothing is fixed; at the bound nothing is lost by it.
+        is_applied = np.isfinite(self.fixing_cutoff)
+        cutoff = self.fixing_cutoff if is_applied else self.root_bound
+        steps = tuple(replace(step, cutoff=cutoff) for step in self.steps)
+        return Certificate(steps, self.proof)

@@ -14,7 +14,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.streamed.size import fits_dense
-from cardqp.certificate import DualProof
+from cardqp.certificate import DualPoint
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.sparsity import Subproblem
@@ -143,7 +143,7 @@ class WorkingSet:
         x[subproblem.fixed_out] = 0.0
         relaxation = self.relaxation
         relaxed = relaxation.solve(subproblem, x / relaxation.unit, np.zeros(0), effort)
-        proof = DualProof.at(relaxed.tangent_point, relaxed.beta)
+        proof = DualPoint.at(relaxed.tangent_point, relaxed.beta)
         return relaxed, proof.bound(self.reduced).value(subproblem)
 
     def dense(self, point: SparsePoint) -> FloatArray:

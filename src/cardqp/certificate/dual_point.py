@@ -1,5 +1,6 @@
-"""The parts of a presolve step in a proof: a dual point, and a reduction."""
+"""The parts of a step in a proof: a dual point, and a reduction."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,10 +9,17 @@ from numpy.typing import NDArray
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.node_ridges import MinorantRest
+from cardqp.bounds.residual_bound import Residual
 from cardqp.bounds.row_shift import shift_by_row
 from cardqp.bounds.sparse_minorant import sparse_minorant
 from cardqp.bounds.tangent_bound import SeparableBound, tangent_bound
+from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
+from cardqp.problem.streamed_form import StreamedForm
+
+MAX_ENTRIES = 2**25
+"""The most numbers, in residuals or in their products with all columns, that a pass
+over streamed data holds at a time: 256 MB."""
 
 
 def is_array(value: Any, kind: str, ndim: int) -> bool:
@@ -24,7 +32,7 @@ def is_array(value: Any, kind: str, ndim: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class DualProof:
+class DualPoint:
     """A dual point: a sparse tangent point of the form, and row multipliers.
 
     Attributes
@@ -33,14 +41,18 @@ class DualProof:
         The nonzeros of the tangent point.
     beta : (m,) array
         Multipliers of the rows.
+    scale : float
+        The factor ``t`` of the residual of the point, for streamed data; it is 1 where
+        the form is in memory.
     """
 
     index: IntArray
     value: FloatArray
     beta: FloatArray
+    scale: float = 1.0
 
     @classmethod
-    def at(cls, tangent_point: FloatArray, beta: FloatArray) -> "DualProof":
+    def at(cls, tangent_point: FloatArray, beta: FloatArray) -> "DualPoint":
         """Store a dense tangent point and multipliers."""
         index = np.flatnonzero(tangent_point)
         return cls(index, tangent_point[index], beta)
@@ -50,7 +62,7 @@ class DualProof:
 
         A point that does not fit the problem gives the bound ``-inf``.
         """
-        if not self._fits(problem):
+        if not (self._fits(problem) and self.scale == 1.0):
             return SeparableBound(-np.inf, np.zeros(problem.n))
         tangent_point = np.zeros(problem.n)
         tangent_point[self.index] = self.value
@@ -65,7 +77,53 @@ class DualProof:
             and bool(((self.index >= 0) & (self.index < problem.n)).all())
             and len(self.beta) == len(problem.rows)
             and bool(np.isfinite(self.value).all() and np.isfinite(self.beta).all())
+            and 0.0 <= self.scale < np.inf
         )
+
+    def residual(self, problem: SparseQP, form: StreamedForm) -> Residual:
+        """Return the residual of the point, computed from the data.
+
+        That of a point that does not fit the problem is infinite, which proves nothing.
+        """
+        if not self._fits(problem):
+            return Residual.of(form, np.full(form.n_samples, np.inf))
+        return Residual.of(form, form.target - form.combine(self.index, self.value))
+
+
+def points_in_pass(form: StreamedForm) -> int:
+    """Return how many dual points a pass over the data serves."""
+    return max(MAX_ENTRIES // max(form.n, 2 * form.n_samples), 1)
+
+
+def residual_bounds(
+    problem: SparseQP, form: StreamedForm, points: Sequence[DualPoint]
+) -> Iterator[SeparableBound]:
+    """Yield the bounds of Theorem 3 (docs/theory.md#theorem-3) at dual points.
+
+    One pass over the data serves as many points as memory allows.
+
+    Raises
+    ------
+    ProblemError
+        When the theorem is not about the problem: it is about single columns, and the
+        squared error of the target.
+    """
+    is_plain = problem.groups is None and problem.blocks is None
+    is_plain = is_plain and len(problem.rows) == 0
+    if not (is_plain and form.is_regression(problem.c, problem.constant)):
+        raise ProblemError("Residuals prove nothing about this problem.")
+    batch = points_in_pass(form)
+    for first in range(0, len(points), batch):
+        some = points[first : first + batch]
+        # Overflow ends in a bound of -inf, which is no reason to warn.
+        with np.errstate(over="ignore", invalid="ignore"):
+            residuals = [point.residual(problem, form) for point in some]
+            R = np.column_stack([residual.finite_vector for residual in residuals])
+            products = form.correlate(R)
+        for column, (point, residual) in enumerate(zip(some, residuals, strict=True)):
+            with np.errstate(over="ignore", invalid="ignore"):
+                bound = residual.bound(problem, form, products[:, column], point.scale)
+            yield bound
 
 
 @dataclass(frozen=True, slots=True)
