@@ -14,14 +14,15 @@ def settings(**fields):
     return StreamedSettings(**{"min_columns": 0} | fields)
 
 
-def search_settings(**fields):
-    """Settings of searches, with such settings."""
-    return SearchSettings(streamed=settings(**fields))
+def search_settings(nodes=4, **fields):
+    """Settings of searches, with such settings; nodes are processed so many at once."""
+    streamed = settings(**fields)
+    return SearchSettings(batch_size=nodes, streamed=streamed)
 
 
-def exact(**fields):
-    """The exact search, with such settings."""
-    return Exact(search_settings(**fields))
+def exact(nodes=4, **fields):
+    """The exact search, with such settings; nodes are processed so many at once."""
+    return Exact(search_settings(nodes, **fields))
 
 
 def in_blocks(problem, **sizes):

@@ -19,7 +19,7 @@ from cardqp.branch_and_bound.branching_rule import is_rule_due
 from cardqp.branch_and_bound.clusters import choose_cluster, follow, near, require
 from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.branch_and_bound.settings import DroppingSettings
-from cardqp.certificate import archive, required
+from cardqp.certificate import required
 from cardqp.datasets import make_regression
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.methods import ClusterSettings, RootSettings, SearchSettings
@@ -198,17 +198,6 @@ def test_alternatives_start_from_a_proof_with_clusters():
     assert one.verify().ok
     for first, second in zip(one.solutions, other.solutions, strict=True):
         assert first.objective == pytest.approx(second.objective, rel=1e-4)
-
-
-def test_proofs_from_before_there_were_clusters_are_read():
-    problem = long_chain()
-    never = Exact(settings=SearchSettings(clusters=ClusterSettings("never")))
-    found = solve(problem, method=never, node_limit=40)
-    arrays = archive.to_arrays(found.certificate)
-    old = {k: a for k, a in arrays.items() if not k.startswith("tree.cluster")}
-    assert len(old) == len(arrays) - 2
-    bound = archive.from_arrays(old).lower_bound(problem)
-    assert bound == found.certificate.lower_bound(problem)
 
 
 @pytest.mark.parametrize("seed", range(200))

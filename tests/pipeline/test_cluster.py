@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from cardqp import SparseQP, SparseRidgeCV, solve
-from cardqp.certificate import StreamedCertificate
 from experiments.reproduce.command import reproduce
 from tests.estimators.data import regression
 from tests.streamed import exact
@@ -50,7 +49,7 @@ def test_columns_in_any_chunks(chunks):
     with dask.config.set(scheduler="synchronous"):
         np.testing.assert_allclose(lazy.c, plain.c, rtol=1e-12, atol=1e-14)
         found = solve(lazy, method=exact())
-        assert isinstance(found.certificate, StreamedCertificate)
+        assert found.certificate.is_streamed(found.problem)
         assert found.verify().ok
     other = solve(plain, method=exact())
     assert found.support.tolist() == other.support.tolist() == [5, 90]

@@ -1,4 +1,4 @@
-"""What streamed certificates prove, and what is refused."""
+"""What certificates about streamed data prove, and what is refused."""
 
 from dataclasses import replace
 
@@ -8,14 +8,22 @@ from scipy.sparse import csr_array
 
 from cardqp import ParameterError, ProblemError, Solution, SparseQP, Status, solve
 from cardqp.bounds.residual_bound import Residual
-from cardqp.certificate import StreamedCertificate
-from cardqp.certificate.streamed import ResidualPoints
+from cardqp.certificate import (
+    Certificate,
+    DualPoint,
+    Kind,
+    ProofLog,
+    Reduction,
+    RootStep,
+    dual_point,
+)
 from cardqp.problem import memory_copy
 from cardqp.problem.streamed_form import StreamedForm
 from tests.problems import enumerate_optimum
 from tests.streamed import exact
 
 EXACT = exact()
+NOTHING = np.zeros(0, dtype=int), np.zeros(0), np.zeros(0)
 
 
 @pytest.fixture
@@ -25,8 +33,19 @@ def solution():
     problem = SparseQP.from_data(X, y, eta=10.0, sparsity=3)
     found = solve(problem, method=EXACT)
     assert found.status is Status.OPTIMAL
-    assert len(found.certificate.leaves) > 2
+    kinds = found.certificate.tree.kind
+    assert np.count_nonzero(kinds == Kind.POINT) > 2
+    assert (kinds == Kind.INHERITED).any()
     return found
+
+
+def with_tree(certificate, **changes):
+    return replace(certificate, tree=replace(certificate.tree, **changes))
+
+
+def with_steps(certificate, **changes):
+    steps = tuple(replace(step, **changes) for step in certificate.root)
+    return replace(certificate, root=steps)
 
 
 def flipped(array, position, bit):
@@ -35,110 +54,209 @@ def flipped(array, position, bit):
     return damaged
 
 
-@pytest.mark.parametrize("part", ["root", "leaves"])
-@pytest.mark.parametrize("name", ["end", "index", "value", "scale"])
-def test_a_flipped_bit_in_a_point_is_refused(solution, part, name):
-    points = getattr(solution.certificate, part)
-    array = getattr(points, name)
-    for position in range(len(array)):
-        for bit in (0, 17, 40, 63):
-            other = replace(points, **{name: flipped(array, position, bit)})
-            damaged = replace(solution.certificate, **{part: other})
-            assert not replace(solution, certificate=damaged).verify().ok
+def largest(certificates, problem):
+    """The largest bound that some certificates prove; what is odd proves nothing."""
+    return max(certificate.lower_bound(problem) for certificate in certificates)
 
 
-@pytest.mark.parametrize("name", ["branch", "child", "record"])
-def test_a_flipped_bit_in_the_tree_is_refused(solution, name):
-    array = getattr(solution.certificate, name)
-    for position in range(len(array)):
-        for bit in (0, 3, 63):
-            changed = {name: flipped(array, position, bit)}
-            damaged = replace(solution.certificate, **changed)
-            assert not replace(solution, certificate=damaged).verify().ok
+NAMES = ["kind", "branch", "child", "record", "point_end", "index", "value", "scale"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_flipped_bit_proves_no_more_than_is_true(solution, name):
+    array = getattr(solution.certificate.tree, name)
+    optimum, _ = enumerate_optimum(solution.problem)
+    damaged = (
+        with_tree(solution.certificate, **{name: flipped(array, position, bit)})
+        for position in range(len(array))
+        for bit in {b % (8 * array.itemsize) for b in (0, 3, 17, 40, 51, 62, 63)}
+    )
+    assert largest(damaged, solution.problem) <= optimum * (1 + 1e-12)
 
 
 def test_forged_certificates_prove_no_more_than_is_true(solution):
-    """With a digest that fits, the bound itself is recomputed."""
-    problem = solution.problem
+    problem, tree = solution.problem, solution.certificate.tree
     optimum, _ = enumerate_optimum(problem)
-    rng, honest = np.random.default_rng(0), solution.certificate
+    rng, forged = np.random.default_rng(0), []
     for _ in range(300):
         name = rng.choice(["branch", "child", "record", "value", "scale", "index"])
-        if name in ("branch", "child", "record"):
-            array = getattr(honest, name).copy()
-            array[rng.integers(len(array))] = rng.integers(-1, len(array))
-            forged = replace(honest, **{name: array})
+        array = getattr(tree, name).copy()
+        place = rng.integers(len(array))
+        if name in ("value", "scale"):
+            array[place] *= rng.uniform(0.0, 3.0)
         else:
-            array = getattr(honest.leaves, name).copy()
-            place = rng.integers(len(array))
-            if name == "index":
-                array[place] = rng.integers(problem.n)
-            else:
-                array[place] *= rng.uniform(0.0, 3.0)
-            forged = replace(honest, leaves=replace(honest.leaves, **{name: array}))
-        assert forged.sealed().lower_bound(problem) <= optimum * (1 + 1e-12)
+            array[place] = rng.integers(-1, problem.n if name == "index" else len(tree))
+        forged.append(with_tree(solution.certificate, **{name: array}))
+    assert largest(forged, problem) <= optimum * (1 + 1e-12)
 
 
-def test_a_larger_cutoff_proves_nothing_more(solution):
-    optimum, _ = enumerate_optimum(solution.problem)
-    for cutoff in (-1e9, 0.0, optimum * 2, 1e300, np.inf, np.nan):
-        forged = replace(solution.certificate, cutoff=cutoff).sealed()
-        assert forged.lower_bound(solution.problem) <= optimum * (1 + 1e-12)
+def test_any_cutoff_proves_no_more_than_is_true(solution):
+    """What is fixed at a low cutoff is excluded at no more than that."""
+    problem, honest = solution.problem, solution.certificate
+    optimum, _ = enumerate_optimum(problem)
+    root = replace(honest, tree=ProofLog(0).tree()).lower_bound(problem)
+    for cutoff in (-1e9, 0.0, 0.3 * optimum, 0.9 * optimum, 2 * optimum, 1e300):
+        forged = with_steps(honest, cutoff=cutoff)
+        assert forged.lower_bound(problem) <= optimum * (1 + 1e-12)
+    for share in (1e-6, 1e-3, 0.01):
+        low = with_steps(honest, cutoff=root + share)
+        *_, left = low.root_states(problem)
+        assert (~left.subproblem.undecided).any()
+        assert low.lower_bound(problem) <= root + share
+    for cutoff in (np.inf, -np.inf, np.nan):
+        assert with_steps(honest, cutoff=cutoff).lower_bound(problem) == -np.inf
+
+
+def test_a_step_with_a_cutoff_lists_nothing(solution):
+    both = with_steps(solution.certificate, fixed_out=np.array([0]))
+    assert both.lower_bound(solution.problem) == -np.inf
+
+
+def test_a_point_has_the_scale_of_its_record(solution):
+    """Bounds are those at the scale: another one proves less, none of them too much."""
+    problem, honest = solution.problem, solution.certificate
+    optimum, _ = enumerate_optimum(problem)
+    proved, scale = honest.lower_bound(problem), honest.tree.scale
+    for factor in (0.0, 0.5, 0.99, 1.01, 3.0, 1e200):
+        bound = with_tree(honest, scale=factor * scale).lower_bound(problem)
+        assert bound < proved <= optimum
+    for wrong in (-scale, scale * np.nan, scale * np.inf):
+        assert with_tree(honest, scale=wrong).lower_bound(problem) == -np.inf
+
+
+def test_scales_are_for_residuals_only():
+    """In memory there is no residual that they could be the scale of."""
+    rng = np.random.default_rng(11)
+    X, y = rng.standard_normal((15, 12)), rng.standard_normal(15)
+    problem = SparseQP.from_regression(X, y, eta=10.0, sparsity=3)
+    honest = solve(problem, gap=1e-9).certificate
+    assert np.isfinite(honest.lower_bound(problem))
+    halved = with_tree(honest, scale=0.5 * honest.tree.scale)
+    if len(honest.tree) > 0:
+        assert halved.lower_bound(problem) == -np.inf
+    step = replace(honest.root[0].point, scale=0.5)
+    assert Certificate((RootStep(step),)).lower_bound(problem) == -np.inf
+
+
+def test_inner_nodes_may_have_points_and_fixings(solution):
+    """As in memory: the bound of a node holds for its children, and fixes variables."""
+    problem, honest = solution.problem, solution.certificate
+    optimum, _ = enumerate_optimum(problem)
+    point = honest.root[0].point
+    for j in range(problem.n):
+        for sign in (-1, 1):
+            log = ProofLog(0, problem.n)
+            log.open(1)
+            log.split(0, -1)
+            log.record_point(0, Kind.POINT, point)
+            tree = replace(
+                log.tree(), fixed=np.array([sign * (j + 1)]), fixed_end=np.array([1])
+            )
+            fixing = replace(honest, tree=tree)
+            assert fixing.lower_bound(problem) <= optimum * (1 + 1e-12)
+    root = replace(honest, tree=ProofLog(0).tree())
+    assert fixing.lower_bound(problem) <= root.lower_bound(problem)
+
+
+def test_what_a_cutoff_has_fixed_is_not_decided_again(solution):
+    """A branch on a variable that is out is empty; the other one is the branch."""
+    problem, honest = solution.problem, solution.certificate
+    root = replace(honest, tree=ProofLog(0).tree()).lower_bound(problem)
+    honest = with_steps(honest, cutoff=root + 1e-6)
+    *_, left = honest.root_states(problem)
+    out = int(np.flatnonzero(left.subproblem.fixed_out)[0])
+    log = ProofLog(0, problem.n)
+    log.open(1)
+    log.split(0, out)
+    split = replace(honest, tree=log.tree()).lower_bound(problem)
+    whole = replace(honest, tree=ProofLog(0).tree()).lower_bound(problem)
+    assert split == pytest.approx(whole, rel=1e-12)
+
+
+def test_other_kinds_of_nodes_and_reductions_are_for_matrices_in_memory(solution):
+    problem, honest = solution.problem, solution.certificate
+    for kind in set(Kind) - {Kind.INHERITED, Kind.POINT}:
+        changed = np.where(honest.tree.kind == Kind.POINT, kind, honest.tree.kind)
+        forged = with_tree(honest, kind=changed.astype(np.int8))
+        assert forged.lower_bound(problem) == -np.inf
+    reduced = with_steps(honest, reduction=Reduction(np.arange(problem.n)))
+    assert reduced.lower_bound(problem) == -np.inf
 
 
 def test_every_leaf_of_a_shared_point_is_checked(solution):
     """The point of the best leaf does not prove the bound of the others."""
     honest, problem = solution.certificate, solution.problem
     optimum, _ = enumerate_optimum(problem)
-    leaves = honest.record >= 0
-    for record in range(len(honest.leaves)):
-        shared = np.where(leaves, record, -1)
-        forged = replace(honest, record=shared).sealed()
-        assert forged.lower_bound(problem) <= optimum * (1 + 1e-12)
-    assert any(
-        replace(honest, record=np.where(leaves, k, -1)).sealed().lower_bound(problem)
-        < solution.lower_bound - 1e-6
-        for k in range(len(honest.leaves))
-    )
+    record = honest.tree.record
+    bounds = [
+        with_tree(honest, record=np.where(record >= 0, k, -1)).lower_bound(problem)
+        for k in range(len(honest.tree.scale))
+    ]
+    assert max(bounds) <= optimum * (1 + 1e-12)
+    assert min(bounds) < solution.lower_bound - 1e-6
 
 
-def test_children_with_two_parents_are_refused(solution):
-    honest = solution.certificate
-    splits = np.flatnonzero(honest.branch >= 0)
-    child = honest.child.copy()
+def test_children_with_two_parents_prove_less(solution):
+    tree = solution.certificate.tree
+    splits = np.flatnonzero(tree.branch >= 0)
+    child = tree.child.copy()
     child[splits[0]] = child[splits[-1]]
-    forged = replace(honest, child=child).sealed()
-    assert forged.lower_bound(solution.problem) == -np.inf
+    forged = with_tree(solution.certificate, child=child)
+    assert forged.lower_bound(solution.problem) < solution.lower_bound - 1e-6
 
 
 def test_leaf_that_is_left_out(solution):
     """A tree with one leaf less is no partition: its last node has no sibling."""
-    honest = solution.certificate
-    arrays = {n: getattr(honest, n)[:-1] for n in ("branch", "child", "record")}
-    forged = replace(honest, **arrays).sealed()
+    tree = solution.certificate.tree
+    names = ("kind", "branch", "child", "record")
+    shorter = {name: getattr(tree, name)[:-1] for name in names}
+    forged = with_tree(solution.certificate, **shorter)
     assert forged.lower_bound(solution.problem) == -np.inf
 
 
 def test_open_leaves_have_the_bound_of_the_root(solution):
     honest = solution.certificate
-    opened = replace(honest, record=np.full_like(honest.record, -1)).sealed()
-    nothing = ResidualPoints.stack([], [])
-    root = StreamedCertificate(
-        honest.root, 1e300, *(np.array([v]) for v in (-1, 0, -1)), nothing
-    ).sealed()
+    opened = with_tree(honest, kind=np.zeros_like(honest.tree.kind))
+    root = replace(honest, tree=ProofLog(0).tree())
     bound = opened.lower_bound(solution.problem)
     assert bound == pytest.approx(root.lower_bound(solution.problem), rel=1e-12)
     assert bound < solution.lower_bound
 
 
-def test_certificate_of_another_problem(solution):
+@pytest.mark.parametrize("entries", [12, 30, 60, 10**6])
+def test_passes_over_the_data_are_as_few_as_memory_allows(
+    solution, entries, monkeypatch
+):
+    """A pass for so many points of the root, and one for so many leaves."""
+    problem, honest, passes = solution.problem, solution.certificate, []
+    form = type(problem.quadratic)
+    correlate = form.correlate
+
+    def counted(self, R):
+        passes.append(R.shape[1])
+        return correlate(self, R)
+
+    expected = honest.lower_bound(problem)
+    monkeypatch.setattr(form, "correlate", counted)
+    monkeypatch.setattr(dual_point, "MAX_ENTRIES", entries)
+    assert honest.lower_bound(problem) == expected
+    most = max(entries // 30, 1)
+    n_leaves = np.count_nonzero(honest.tree.kind == Kind.POINT)
+    assert len(passes) == -(-len(honest.root) // most) + -(-n_leaves // most)
+    assert max(passes) <= most
+
+
+def test_certificate_of_another_problem(solution, tmp_path):
     rng = np.random.default_rng(12)
     X, y = rng.standard_normal((15, 12)), rng.standard_normal(15)
     other = SparseQP.from_data(X, y, eta=10.0, sparsity=3)
     optimum, _ = enumerate_optimum(other)
     assert solution.certificate.lower_bound(other) <= optimum
     plain = SparseQP.from_regression(X, y, eta=10.0, sparsity=3)
-    assert solution.certificate.lower_bound(plain) == -np.inf
+    assert solution.certificate.lower_bound(plain) <= optimum
+    solution.save(tmp_path / "run.npz")
+    with pytest.raises(ProblemError, match="`problem` must be the one that was solved"):
+        Solution.load(tmp_path / "run.npz", other)
 
 
 @pytest.mark.parametrize("settings", [{}, {"lower": 0.0}, {"penalty": 0.1}])
@@ -203,11 +321,7 @@ def test_a_forged_scale_at_tiny_numbers():
     form = StreamedForm.read(np.array([[1e-30]]), np.array([1e-147]))
     error = {"c": -2.0 * form.products, "constant": 1e-294}
     problem = SparseQP(form, **error, eta=1e-90, sparsity=1)
-    nothing = ResidualPoints.stack([(np.zeros(0, dtype=int), np.zeros(0))], [1e154])
-    arrays = (np.array([value]) for value in (-1, 0, -1))
-    forged = StreamedCertificate(
-        nothing, 1e300, *arrays, ResidualPoints.stack([], [])
-    ).sealed()
+    forged = Certificate((RootStep(DualPoint(*NOTHING, 1e154), cutoff=1e300),))
     assert forged.lower_bound(problem) <= problem.objective([0.0])
 
 
@@ -219,9 +333,9 @@ def test_blocks_are_not_for_this_certificate(solution):
 
 
 def test_children_beyond_all_numbers(solution):
-    child = solution.certificate.child.copy()
-    child[0] = np.iinfo(np.int64).max
-    forged = replace(solution.certificate, child=child).sealed()
+    child = solution.certificate.tree.child.copy()
+    child[0] = np.iinfo(child.dtype).max
+    forged = with_tree(solution.certificate, child=child)
     assert forged.lower_bound(solution.problem) == -np.inf
 
 
@@ -247,7 +361,7 @@ def test_what_cannot_be_streamed_is_solved_in_memory(settings, options):
     optimum, _ = enumerate_optimum(problem)
     assert found.objective == pytest.approx(optimum, rel=1e-4)
     assert found.verify().ok
-    assert not isinstance(found.certificate, StreamedCertificate)
+    assert not found.certificate.is_streamed(problem)
 
 
 def test_too_large_for_memory(monkeypatch):
@@ -296,11 +410,8 @@ def test_points_that_are_too_large_for_numbers(value, scale):
     problem = SparseQP.from_data(
         X, np.ones(3), eta=1.0, sparsity=1, lower=-2.0, upper=-1.0, forced_in=[0]
     )
-    points = ResidualPoints.stack([(np.array([0]), np.array([value]))], [scale])
-    arrays = (np.array([number]) for number in (-1, 0, -1))
-    forged = StreamedCertificate(
-        points, 1e300, *arrays, ResidualPoints.stack([], [])
-    ).sealed()
+    point = DualPoint(np.array([0]), np.array([value]), np.zeros(0), scale)
+    forged = Certificate((RootStep(point, cutoff=1e300),))
     assert forged.lower_bound(problem) <= problem.objective([-1.0, 0.0])
 
 
@@ -313,11 +424,11 @@ def test_another_cost_on_the_same_columns(change):
     whole = solve(data, method=EXACT)
     same = {"c": data.c, "constant": data.constant}
     other = SparseQP(data.quadratic, eta=1.0, sparsity=2, **same | change)
-    assert isinstance(whole.certificate, StreamedCertificate)
+    assert whole.certificate.is_streamed(data)
     assert whole.certificate.lower_bound(data) > 0
     assert whole.certificate.lower_bound(other) == -np.inf
     found, (optimum, _) = solve(other, method=EXACT), enumerate_optimum(other)
     assert found.status is Status.OPTIMAL
     assert found.objective == pytest.approx(optimum, rel=1e-4)
-    assert not isinstance(found.certificate, StreamedCertificate)
+    assert not found.certificate.is_streamed(other)
     assert found.verify().ok

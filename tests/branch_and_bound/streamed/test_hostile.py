@@ -6,7 +6,6 @@ import scipy.sparse
 
 from cardqp import SparseQP, Status, solve
 from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS
-from cardqp.certificate import StreamedCertificate
 
 N, COUNT = 40, DEFAULT_SETTINGS.min_columns + 100
 
@@ -90,7 +89,7 @@ def compare(X, y, **settings):
     found = solve(SparseQP.from_data(X, y, **settings))
     dense = X.toarray() if scipy.sparse.issparse(X) else np.asarray(X)
     other = solve(SparseQP.from_regression(dense.astype(float), y, **settings))
-    assert isinstance(found.certificate, StreamedCertificate)
+    assert found.certificate.is_streamed(found.problem)
     assert found.status is other.status is Status.OPTIMAL
     assert found.objective == pytest.approx(other.objective, rel=1e-4)
     assert found.lower_bound <= other.objective * (1 + 1e-12)

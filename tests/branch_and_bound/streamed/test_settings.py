@@ -8,7 +8,6 @@ from cardqp.branch_and_bound.streamed.settings import (
     CoarseningSettings,
     StreamedSettings,
 )
-from cardqp.certificate import StreamedCertificate
 from tests.problems import enumerate_optimum
 from tests.streamed import exact
 
@@ -43,9 +42,9 @@ def problem():
 
 
 def test_small_problems_are_streamed_if_asked_for(problem):
-    assert not isinstance(solve(problem).certificate, StreamedCertificate)
+    assert not solve(problem).certificate.is_streamed(problem)
     streamed = solve(problem, method=exact())
-    assert isinstance(streamed.certificate, StreamedCertificate)
+    assert streamed.certificate.is_streamed(streamed.problem)
     assert streamed.objective == pytest.approx(solve(problem).objective, rel=1e-9)
 
 
@@ -64,8 +63,8 @@ def test_one_scale_is_no_closed_form():
     X, y = rng.standard_normal((20, 9)), rng.standard_normal(20)
     problem = SparseQP.from_data(X, y, eta=50.0, sparsity=4, penalty=0.02)
     found = solve(problem, method=exact(scales=(0.97,), root_columns=1), node_limit=30)
-    assert len(found.certificate.leaves) > 2
-    assert (found.certificate.leaves.scale == 0.97).all()
+    assert len(found.certificate.tree.scale) > 2
+    assert (found.certificate.tree.scale == 0.97).all()
     assert found.lower_bound <= enumerate_optimum(problem)[0]
     proved = found.certificate.lower_bound(problem)
     assert proved == pytest.approx(found.lower_bound, rel=1e-9)

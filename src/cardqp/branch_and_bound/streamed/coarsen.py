@@ -38,7 +38,7 @@ def bound_open_nodes(
         return
     watch = Watch(seconds)
     oracle = replace(search, is_over=lambda: watch.is_over).oracle(tree)
-    settings = tree.settings.streamed.coarsening
+    settings = search.settings.streamed.coarsening
     is_timed = not np.isinf(seconds)
     last = settings.max_nodes if is_timed else settings.max_untimed_nodes
     count = settings.first_nodes
@@ -46,7 +46,7 @@ def bound_open_nodes(
     while count <= last and watch.seconds + expected <= seconds:
         start = watch.seconds
         nodes = coarsen(tree, count)
-        _bound_all(oracle, nodes)
+        _bound_all(oracle, nodes, settings.max_passes)
         if len(nodes) == tree.n_open:
             return
         # Time grows about as the number of nodes does.
@@ -64,12 +64,11 @@ def coarsen(tree: StreamedTree, max_nodes: int) -> list[Node]:
     is_open = set(leaves)
     # Children have larger numbers than their parents.
     for position in sorted(tree.split_nodes, reverse=True):
-        first = tree.split_nodes[position].child
-        if first in is_open or first + 1 in is_open:
+        if not is_open.isdisjoint(tree.split_nodes[position].children):
             is_open.add(position)
     chosen: list[Node] = []
     heap: list[Node] = []
-    fresh = [0]
+    fresh: tuple[int, ...] = (0,)
     while True:
         for position in fresh:
             if position in leaves:
@@ -78,19 +77,16 @@ def coarsen(tree: StreamedTree, max_nodes: int) -> list[Node]:
                 heapq.heappush(heap, tree.split_nodes[position].node)
         if not heap or len(chosen) + len(heap) >= max_nodes:
             return [*chosen, *heap]
-        first = tree.split_nodes[heapq.heappop(heap).position].child
-        fresh = [first, first + 1]
+        fresh = tree.split_nodes[heapq.heappop(heap).position].children
 
 
-def _bound_all(oracle: StreamedOracle, nodes: list[Node]) -> None:
+def _bound_all(oracle: StreamedOracle, nodes: list[Node], max_passes: int) -> None:
     """Bound some nodes that hold all open leaves, and keep the proof if it is better.
 
     Nothing is kept if time runs out before each of them has a bound.
     """
-    tree = oracle.tree
     best: dict[int, tuple[Node, NodeBound]] = {}
     estimates = {node.position: node.bound for node in nodes}
-    max_passes = tree.settings.streamed.coarsening.max_passes
     for n_passes in range(1, max_passes + 1):
         found = oracle.bound_nodes(nodes)
         if len(found) < len(nodes):
@@ -108,4 +104,4 @@ def _bound_all(oracle: StreamedOracle, nodes: list[Node]) -> None:
         oracle.add_columns(bounded)
         nodes = [oracle.relax_again(node) for node in short]
         estimates |= {node.position: node.bound for node in nodes}
-    tree.record_open_bound(list(best.values()))
+    oracle.tree.record_open_bound(list(best.values()))

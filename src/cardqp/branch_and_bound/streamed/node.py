@@ -39,7 +39,8 @@ class RelaxedNode:
         """Open the children, or leave the node to the next pass."""
         node = self.result.node
         if self.result.children:
-            tree.split_nodes[node.position] = SplitNode(node, tree.n_created)
+            children = tree.n_created, tree.n_created + 1
+            tree.split_nodes[node.position] = SplitNode(node, children)
             self.result.grow(tree)
         else:
             tree.pending.append(node)

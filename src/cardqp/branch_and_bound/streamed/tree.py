@@ -1,5 +1,6 @@
 """The state of the streamed search: what it has beyond that of every search."""
 
+import heapq
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,10 +30,10 @@ from cardqp.subproblems.support_qp import SupportFit
 
 
 class SplitNode(NamedTuple):
-    """A node that was split, with the point it had, and its first child."""
+    """A node that was split, with the point it had, and the numbers of its children."""
 
     node: Node
-    child: int
+    children: tuple[int, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -247,6 +248,18 @@ class StreamedTree(SearchTree):
             for node, found in bounded:
                 self._record(node, found)
             self.open_bound = worst
+            self._renumber({node.position: node for node, _ in bounded})
+
+    def _renumber(self, bounded: dict[int, Node]) -> None:
+        """Give open nodes that have a proof to one child each, which is open."""
+        for nodes in (self.pending, self.stack, self.heap):
+            for i, node in enumerate(nodes):
+                if node.position in bounded and self.log is not None:
+                    child = self.log.split(node.position, -1)
+                    self.split_nodes[node.position] = SplitNode(node, (child,))
+                    nodes[i] = node._replace(position=child)
+                    self.n_created += 1
+        heapq.heapify(self.heap)
 
     def _record(self, node: Node, found: NodeBound) -> None:
         """Write the dual point of a node into the proof."""
