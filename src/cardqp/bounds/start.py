@@ -139,8 +139,9 @@ def _check(numbers: FloatArray, problem: SparseQP) -> None:
 
 
 def _scaled(form: QuadraticForm, factor: float, unit: float) -> QuadraticForm:
-    """The form times a number below one."""
+    """The form times a number below one, or a little less."""
     if isinstance(form, Factor):
-        return Factor(math.sqrt(factor) * form.array)
+        root = math.nextafter(math.sqrt(factor), 0.0)
+        return Factor(root * form.array)
     violation = form.psd_violation + unit * np.abs(form.diagonal)
     return Gram(factor * form.dense(), violation, form.formed)

@@ -29,7 +29,7 @@ def cut_at(tree: ProofTree, points: Mapping[int, DualPoint]) -> ProofTree:
     parent, kept = _parents(tree), np.ones(len(tree), dtype=bool)
     for position in range(1, len(tree)):
         kept[position] = kept[parent[position]] and not is_leaf[parent[position]]
-    number = np.cumsum(kept) - 1
+    number = (np.cumsum(kept) - 1).astype(tree.child.dtype)
     log = ProofLog.resumed(
         replace(
             tree,

@@ -158,19 +158,33 @@ def test_inner_nodes_may_have_points_and_fixings(solution):
     assert fixing.lower_bound(problem) <= root.lower_bound(problem)
 
 
+def below(tree, branch):
+    """A tree that is split on a variable first, and goes on as before without it."""
+    own = np.array([Kind.INHERITED, Kind.INHERITED], dtype=np.int8)
+    return replace(
+        tree,
+        kind=np.concatenate([own, tree.kind]),
+        branch=np.concatenate([[branch, -1], tree.branch]),
+        child=np.concatenate([[1, 0], np.where(tree.child > 0, tree.child + 2, 0)]),
+        record=np.concatenate([[-1, -1], tree.record]),
+    )
+
+
 def test_what_a_cutoff_has_fixed_is_not_decided_again(solution):
     """A branch on a variable that is out is empty; the other one is the branch."""
     problem, honest = solution.problem, solution.certificate
     root = replace(honest, tree=ProofLog(0).tree()).lower_bound(problem)
-    honest = with_steps(honest, cutoff=root + 1e-6)
+    cutoff = root + 0.01
+    honest = with_steps(honest, cutoff=cutoff)
     *_, left = honest.root_states(problem)
-    out = int(np.flatnonzero(left.subproblem.fixed_out)[0])
-    log = ProofLog(0, problem.n)
-    log.open(1)
-    log.split(0, out)
-    split = replace(honest, tree=log.tree()).lower_bound(problem)
-    whole = replace(honest, tree=ProofLog(0).tree()).lower_bound(problem)
-    assert split == pytest.approx(whole, rel=1e-12)
+    out = np.flatnonzero(left.subproblem.fixed_out)
+    free = np.flatnonzero(left.subproblem.undecided)
+    bounds = {
+        j: replace(honest, tree=below(honest.tree, j)).lower_bound(problem)
+        for j in (out[0], free[0])
+    }
+    assert root < honest.lower_bound(problem) == cutoff == bounds[out[0]]
+    assert bounds[free[0]] == pytest.approx(root, rel=1e-12)
 
 
 def test_other_kinds_of_nodes_and_reductions_are_for_matrices_in_memory(solution):
