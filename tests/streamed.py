@@ -34,7 +34,9 @@ def in_blocks(problem, **sizes):
 def stream_everything(monkeypatch, **fields):
     """For methods that carry no settings of the streamed search, and for estimators."""
     found = search_settings(**fields)
-    monkeypatch.setattr("cardqp.pipeline.searches.search_settings", lambda _: found)
+    for module in ("searches", "solve"):
+        path = f"cardqp.pipeline.{module}.search_settings"
+        monkeypatch.setattr(path, lambda _: found)
     monkeypatch.setattr(
         "cardqp.regression.design.is_worth_streaming",
         lambda n_samples, n: is_worth_streaming(n_samples, n, found.streamed),

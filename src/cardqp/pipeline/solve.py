@@ -168,7 +168,7 @@ def solve(
             searched, stop = search_by_backend(context, solver, chosen)
         else:
             is_partial = chosen.run_stages(context)
-            searched, stop = search_or_bound(context, chosen, is_partial)
+            searched, stop = search_or_bound(context, is_partial)
         return build_solution(context, searched, stop)
 
 

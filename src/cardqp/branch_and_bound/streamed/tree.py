@@ -29,6 +29,20 @@ from cardqp.problem.streamed_form import StreamedForm
 from cardqp.subproblems.support_qp import SupportFit
 
 
+def streamed_form(problem: SparseQP) -> StreamedForm:
+    """The data of a problem that are streamed.
+
+    Raises
+    ------
+    ProblemError
+        When there are none.
+    """
+    form = problem.quadratic
+    if not isinstance(form, StreamedForm):
+        raise ProblemError("problem", "must come from SparseQP.from_data")
+    return form
+
+
 class SplitNode(NamedTuple):
     """A node that was split, with the point it had, and the numbers of its children."""
 
@@ -90,7 +104,7 @@ class StreamedTree(SearchTree):
     n_passes: int = 1
     on: FloatArray
     off: FloatArray
-    unfixed: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    unfixed: BoolArray
     fixed_in: IntArray
     fixing_cutoff: float = np.inf
     has_fixed: bool = False
@@ -122,29 +136,36 @@ class StreamedTree(SearchTree):
         settings : SearchSettings
             Settings of the search.
         """
-        form = problem.quadratic
-        if not isinstance(form, StreamedForm):
-            raise ProblemError("problem", "must come from SparseQP.from_data")
-        streamed = settings.streamed
+        form, streamed = streamed_form(problem), settings.streamed
         working, fit = initial_fit(problem, form, streamed, start, is_over)
-        on, off = np.full((2, problem.n), -np.inf)
-        tree = cls(
-            problem=problem,
-            best=SupportFit.nothing(problem),
-            settings=settings,
-            form=form,
-            working=working,
-            fit=fit,
-            on=on,
-            off=off,
-            fixed_in=problem.forced_in,
-            start=SparsePoint.of(np.zeros(0)),
-        )
+        tree = cls.of(problem, working, settings)
+        tree.fit = fit
         part = np.zeros(len(working.columns)) if fit.x is None else fit.x
         tree.keep_inside(SupportFit(part, fit.beta, fit.objective))
         at_target = RootBound.of_target(problem, form, streamed.coarse_scales)
         tree.record_root_bound(SparsePoint.of(np.zeros(0)), at_target)
         return tree
+
+    @classmethod
+    def of(
+        cls, problem: SparseQP, working: WorkingSet, settings: SearchSettings
+    ) -> "StreamedTree":
+        """The state in which nothing is known but a working set."""
+        on, off = np.full((2, problem.n), -np.inf)
+        nothing = SupportFit.nothing(problem)
+        return cls(
+            problem=problem,
+            best=nothing,
+            settings=settings,
+            form=working.form,
+            working=working,
+            fit=nothing,
+            on=on,
+            off=off,
+            unfixed=~problem.root.fixed_out,
+            fixed_in=problem.forced_in,
+            start=SparsePoint.of(np.zeros(0)),
+        )
 
     def record_root_bound(self, point: SparsePoint, found: RootBound) -> None:
         """Record what the residual of a point proves about the whole problem."""
@@ -196,7 +217,7 @@ class StreamedTree(SearchTree):
         """The root node, with the point that it was relaxed at."""
         columns = self.working.columns
         status = np.zeros(len(columns), dtype=np.int8)
-        status[np.isin(columns, self.problem.forced_out)] = -1
+        status[~self.unfixed[columns]] = -1
         status[np.isin(columns, self.fixed_in)] = 1
         return Node(self.root_bound, 0, 0, status, *self.start, np.zeros(0))
 
