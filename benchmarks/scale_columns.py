@@ -7,8 +7,8 @@ regressions on it to a proven gap of 1e-4.  Times include the reading of the dat
 one pass over the columns with ten right-hand sides, measured in the same run (column
 ``/ pass``); ``passes`` are those that the search made.  Memory is what the process
 holds at most besides the mapped file.  Then the certificate is damaged: one bit is
-flipped in each array of every leaf and of the tree, one at a time, and each time it is
-replayed.
+flipped in each array of some leaves and of the tree, one at a time, and each time it is
+replayed; what it proves then must be no more than the objective.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import cardqp
-from cardqp.certificate import StreamedCertificate
+from cardqp.certificate import Certificate, Kind
 from cardqp.problem.streamed_form import StreamedForm
 
 BLOCK = 20_000
@@ -67,7 +67,7 @@ class Record:
     megabytes: float
     found: bool
     n_flips: int
-    n_refused: int
+    n_harmless: int
 
     @property
     def ratio(self) -> float:
@@ -117,6 +117,10 @@ def peak_memory() -> Iterator[list[float]]:
         thread.join()
 
 
+MOST_LEAVES = 10
+"""Leaves that are damaged, at most: each replay makes passes over the data."""
+
+
 def flipped(array: np.ndarray, position: int, bit: int) -> np.ndarray:
     """The array with one bit of one of its entries changed."""
     damaged = array.copy()
@@ -124,38 +128,37 @@ def flipped(array: np.ndarray, position: int, bit: int) -> np.ndarray:
     return damaged
 
 
-def damaged(
-    certificate: StreamedCertificate, seed: int = 0
-) -> Iterator[StreamedCertificate]:
+def damaged(certificate: Certificate, seed: int = 0) -> Iterator[Certificate]:
     """Certificates with one flipped bit each: for every leaf one in each array.
 
     Of ``index`` and ``value`` an entry of the leaf's point is taken, of the tree the
-    leaf's own entries; where and which bit is drawn.
+    leaf's own entries; where and which bit is drawn, and so are the leaves if they are
+    many.
     """
-    rng, points = np.random.default_rng(seed), certificate.leaves
-    for leaf in np.flatnonzero(certificate.record >= 0):
-        record = int(certificate.record[leaf])
-        begin, end = int(points.end[record - 1]) if record else 0, points.end[record]
-        places = {"end": record, "scale": record}
+    rng, tree = np.random.default_rng(seed), certificate.tree
+    leaves = np.flatnonzero(tree.kind == Kind.POINT)
+    for leaf in rng.permutation(leaves)[:MOST_LEAVES]:
+        record = int(tree.record[leaf])
+        begin = int(tree.point_end[record - 1]) if record else 0
+        end = int(tree.point_end[record])
+        places = {"point_end": record, "scale": record}
         if end > begin:
             places |= {k: int(rng.integers(begin, end)) for k in ("index", "value")}
+        places |= {name: int(leaf) for name in ("branch", "child", "record")}
         for name, place in places.items():
-            array = flipped(getattr(points, name), place, int(rng.integers(64)))
-            yield replace(certificate, leaves=replace(points, **{name: array}))
-        for name in ("branch", "child", "record"):
-            array = flipped(getattr(certificate, name), leaf, int(rng.integers(64)))
-            yield replace(certificate, **{name: array})
+            array = getattr(tree, name)
+            bit = int(rng.integers(8 * array.itemsize))
+            changed = replace(tree, **{name: flipped(array, place, bit)})
+            yield replace(certificate, tree=changed)
 
 
-def count_refusals(solution: cardqp.Solution) -> tuple[int, int]:
-    """How many flips of one bit there were, and how many were refused."""
-    certificate, n_flips, n_refused = solution.certificate, 0, 0
-    if not isinstance(certificate, StreamedCertificate):
+def count_harmless(solution: cardqp.Solution) -> tuple[int, int]:
+    """How many flips of one bit there were, and how many proved nothing wrong."""
+    certificate, problem = solution.certificate, solution.problem
+    if certificate is None or not certificate.is_streamed(problem):
         return 0, 0  # solved in memory
-    for other in damaged(certificate):
-        n_flips += 1
-        n_refused += other.lower_bound(solution.problem) == -np.inf
-    return n_flips, n_refused
+    bounds = [other.lower_bound(problem) for other in damaged(certificate)]
+    return len(bounds), sum(bound <= solution.objective for bound in bounds)
 
 
 def measure(case: Case, folder: Path, time_limit: float) -> Record:
@@ -178,7 +181,7 @@ def measure(case: Case, folder: Path, time_limit: float) -> Record:
     start = time.perf_counter()
     verified = solution.verify()
     replay = time.perf_counter() - start
-    n_flips, n_refused = count_refusals(solution)
+    n_flips, n_harmless = count_harmless(solution)
     path.unlink()
     counted = re.match(r"(\d+) passes", solution.stages[-1].detail)
     return Record(
@@ -192,13 +195,13 @@ def measure(case: Case, folder: Path, time_limit: float) -> Record:
         megabytes=peak[0],
         found=solution.support.tolist() == true.tolist(),
         n_flips=n_flips,
-        n_refused=n_refused,
+        n_harmless=n_harmless,
     )
 
 
 HEADER = (
     "|       n |    N |  s | rho | seed | seconds | / pass | passes | nodes |     gap "
-    "| replay | MB besides X | flips refused | status |"
+    "| replay | MB besides X | harmless flips | status |"
 )
 
 
@@ -209,7 +212,7 @@ def row(case: Case, record: Record) -> str:
         f"{case.seed:4d} | {record.seconds:7.2f} | {record.ratio:6.1f} | "
         f"{record.n_passes:6d} | {record.nodes:5d} | {record.gap:7.1e} | "
         f"{record.replay:6.2f} | {record.megabytes:12.0f} | "
-        f"{f'{record.n_refused} of {record.n_flips}':>13} | {record.status} |"
+        f"{f'{record.n_harmless} of {record.n_flips}':>14} | {record.status} |"
     )
 
 
