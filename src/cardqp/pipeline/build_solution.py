@@ -8,9 +8,11 @@ import numpy as np
 from cardqp import __version__
 from cardqp._iterate import Stop
 from cardqp.bounds.gap import gap_unit, relative_gap
+from cardqp.bounds.positive_ridge import find_start
+from cardqp.bounds.start import has_ridge
 from cardqp.certificate import Certificate
 from cardqp.methods.context import SolveContext
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.streamed_form import StreamedForm
 from cardqp.solution import Solution, Status
 from cardqp.solution.claim import Claim, ClaimStatus
@@ -49,7 +51,7 @@ def build_solution(context: SolveContext, tree: Searched, stop: Stop) -> Solutio
     """Assemble the solution; more is claimed only after it was recomputed."""
     problem, x = context.given or context.problem, context.x
     objective = np.inf if x is None else problem.objective(x)
-    certificate, bound = tree.certificate, tree.lower_bound
+    certificate, bound = _about(problem, tree.certificate), tree.lower_bound
     if not tree.is_recorded:
         # What cannot be replayed is the search's word, not a proof.
         bound = certificate.lower_bound(problem, context.threads)
@@ -79,6 +81,16 @@ def build_solution(context: SolveContext, tree: Searched, stop: Stop) -> Solutio
         # The gap holds for a better point than the method's own, or up to rounding.
         return replace(solution, stop=Stop.COMPLETED)
     return solution
+
+
+def _about(problem: SparseQP, certificate: Certificate) -> Certificate:
+    """The certificate for the problem as given, which may have no ridge.
+
+    Most methods search a view of it that has one.
+    """
+    if certificate.ridge_start is not None or has_ridge(problem):
+        return certificate
+    return replace(certificate, ridge_start=find_start(in_memory(problem)))
 
 
 def _promote(solution: Solution, threads: int) -> Solution:
