@@ -53,8 +53,7 @@ def restore_streamed(
     state, pruned_bound, branches = certificate.resume(problem)
     if len(certificate.tree) == 0:
         tree = StreamedTree.initial(problem, x, settings=settings)
-        tree.steps += certificate.root
-        tree.root_bound = max(tree.root_bound, state.lower_bound)
+        tree.add_root_steps(certificate.root, state.lower_bound)
         return tree
     columns = _columns(problem, certificate, state, x)
     most = settings.streamed.max_dense_bytes

@@ -169,15 +169,19 @@ class StreamedTree(SearchTree):
 
     def record_root_bound(self, point: SparsePoint, found: RootBound) -> None:
         """Record what the residual of a point proves about the whole problem."""
-        # The best bound comes first, since it holds for what later ones fix.
-        place = 0 if found.value > self.root_bound else len(self.steps)
         columns = self.working.columns[point.positions]
         proof = DualPoint(columns, point.values, np.zeros(0), found.scale)
-        self.steps.insert(place, RootStep(proof))
+        self.add_root_steps([RootStep(proof)], found.value)
         on, off = found.bound.fixing_bounds(self.problem.root)
         np.maximum(self.on, on, out=self.on)
         np.maximum(self.off, off, out=self.off)
-        self.root_bound = max(self.root_bound, found.value)
+
+    def add_root_steps(self, steps: Sequence[RootStep], bound: float) -> None:
+        """Add steps whose first one proves a bound of the whole problem."""
+        # The best bound comes first, since it holds for what later ones fix.
+        place = 0 if bound > self.root_bound else len(self.steps)
+        self.steps[place:place] = steps
+        self.root_bound = max(self.root_bound, bound)
 
     def fix_variables(self, cutoff: float) -> None:
         """Fix variables whose other value has a bound beyond the cutoff (Theorem 2)."""
