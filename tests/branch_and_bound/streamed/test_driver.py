@@ -65,6 +65,9 @@ def test_what_is_restored_is_what_was_proved(problem, optimum):
     assert tree.lower_bound >= first.lower_bound * (1 - 1e-9)
     assert tree.lower_bound <= optimum * (1 + 1e-12)
     assert tree.best.objective == first.objective
+    _, pruned_bound, _ = first.certificate.resume(problem)
+    assert np.isfinite(pruned_bound)
+    assert tree.pruned_bound == pruned_bound
     assert tree.n_created == len(first.certificate.tree)
     proof = first.certificate.tree
     is_open = (proof.kind == 0) & (proof.child == 0)
