@@ -171,13 +171,18 @@ class Driver(ABC, Generic[T]):
                 tree.push(node)
             else:
                 result.commit(tree, self.is_over)
-        oracle.finish_batch(before)
+        self.follow_up(tree, before)
+
+    def follow_up(self, tree: T, n_before: int) -> None:
+        """Do what is due after some nodes, given how many there were before them."""
+        oracle = self.oracle(tree)
+        oracle.follow_up(n_before)
         if tree.log is not None and tree.log.nbytes > self.proof_memory:
             tree.drop_proof()
         is_long = tree.n_nodes >= tree.settings.estimate_after and tree.n_open > 0
         if self.with_estimate and is_long and np.isnan(tree.estimate):
             dives = tree.settings.estimate_dives
-            tree.estimate = estimate_nodes(processor, tree.root(), dives)
+            tree.estimate = estimate_nodes(oracle.processor(), tree.root(), dives)
 
     def _process_nodes(
         self, processor: Processor[T], nodes: list[Node]

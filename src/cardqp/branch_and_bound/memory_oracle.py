@@ -52,7 +52,7 @@ class MemoryOracle:
         effort = self.driver.effort(tree, tree.node_slack, cutoff)
         return NodeProcessor(tree, cutoff, effort)
 
-    def finish_batch(self, n_before: int) -> None:
+    def follow_up(self, n_before: int) -> None:
         """Search near the incumbent now and then; form the matrix in a long run."""
         tree = self.tree
         marks = tree.settings.local_search_after

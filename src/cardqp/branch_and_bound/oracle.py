@@ -52,5 +52,5 @@ class Oracle(Protocol[T_contra]):
     def processor(self) -> Processor[T_contra]:
         """What processes the next batch of nodes."""
 
-    def finish_batch(self, n_before: int) -> None:
+    def follow_up(self, n_before: int) -> None:
         """Do what is due after a batch, given how many nodes there were before it."""

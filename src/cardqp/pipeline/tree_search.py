@@ -86,7 +86,9 @@ def _search_streamed(
         own = context.problem.value(context.x)
 
     def work() -> tuple[StreamedTree, Stop]:
-        start = tree or method.initial_tree(context.problem, context.x)
+        start = tree
+        if start is None:
+            start = method.initial_tree(context.problem, context.x)
         return _grow(method, start, context.watch)
 
     def summary(done: tuple[StreamedTree, Stop]) -> tuple[int, str]:

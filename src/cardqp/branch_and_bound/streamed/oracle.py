@@ -61,7 +61,7 @@ class StreamedOracle:
         effort = self._effort(self.settings.node_slack)
         return WorkingSetProcessor(self.tree, self.driver.cutoff(self.tree), effort)
 
-    def finish_batch(self, n_before: int) -> None:
+    def follow_up(self, n_before: int) -> None:
         """Nothing is due after a batch."""
 
     def take_turn(self) -> None:

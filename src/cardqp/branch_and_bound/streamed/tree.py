@@ -270,10 +270,11 @@ class StreamedTree(SearchTree):
         """Record bounds of nodes whose subtrees hold all that is open, if they help."""
         worst = min(found.bound for _, found in bounded)
         if min(worst, self.closed_bound) > self.lower_bound:
+            # In this order nothing wrong is left if a second Ctrl-C comes in between.
+            self._renumber({node.position: node for node, _ in bounded})
             for node, found in bounded:
                 self._record(node, found)
             self.open_bound = worst
-            self._renumber({node.position: node for node, _ in bounded})
 
     def _renumber(self, bounded: dict[int, Node]) -> None:
         """Give open nodes that have a proof to one child each, which is open."""
