@@ -14,9 +14,15 @@ def settings(**fields):
     return StreamedSettings(**{"min_columns": 0} | fields)
 
 
-def exact(**fields):
-    """The exact search, with such settings."""
-    return Exact(SearchSettings(streamed=settings(**fields)))
+def search_settings(nodes=4, **fields):
+    """Settings of searches, with such settings; nodes are processed so many at once."""
+    streamed = settings(**fields)
+    return SearchSettings(batch_size=nodes, streamed=streamed)
+
+
+def exact(nodes=4, **fields):
+    """The exact search, with such settings; nodes are processed so many at once."""
+    return Exact(search_settings(nodes, **fields))
 
 
 def in_blocks(problem, **sizes):
@@ -27,9 +33,11 @@ def in_blocks(problem, **sizes):
 
 def stream_everything(monkeypatch, **fields):
     """For methods that carry no settings of the streamed search, and for estimators."""
-    found = settings(**fields)
-    monkeypatch.setattr("cardqp.pipeline.searches.streamed_settings", lambda _: found)
+    found = search_settings(**fields)
+    for module in ("searches", "solve"):
+        path = f"cardqp.pipeline.{module}.search_settings"
+        monkeypatch.setattr(path, lambda _: found)
     monkeypatch.setattr(
         "cardqp.regression.design.is_worth_streaming",
-        lambda n_samples, n: is_worth_streaming(n_samples, n, found),
+        lambda n_samples, n: is_worth_streaming(n_samples, n, found.streamed),
     )

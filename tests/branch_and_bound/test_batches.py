@@ -29,7 +29,7 @@ def open_nodes(problem, rule, count):
     nodes = [tree.pop()]
     for node in nodes:
         if len(nodes) < count:
-            nodes += processor.process(node).open(0)
+            nodes += processor.process_all([node])[0].open(0)
     return processor, nodes
 
 
@@ -50,7 +50,7 @@ def test_nodes_do_not_see_each_other(problem, rule):
     assert processor.tree.has_minorant == (problem.rule.limit == 8)
     together = processor.process_all(nodes)
     for node, mine in zip(nodes, together, strict=True):
-        alone = processor.process(node)
+        alone = processor.process_all([node])[0]
         assert mine.node is node
         assert (mine.kind, mine.branch) == (alone.kind, alone.branch)
         assert mine.bound == alone.bound

@@ -16,7 +16,7 @@ from cardqp import (
     storage,
 )
 from cardqp._iterate import Stop, Watch, iterate
-from cardqp.branch_and_bound import search as search_module
+from cardqp.branch_and_bound import node as node_module
 from cardqp.branch_and_bound.node import NodeProcessor
 from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.branch_and_bound.tree_size import estimate_nodes
@@ -297,7 +297,7 @@ def test_an_error_in_the_midst_of_a_batch_loses_none_of_the_rest(problem, monkey
         return process_all(processor, nodes)
 
     with monkeypatch.context() as patch:
-        patch.setattr(search_module, "MOST_PER_TASK", 8)
+        patch.setattr(node_module, "MOST_PER_TASK", 8)
         patch.setattr(NodeProcessor, "process_all", fail_at_last)
         with pytest.raises(RuntimeError):
             search.step(tree, tree)

@@ -9,7 +9,7 @@ import scipy.sparse.linalg
 
 from cardqp import Exact, SparseQP, Stop, solve
 from cardqp._iterate import GRACE, Watch
-from cardqp.branch_and_bound import search as search_module
+from cardqp.branch_and_bound import node as node_module
 from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.methods import (
     METHODS,
@@ -201,7 +201,7 @@ def test_no_search_of_a_method_exceeds_the_node_limit(hard, method):
 
 
 def test_branches_that_there_is_no_time_for_stay_open(hard, monkeypatch):
-    monkeypatch.setattr(search_module, "MOST_PER_TASK", 1)
+    monkeypatch.setattr(node_module, "MOST_PER_TASK", 1)
     looks = iter([False] * 2 + [True] * 9)
     search = BranchAndBound()
     tree = search.initial_tree(hard)

@@ -13,7 +13,8 @@ from cardqp.bounds.farkas import proves_empty
 from cardqp.branch_and_bound.clusters import choose_cluster
 from cardqp.branch_and_bound.node_relaxations import NodeRelaxations, Snapshot
 from cardqp.branch_and_bound.processed_node import ProcessedNode
-from cardqp.branch_and_bound.tree import Node, Tree
+from cardqp.branch_and_bound.search_tree import Node
+from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Kind
 from cardqp.heuristics.local_search import round_switches
 from cardqp.problem import SparseQP
@@ -31,6 +32,10 @@ from cardqp.relaxation.scaled_data import Batch
 from cardqp.relaxation.strong_pairs import MOST_FREE
 from cardqp.subproblems.support_qp import fit_support
 from cardqp.subproblems.violation import find_ray
+
+MOST_PER_TASK, ENTRIES_PER_TASK = 16, 8000
+"""How many nodes are processed together at the most, and how many variables they may
+have in all."""
 
 _FIRST = np.zeros(1, dtype=np.intp)
 
@@ -65,12 +70,15 @@ class NodeProcessor:
         """The presolved problem."""
         return self.tree.presolved.problem
 
-    def process(self, node: Node) -> ProcessedNode:
-        """Prune a node, solve it, or branch (docs/theory.md#theorem-7)."""
-        return self.process_all([node])[0]
+    @property
+    def n_per_task(self) -> int:
+        """The most nodes that are processed in one call."""
+        return max(1, min(MOST_PER_TASK, ENTRIES_PER_TASK // self.problem.n))
 
     def process_all(self, nodes: list[Node]) -> list[ProcessedNode]:
-        """Process some nodes, their relaxations in one call of the kernel.
+        """Prune nodes, solve them, or branch (docs/theory.md#theorem-7).
+
+        Those that are relaxed are so in one call of the kernel.
 
         What is compiled runs beside other threads, which pays if it runs for long.
         """

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.branch_and_bound.tree import Node, Tree
+from cardqp.branch_and_bound.search_tree import Node
+from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Kind
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort, Iterates, Relaxation

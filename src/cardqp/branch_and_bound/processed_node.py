@@ -7,7 +7,8 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.clusters import Required, children, follow
-from cardqp.branch_and_bound.tree import Node, Tree
+from cardqp.branch_and_bound.search_tree import Node, SearchTree
+from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Kind, ProofLog
 from cardqp.relaxation.assessment import nonzeros
 from cardqp.relaxation.scaled_data import ClusterData
@@ -100,15 +101,7 @@ class ProcessedNode:
 
     def commit(self, tree: Tree, is_over: Callable[[], bool] = lambda: False) -> None:
         """Write the outcome into the tree; points are improved while time lasts."""
-        if tree.log is not None:
-            self._record(tree.log)
-        for child in self.open(tree.n_created):
-            tree.push(child)
-        tree.n_created += len(self.children)
-        if not self.children:
-            tree.closed_share += 2.0**self.node.height
-        tree.pruned_bound = min(tree.pruned_bound, self.pruned_bound)
-        tree.n_nodes += 1
+        self.grow(tree)
         tree.n_by_cones += self.by_cones
         if self.is_cut_off is not None:
             tree.note_cut_off(self.is_cut_off)
@@ -121,6 +114,18 @@ class ProcessedNode:
             tree.update_incumbent(
                 fit_support(tree.presolved.original, self.support), is_over
             )
+
+    def grow(self, tree: SearchTree) -> None:
+        """Record how the node is proved, open its children, and count it."""
+        if tree.log is not None:
+            self._record(tree.log)
+        for child in self.open(tree.n_created):
+            tree.push(child)
+        tree.n_created += len(self.children)
+        if not self.children:
+            tree.closed_share += 2.0**self.node.height
+        tree.pruned_bound = min(tree.pruned_bound, self.pruned_bound)
+        tree.n_nodes += 1
 
     def commit_leaf(self, tree: Tree, is_over: Callable[[], bool]) -> None:
         """Write a child that is done into the tree, after its parent."""

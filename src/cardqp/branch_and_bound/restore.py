@@ -6,8 +6,9 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.branch_and_bound.presolve import PresolveState
+from cardqp.branch_and_bound.search_tree import Node
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
-from cardqp.branch_and_bound.tree import Node, Tree
+from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.replay import OpenBranch
 from cardqp.problem import SparseQP

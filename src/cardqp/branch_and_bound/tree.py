@@ -1,26 +1,24 @@
-"""The state of the search: presolve, open nodes, the proof so far, the incumbent."""
+"""The state of the search in memory: the presolve, relaxations, what it has tried."""
 
-import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.bounds.gap import gap_unit
+from cardqp._typing import BoolArray, FloatArray
 from cardqp.bounds.node_ridges import NodeRidges
 from cardqp.branch_and_bound.clusters import near
 from cardqp.branch_and_bound.inactive_bounds import is_within
 from cardqp.branch_and_bound.presolve import PresolveState
+from cardqp.branch_and_bound.search_tree import Node, SearchTree
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
-from cardqp.certificate import Certificate, Kind, ProofLog, ProofTree, RootStep
+from cardqp.certificate import Certificate, Kind, ProofLog, RootStep
 from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
 from cardqp.heuristics.independent_supports import thinned
 from cardqp.heuristics.local_search import improve, iterated_local_search
 from cardqp.problem import SparseQP, lift
 from cardqp.relaxation.relaxation import Relaxation
-from cardqp.relaxation.scaled_data import NO_CLUSTERS, ClusterData
 from cardqp.relaxation.strong_pairs import MOST_FREE
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
@@ -28,67 +26,17 @@ if TYPE_CHECKING:
     from cardqp.branch_and_bound.dropping import Dropping
 
 
-class Node(NamedTuple):
-    """An open node, in the order of the search.
-
-    As a tuple it compares by the least bound, then by the greatest depth, so that ties
-    are followed down to a leaf; numbers are distinct, so that no array is compared.
+@dataclass(slots=True, kw_only=True)
+class Tree(SearchTree):
+    """The state of the search in memory.
 
     Attributes
     ----------
-    bound : float
-        A lower bound on the node, inherited from its parent.
-    height : int
-        Minus its depth.
-    position : int
-        Its number in the order of creation.
-    status : (n,) int8 array
-        1 for variables switched on, -1 for those switched off, 0 for undecided ones.
-    entries, values : arrays
-        The nonzeros of the warm start, in scaled units.
-    nu : array
-        The row multipliers of the warm start.
-    kind : Kind
-        Which relaxation to solve first, that with the sparse minorant or that without:
-        the one with the better bound for the parent.
-    clusters : ClusterData
-        Clusters of which at least one variable must be switched on.
-    """
-
-    bound: float
-    height: int
-    position: int
-    status: IntArray
-    entries: IntArray
-    values: FloatArray
-    nu: FloatArray
-    kind: Kind = Kind.POINT
-    clusters: ClusterData = NO_CLUSTERS
-
-
-@dataclass(slots=True)
-class Tree:
-    """The state of the search.
-
-    Attributes
-    ----------
-    problem : SparseQP
-        The problem to be solved.
     presolved : PresolveState
         The problem as the presolve at the root has left it.
-    best : SupportFit
-        The incumbent, with all variables of the problem.
     x, nu : arrays
         The warm start of the root's relaxation: the point in the problem's units, the
         row multipliers scaled.
-    steps : list of RootStep
-        The steps of the presolve.
-    log : ProofLog or None
-        The proof of the nodes so far; None before the first, and if none is kept.
-    keep_proof : bool
-        Whether to keep a proof.
-    heap, stack : lists of Node
-        Open nodes; those on the stack come first.
     supports : Supports or None
         Enumerates completions of supports, where there are neither rows nor bounds.
     penalised : PenalisedSupports or None
@@ -97,24 +45,11 @@ class Tree:
         Which variables form clusters to branch on; None to branch on single variables.
     has_rule : bool
         Whether it has been decided what to branch on.
-    is_rooted : bool
-        Whether the presolve is over.
-    pruned_bound : float
-        The least bound among pruned nodes.
-    closed_share : float
-        The share of the tree that is done, a node at depth d counting 2^-d.
-    estimate : float
-        The estimated number of nodes in all; not a number before that.
-    gap_unit : float
-        What a gap is relative to, given the incumbent.
-    n_nodes, n_created, n_by_cones : int
-        Nodes processed, nodes created, and relaxations by interior points, mostly
-        because the kernel failed.
+    n_by_cones : int
+        Relaxations by interior points, mostly because the kernel failed.
     n_cut_off, n_in_vain, most_free : int
         Nodes whose completions by four variables were enumerated, those that had too
         many, and up to how many undecided variables it is tried.
-    nodes_per_second : float
-        Nodes processed per second after the presolve, in the last run.
     n_perturbations : int
         How many iterated local searches have started at the incumbent.
     tightened : float
@@ -130,38 +65,19 @@ class Tree:
         Whether supports may be searched by dropping variables as well.
     dropping : Dropping or None
         That search, once it has begun.
-    tried : set of bytes
-        Supports that have been fitted.
-    settings : SearchSettings
-        The settings of the search.
     """
 
-    problem: SparseQP
     presolved: PresolveState
-    best: SupportFit
     x: FloatArray
     nu: FloatArray
-    steps: list[RootStep] = field(default_factory=list)
-    log: ProofLog | None = None
-    keep_proof: bool = True
-    heap: list[Node] = field(default_factory=list)
-    stack: list[Node] = field(default_factory=list)
     supports: Supports | None = None
     penalised: PenalisedSupports | None = None
     is_near: BoolArray | None = None
     has_rule: bool = False
-    is_rooted: bool = False
-    pruned_bound: float = np.inf
-    closed_share: float = 0.0
-    estimate: float = np.nan
-    gap_unit: float = np.inf
-    n_nodes: int = 0
-    n_created: int = 0
     n_by_cones: int = 0
     n_cut_off: int = 0
     n_in_vain: int = 0
     most_free: int = MOST_FREE[4]
-    nodes_per_second: float = 0.0
     n_perturbations: int = 0
     tightened: float = np.inf
     split: float = np.inf
@@ -169,8 +85,6 @@ class Tree:
     tried_function: bool = False
     may_drop: bool = True
     dropping: "Dropping | None" = None
-    tried: set[bytes] = field(default_factory=set)
-    settings: SearchSettings = DEFAULT
     _relaxations: dict[Kind, Relaxation] = field(default_factory=dict)
     _ridges: NodeRidges | None = None
 
@@ -184,8 +98,14 @@ class Tree:
         """The tree of a problem before its root is processed."""
         presolved = PresolveState.start(problem) if presolved is None else presolved
         x, nu = np.zeros(presolved.problem.n), np.zeros(len(problem.rows))
-        nothing = SupportFit.nothing(problem)
-        return cls(problem, presolved, nothing, x, nu, settings=settings)
+        return cls(
+            problem=problem,
+            best=SupportFit.nothing(problem),
+            presolved=presolved,
+            x=x,
+            nu=nu,
+            settings=settings,
+        )
 
     @property
     def relaxation(self) -> Relaxation:
@@ -308,14 +228,6 @@ class Tree:
         if found.objective < self.best.objective:
             self.keep_inside(found)
 
-    def keep(self, fit: SupportFit) -> None:
-        """Update the incumbent by a feasible point of the problem as it is."""
-        if fit.x is None or not self.problem.is_independent(fit.x):
-            return
-        if fit.objective < self.best.objective:
-            self.best = fit
-            self.gap_unit = gap_unit(self.problem, fit.x, fit.objective)
-
     def step_root(
         self,
         step: RootStep,
@@ -347,7 +259,7 @@ class Tree:
         self.start_clusters()
         if self.keep_proof:
             self.log = self._new_log(self._is_single(accuracy))
-        self._open_root()
+        self.open_root()
 
     def restart(self) -> None:
         """Begin again at the root, with another branching rule; nodes are lost."""
@@ -355,14 +267,7 @@ class Tree:
         self.closed_share = 0.0
         if self.log is not None:
             self.log = self._new_log(self.log.is_single)
-        self._open_root()
-
-    def _open_root(self) -> None:
-        """Open the root node, in the log as well."""
-        self.n_created = 1
-        if self.log is not None:
-            self.log.open(1)
-        self.push(self.root())
+        self.open_root()
 
     def prepare_supports(self) -> None:
         """Prepare the enumeration of completions."""
@@ -432,45 +337,20 @@ class Tree:
         error = 2.0**-24 * max(1.0, 2.0**-24 * ratio)
         return bool(fits and error * loss <= accuracy)
 
-    def push(self, node: Node) -> None:
-        """Add an open node: to the heap, or to the stack while that is full."""
-        # Depth first keeps the number of open nodes, and so memory, within bounds.
-        if not self.heap_is_full:
-            heapq.heappush(self.heap, node)
-        else:
-            self.stack.append(node)
-
-    def pop(self) -> Node:
-        """Remove and return the node to be processed next."""
-        return self.stack.pop() if self.stack else heapq.heappop(self.heap)
-
     @property
-    def heap_is_full(self) -> bool:
-        """Whether the search goes depth first."""
-        return len(self.heap) >= self.settings.max_open
-
-    @property
-    def n_open(self) -> int:
-        """The number of open nodes."""
-        return len(self.heap) + len(self.stack)
+    def stage(self) -> str:
+        """What the search does, for the progress report."""
+        return "branch and bound"
 
     @property
     def lower_bound(self) -> float:
         """The lower bound proved so far: the least over all leaves (Theorem 7)."""
+        presolved = self.presolved
         if not self.is_rooted:
-            return min(self.presolved.pruned_bound, self.presolved.lower_bound)
-        least = min((node.bound for node in self.stack), default=np.inf)
-        if self.heap:
-            least = min(least, self.heap[0].bound)
-        return min(self.presolved.pruned_bound, self.pruned_bound, least)
-
-    @property
-    def is_recorded(self) -> bool:
-        """Whether the certificate proves all of the bound, not only the root's part."""
-        return self.keep_proof or self.n_created == 0
+            return min(presolved.pruned_bound, presolved.lower_bound)
+        return min(presolved.pruned_bound, self.pruned_bound, self.least_open)
 
     @property
     def certificate(self) -> Certificate:
         """The proof so far; if nodes are not recorded, the steps at the root."""
-        tree = ProofTree.empty() if self.log is None else self.log.tree()
-        return Certificate(tuple(self.steps), tree, self.presolved.ridge_start)
+        return Certificate(tuple(self.steps), self.proof, self.presolved.ridge_start)

@@ -1,14 +1,16 @@
 """An estimate of the size of the tree (Knuth 1975)."""
 
+from typing import Any
+
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.branch_and_bound.node import NodeProcessor
-from cardqp.branch_and_bound.tree import Node
+from cardqp.branch_and_bound.oracle import Processor
+from cardqp.branch_and_bound.search_tree import Node
 
 
 def estimate_nodes(
-    processor: NodeProcessor, root: Node, dives: int, most: float = np.inf
+    processor: Processor[Any], root: Node, dives: int, most: float = np.inf
 ) -> float:
     """Estimate the number of nodes below a root by random dives.
 
@@ -18,7 +20,7 @@ def estimate_nodes(
 
     Parameters
     ----------
-    processor : NodeProcessor
+    processor : Processor
         Processes nodes; the tree does not change.
     root : Node
         The root.
@@ -36,7 +38,7 @@ def estimate_nodes(
 
 
 def dive_sizes(
-    processor: NodeProcessor, root: Node, dives: int, most: float = np.inf
+    processor: Processor[Any], root: Node, dives: int, most: float = np.inf
 ) -> FloatArray:
     """The estimates of single dives, as far as they are made.
 
@@ -53,7 +55,7 @@ def dive_sizes(
 
 
 def _dive(
-    processor: NodeProcessor, node: Node, rng: np.random.Generator, most: float
+    processor: Processor[Any], node: Node, rng: np.random.Generator, most: float
 ) -> float:
     """The estimate of one dive, which ends when it is larger than ``most``."""
     total, weight = 0.0, 1.0
@@ -61,7 +63,7 @@ def _dive(
         if processor.effort.is_over():
             return np.inf
         total += weight
-        children = processor.process(node).open(0)
+        children = processor.process_all([node])[0].open(0)
         if not children or total > most:
             return total
         weight *= len(children)

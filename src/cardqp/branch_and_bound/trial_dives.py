@@ -144,7 +144,7 @@ class TrialDives:
         """
         node, ahead = processors[leader].tree.root(), 0
         while not self.effort.is_over():
-            results = [processor.process(node) for processor in processors]
+            results = [processor.process_all([node])[0] for processor in processors]
             is_open = [len(result.children) > 0 for result in results]
             if not all(is_open):
                 return is_open[0] - is_open[1] or ahead

@@ -127,11 +127,6 @@ class ProofTree:
         scale = float(self.scale[record])
         return DualPoint(*self.point(record), self.beta[record], scale)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether a node has neither a proof of its own nor children."""
-        return bool(((self.kind == Kind.INHERITED) & (self.child == 0)).any())
-
     def cluster_of(self, number: int) -> IntArray:
         """Return the variables of a cluster."""
         start = self.cluster_end[number - 1] if number > 0 else 0

@@ -53,7 +53,8 @@ class OpenBranch:
     position : int
         Its number in the tree.
     status : (n,) int8 array
-        1 for variables fixed in, -1 for those fixed out, 0 for undecided ones.
+        1 for variables fixed in, -1 for those fixed out, 0 for undecided ones; empty
+        where data are streamed, since many open nodes would not fit into memory.
     lower_bound : float
         The bound that its ancestors prove for it.
     record : int
@@ -236,6 +237,8 @@ class Replay:
             self._prune(np.inf if self._is_empty(branch) else branch.lower_bound)
         elif self.tree.child[branch.position] > 0:
             return self._inherit(branch)
+        elif self.is_streamed:
+            self.open.append(replace(branch, status=branch.status[:0]))
         else:
             self.open.append(branch)
         return []

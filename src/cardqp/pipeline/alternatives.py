@@ -10,8 +10,9 @@ import numpy as np
 from cardqp._iterate import Callback, Stop, Watch, iterate
 from cardqp._typing import IntArray
 from cardqp.bounds.gap import finite, gap_unit
-from cardqp.bounds.positive_ridge import counted
+from cardqp.bounds.positive_ridge import counted, with_positive_ridge
 from cardqp.branch_and_bound.precompile import load_for
+from cardqp.branch_and_bound.streamed.size import is_streamed
 from cardqp.exceptions import ParameterError
 from cardqp.pipeline.coverage import covers, recheck
 from cardqp.pipeline.partition import Enumeration, bounded
@@ -282,7 +283,7 @@ def alternatives(
     check.count("max_count", max_count)
     check.at_least("gap", gap, 0.0)
     given = source if isinstance(source, SparseQP) else source.problem
-    problem = counted(in_memory(given))
+    problem = _prepared(given)
     load_for(problem)
     with Watch(time_limit, callback) as watch:
         root = _optimum(source, problem, gap, watch)
@@ -297,10 +298,17 @@ def alternatives(
     return _result(root, percent, state.listed or [root], state.leaves(), stop)
 
 
+def _prepared(given: SparseQP) -> SparseQP:
+    """The problem with a ridge where its data are streamed, and in memory otherwise."""
+    if is_streamed(given):
+        return with_positive_ridge(given)
+    return counted(in_memory(given))
+
+
 def _optimum(
     source: SparseQP | Solution, problem: SparseQP, gap: float, watch: Watch
 ) -> Solution:
-    """The solution of the whole problem in memory, unless it is at hand."""
+    """The solution of the whole problem, unless it is at hand."""
     if isinstance(source, SparseQP):
         return bounded(problem, None, gap, watch)
     is_enough = source.has_gap and source.gap <= gap

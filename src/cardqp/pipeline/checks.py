@@ -79,10 +79,7 @@ def _check_resume(method: Method, solution: Solution) -> None:
     check.instance("resume", solution, Solution)
     if not isinstance(method, Exact):
         raise ParameterError("resume", 'is for method "exact"')
-    certificate = solution.certificate
-    if certificate is not None and certificate.is_streamed(solution.problem):
-        raise ParameterError("resume", "is not for problems that were streamed")
-    if certificate is None:
+    if solution.certificate is None:
         raise ParameterError(
             "resume",
             "must be a solution with a certificate",

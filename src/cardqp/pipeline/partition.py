@@ -12,13 +12,13 @@ import numpy as np
 
 from cardqp._iterate import Progress, Stop, Watch
 from cardqp._typing import FloatArray, IntArray
-from cardqp.branch_and_bound.restore import restore
 from cardqp.branch_and_bound.search import BranchAndBound
+from cardqp.branch_and_bound.streamed.tree import StreamedTree
 from cardqp.branch_and_bound.tree import Tree
-from cardqp.certificate import Certificate
-from cardqp.methods.context import SolveContext, explore, search
+from cardqp.methods.context import SolveContext
 from cardqp.pipeline.build_solution import build_solution
 from cardqp.pipeline.coverage import switches
+from cardqp.pipeline.tree_search import go_on, restored, search_whole
 from cardqp.problem import SparseQP
 from cardqp.solution import Solution
 from cardqp.subproblems.support_qp import fit_support
@@ -199,10 +199,9 @@ class Enumeration:
 
         A better root is computed only if a few branches are not enough.
         """
-        before, proof = branch.solution, branch.solution.certificate
-        is_first = not branch.is_searched
-        if is_first and proof is not None and not proof.is_streamed(before.problem):
-            found = _continued(before, proof, self.gap, self.watch, self._cutoff)
+        before, is_first = branch.solution, not branch.is_searched
+        if is_first and before.certificate is not None:
+            found = _continued(before, self.gap, self.watch, self._cutoff)
         else:
             found = bounded(
                 before.problem, before.x, self.gap, self.watch, self._cutoff
@@ -252,13 +251,10 @@ def bounded(
         limit=limit,
     )
     context = SolveContext(problem, gap, watch, method, x=start)
-    name = "bound" if root_only else "search"
-    return _finish(context, *search(context, problem, name, start, root_only=root_only))
+    return _finish(context, *search_whole(context, root_only=root_only))
 
 
-def _continued(
-    solution: Solution, proof: Certificate, gap: float, watch: Watch, limit: float
-) -> Solution:
+def _continued(solution: Solution, gap: float, watch: Watch, limit: float) -> Solution:
     """Grow a few branches from where a bound was left."""
     method = BranchAndBound(
         gap,
@@ -268,15 +264,12 @@ def _continued(
         node_limit=solution.n_nodes + FEW,
         limit=limit,
     )
-    problem, x = solution.problem, solution.x
-    context = SolveContext(
-        problem, gap, watch, method, x=x, stages=list(solution.stages)
-    )
-    tree = restore(problem, proof, solution.n_nodes, x)
-    return _finish(context, *explore(context, method, "search", lambda: tree))
+    problem, stages = solution.problem, list(solution.stages)
+    context = SolveContext(problem, gap, watch, method, x=solution.x, stages=stages)
+    return _finish(context, *go_on(context, restored(problem, solution)))
 
 
-def _finish(context: SolveContext, tree: Tree, stop: Stop) -> Solution:
+def _finish(context: SolveContext, tree: Tree | StreamedTree, stop: Stop) -> Solution:
     context.update_incumbent(tree.best.x)
     return build_solution(context, tree, stop)
 

@@ -6,7 +6,6 @@ from cardqp._iterate import Stop
 from cardqp.backends.catalogue import Backend
 from cardqp.bounds.dependence import describe
 from cardqp.bounds.positive_ridge import counted, with_positive_ridge
-from cardqp.branch_and_bound.restore import restore
 from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.branch_and_bound.streamed.settings import StreamedSettings
 from cardqp.branch_and_bound.streamed.size import has_streamed_levels, is_streamed
@@ -14,16 +13,14 @@ from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.methods import Method
 from cardqp.methods.context import (
     SolveContext,
-    explore,
     search,
     solve_with_backend,
 )
 from cardqp.methods.exact import Exact
 from cardqp.pipeline.build_solution import Searched
-from cardqp.pipeline.streamed import bound_streamed, search_streamed
+from cardqp.pipeline.tree_search import go_on, restored, search_whole
 from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.feasibility import SOLVED_TOLERANCE
-from cardqp.problem.streamed_form import StreamedForm
 from cardqp.solution import Solution
 from cardqp.subproblems.support_qp import fit_support
 
@@ -93,36 +90,23 @@ def use_start(context: SolveContext) -> None:
         context.update_incumbent(start)
 
 
-def search_or_bound(
-    context: SolveContext, method: Method, is_partial: bool
-) -> tuple[Searched, Stop]:
+def search_or_bound(context: SolveContext, is_partial: bool) -> tuple[Searched, Stop]:
     """Search the whole problem, or bound it where a method has the answer.
 
     Parameters
     ----------
     context : SolveContext
         The call of ``solve``.
-    method : Method
-        The method whose stages came before.
     is_partial : bool
         Whether a method left out variables that are not proved zero.  Its point is the
         answer then, and the root of the search bounds it.  Without a feasible point
         there is nothing to bound: one is searched for everywhere.
     """
-    problem, x = context.problem, context.x
-    is_heuristic = is_partial and x is not None
-    if isinstance(problem.quadratic, StreamedForm):
-        settings = streamed_settings(method)
-        if is_partial and x is not None:
-            return bound_streamed(context, x, settings)
-        streamed, stop = search_streamed(context, settings)
-        context.update_incumbent(streamed.x)
-        return streamed, stop
-    name = "bound" if is_heuristic else "search"
-    tree, stop = search(context, problem, name, x, root_only=is_heuristic)
+    is_heuristic = is_partial and context.x is not None
+    found = search_whole(context, root_only=is_heuristic)
     if not is_heuristic:
-        context.update_incumbent(tree.best.x)
-    return tree, stop
+        context.update_incumbent(found[0].best.x)
+    return found
 
 
 def search_by_backend(
@@ -155,15 +139,11 @@ def resume_search(context: SolveContext, solution: Solution) -> tuple[Searched, 
     ParameterError
         When it is no solution of this problem.
     """
-    problem, certificate, x = context.problem, solution.certificate, solution.x
+    problem, x = context.problem, solution.x
     try:
-        if certificate is None:
-            raise ProblemError(None, "it has no certificate")
         if x is not None and not problem.feasibility(x).holds():
             raise ProblemError(None, "its point is not feasible")
-        tree = restore(
-            problem, certificate, solution.n_nodes, x, context.search.settings
-        )
+        tree = restored(problem, solution, context.search.settings)
     except ProblemError as err:
         raise ParameterError(
             "resume",
@@ -171,6 +151,6 @@ def resume_search(context: SolveContext, solution: Solution) -> tuple[Searched, 
             given=str(err).removesuffix("."),
         ) from err
     context.stages += solution.stages
-    tree, stop = explore(context, context.search, "search", lambda: tree)
-    context.update_incumbent(tree.best.x)
-    return tree, stop
+    found = go_on(context, tree)
+    context.update_incumbent(found[0].best.x)
+    return found

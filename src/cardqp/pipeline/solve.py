@@ -6,8 +6,9 @@ from contextlib import AbstractContextManager, nullcontext
 from cardqp._iterate import Callback, Watch
 from cardqp._typing import ArrayLike
 from cardqp.backends.catalogue import Backend
+from cardqp.branch_and_bound.driver import PROOF_MEMORY
 from cardqp.branch_and_bound.precompile import load_first, load_for
-from cardqp.branch_and_bound.search import PROOF_MEMORY, BranchAndBound
+from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.methods import Method
 from cardqp.methods.context import SolveContext
 from cardqp.methods.exact import Exact
@@ -167,7 +168,7 @@ def solve(
             searched, stop = search_by_backend(context, solver, chosen)
         else:
             is_partial = chosen.run_stages(context)
-            searched, stop = search_or_bound(context, chosen, is_partial)
+            searched, stop = search_or_bound(context, is_partial)
         return build_solution(context, searched, stop)
 
 

@@ -50,7 +50,7 @@ def test_it_is_positive_where_costs_are_squares(kind):
     X, y = rng.standard_normal((30, 9)), rng.standard_normal(30)
     settings = {"eta": 4.0, "sparsity": 3} | KINDS[kind]
     tree = StreamedTree.initial(SparseQP.from_data(X, y, **settings))
-    assert 0.1 * tree.objective < tree.lower_bound
+    assert 0.1 * tree.best.objective < tree.lower_bound
     # The bound that the residual form of Theorem 1 has at r = y.
     if kind == "free":
         v = 4.0 * (X.T @ y / 30) ** 2

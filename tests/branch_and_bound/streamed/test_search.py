@@ -9,7 +9,7 @@ from cardqp._iterate import Stop, Watch, iterate
 from cardqp.branch_and_bound.precompile import load_for
 from cardqp.branch_and_bound.streamed.search import StreamedSearch
 from tests.problems import enumerate_optimum
-from tests.streamed import exact, in_blocks, settings
+from tests.streamed import exact, in_blocks, search_settings
 
 SMALL = {
     "initial_columns": 4,
@@ -56,7 +56,7 @@ def random_problem(kind, seed):
 def run(problem, **options):
     load_for(problem)
     with Watch(20.0, None) as watch:
-        method = StreamedSearch(settings=settings(**SMALL), **options)
+        method = StreamedSearch(settings=search_settings(**SMALL), **options)
         return iterate(method, method.initial_tree(problem), watch)
 
 
@@ -69,18 +69,18 @@ def test_optimum_is_found_and_proved(kind, seed):
     assert stop is Stop.GAP
     unit = max(abs(optimum), 1e-9)
     # The optimum comes from another order of sums.
-    assert optimum - 1e-9 * unit <= tree.objective <= optimum + 1.01e-4 * unit
+    assert optimum - 1e-9 * unit <= tree.best.objective <= optimum + 1.01e-4 * unit
     proved = tree.certificate.lower_bound(problem)
     assert proved <= optimum + 1e-12 * unit
     assert proved == pytest.approx(tree.lower_bound, rel=1e-9)
-    assert proved >= tree.objective - 1.01e-4 * unit
+    assert proved >= tree.best.objective - 1.01e-4 * unit
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_are_valid_at_every_step(kind):
     problem = random_problem(kind, 7)
     optimum, _ = enumerate_optimum(problem)
-    method = StreamedSearch(settings=settings(**SMALL))
+    method = StreamedSearch(settings=search_settings(**SMALL))
     tree = method.initial_tree(problem)
     while method.done(tree) is None:
         method.step(tree, tree)
@@ -169,7 +169,7 @@ def test_what_rounding_leaves_open_ends_the_search(gap):
     tree, stop = run(SparseQP.from_data(X, y, eta=5.0, sparsity=3), gap=gap)
     assert stop in (Stop.STALLED, Stop.GAP)
     assert tree.n_passes < 100
-    assert tree.lower_bound == pytest.approx(tree.objective, rel=1e-9)
+    assert tree.lower_bound == pytest.approx(tree.best.objective, rel=1e-9)
 
 
 def test_nothing_to_choose_from():

@@ -13,15 +13,11 @@ from dataclasses import replace
 import numpy as np
 
 from cardqp._iterate import Watch
+from cardqp.branch_and_bound.search_tree import Node
+from cardqp.branch_and_bound.streamed.node_bounds import NodeBound
+from cardqp.branch_and_bound.streamed.oracle import StreamedOracle
 from cardqp.branch_and_bound.streamed.search import StreamedSearch
-from cardqp.branch_and_bound.streamed.tree import (
-    CoarsenedTree,
-    Node,
-    Phase,
-    StreamedTree,
-)
-from cardqp.certificate import DualPoint
-from cardqp.certificate.cut_tree import cut_at, holds
+from cardqp.branch_and_bound.streamed.tree import StreamedTree
 
 
 def bound_open_nodes(
@@ -38,11 +34,11 @@ def bound_open_nodes(
     seconds : float
         About how long that may take.
     """
-    if tree.phase is not Phase.TREE or tree.n_open == 0:
+    if not tree.is_rooted or tree.n_open == 0:
         return
     watch = Watch(seconds)
-    search = replace(search, is_over=lambda: watch.is_over)
-    settings = search.settings.coarsening
+    oracle = replace(search, is_over=lambda: watch.is_over).oracle(tree)
+    settings = search.settings.streamed.coarsening
     is_timed = not np.isinf(seconds)
     last = settings.max_nodes if is_timed else settings.max_untimed_nodes
     count = settings.first_nodes
@@ -50,7 +46,7 @@ def bound_open_nodes(
     while count <= last and watch.seconds + expected <= seconds:
         start = watch.seconds
         nodes = coarsen(tree, count)
-        _bound_all(search, tree, nodes)
+        _bound_all(oracle, nodes, settings.max_passes)
         if len(nodes) == tree.n_open:
             return
         # Time grows about as the number of nodes does.
@@ -64,49 +60,48 @@ def coarsen(tree: StreamedTree, max_nodes: int) -> list[Node]:
     From the root on, the node with the least estimated bound is replaced by its
     children, those without open leaves left out.
     """
-    leaves = {node.position: node for node in (*tree.pending, *tree.heap)}
-    proof = tree.log.tree()
-    is_open = holds(proof, leaves)
+    leaves = {node.position: node for node in tree.open_nodes()}
+    is_open = set(leaves)
+    # Children have larger numbers than their parents.
+    for position in sorted(tree.split_nodes, reverse=True):
+        if not is_open.isdisjoint(tree.split_nodes[position].children):
+            is_open.add(position)
     chosen: list[Node] = []
     heap: list[Node] = []
-    fresh = [0]
+    fresh: tuple[int, ...] = (0,)
     while True:
         for position in fresh:
             if position in leaves:
                 chosen.append(leaves[position])
-            elif is_open[position]:
-                heapq.heappush(heap, tree.split_nodes[position])
+            elif position in is_open:
+                heapq.heappush(heap, tree.split_nodes[position].node)
         if not heap or len(chosen) + len(heap) >= max_nodes:
             return [*chosen, *heap]
-        first = int(proof.child[heapq.heappop(heap).position])
-        fresh = [first, first + 1]
+        fresh = tree.split_nodes[heapq.heappop(heap).position].children
 
 
-def _bound_all(search: StreamedSearch, tree: StreamedTree, nodes: list[Node]) -> None:
+def _bound_all(oracle: StreamedOracle, nodes: list[Node], max_passes: int) -> None:
     """Bound some nodes that hold all open leaves, and keep the proof if it is better.
 
     Nothing is kept if time runs out before each of them has a bound.
     """
-    bounds = {node.position: -np.inf for node in nodes}
-    points: dict[int, DualPoint] = {}
-    estimates = {node.position: node.estimated_bound for node in nodes}
-    max_passes = search.settings.coarsening.max_passes
+    best: dict[int, tuple[Node, NodeBound]] = {}
+    estimates = {node.position: node.bound for node in nodes}
     for n_passes in range(1, max_passes + 1):
-        found = search.bound_nodes(tree, nodes)
+        found = oracle.bound_nodes(nodes)
         if len(found) < len(nodes):
             return  # out of time
-        for node, each in zip(nodes, found, strict=True):
-            if each.bound > bounds[node.position]:
-                bounds[node.position] = each.bound
-                points[node.position] = tree.dual_point(node, each)
+        bounded = list(zip(nodes, found, strict=True))
+        for node, each in bounded:
+            known = best.get(node.position)
+            if known is None or each.bound > known[1].bound:
+                best[node.position] = node, each
         # The tree has the bound of its worst node: more need not be proved of others.
         enough = min(estimates.values())
-        short = [node for node in nodes if bounds[node.position] < enough]
+        short = [node for node in nodes if best[node.position][1].bound < enough]
         if n_passes == max_passes or not short:
             break
-        search.add_columns(tree, zip(nodes, found, strict=True))
-        nodes = [search.relax_again(tree, node) for node in short]
-        estimates |= {node.position: node.estimated_bound for node in nodes}
-    worst = min(*bounds.values(), tree.pruned_bound, tree.fixing_bound)
-    if worst > tree.lower_bound:
-        tree.coarsened = CoarsenedTree(cut_at(tree.log.tree(), points), worst)
+        oracle.add_columns(bounded)
+        nodes = [oracle.relax_again(node) for node in short]
+        estimates |= {node.position: node.bound for node in nodes}
+    oracle.tree.record_open_bound(list(best.values()))

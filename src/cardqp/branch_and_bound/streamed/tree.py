@@ -1,16 +1,17 @@
-"""The state of the streamed search: working set, open nodes, and the proof so far."""
+"""The state of the streamed search: what it has beyond that of every search."""
 
+import heapq
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.bounds.gap import gap_unit
+from cardqp.branch_and_bound.search_tree import Node, SearchTree
+from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.branch_and_bound.streamed.incumbent import initial_fit
 from cardqp.branch_and_bound.streamed.node_bounds import (
     NodeBound,
@@ -18,86 +19,58 @@ from cardqp.branch_and_bound.streamed.node_bounds import (
     bound_nodes,
 )
 from cardqp.branch_and_bound.streamed.root import RootBound
-from cardqp.branch_and_bound.streamed.settings import DEFAULT_SETTINGS, StreamedSettings
 from cardqp.branch_and_bound.streamed.working_set import SparsePoint, WorkingSet
-from cardqp.certificate import (
-    Certificate,
-    DualPoint,
-    Kind,
-    ProofLog,
-    ProofTree,
-    RootStep,
-)
+from cardqp.certificate import Certificate, DualPoint, Kind, ProofLog, RootStep
 from cardqp.exceptions import ProblemError
+from cardqp.heuristics.local_search import improve
 from cardqp.problem import SparseQP, lift
 from cardqp.problem.sparsity import Subproblem
 from cardqp.problem.streamed_form import StreamedForm
 from cardqp.subproblems.support_qp import SupportFit
 
 
-class Phase(Enum):
-    """Phase of the search: improve the support, bound the root, or branch."""
+def streamed_form(problem: SparseQP) -> StreamedForm:
+    """The data of a problem that are streamed.
 
-    SUPPORT = "support"
-    ROOT = "root"
-    TREE = "tree"
-
-
-class Node(NamedTuple):
-    """An open node.  Nodes are ordered by their estimated bounds: best first.
-
-    Attributes
-    ----------
-    estimated_bound : float
-        The bound on the working set when its parent was relaxed.  It is an estimate:
-        columns outside the working set are left out.
-    position : int
-        Its number in the tree.
-    fixed_in, fixed_out : tuples of int
-        Columns that splits have switched on and off.
-    point : SparsePoint
-        Its relaxed point; until it is relaxed, that of its parent.
-    failures : int
-        How often a pass has reopened it although there was no column to add.
+    Raises
+    ------
+    ProblemError
+        When there are none.
     """
-
-    estimated_bound: float
-    position: int
-    fixed_in: tuple[int, ...]
-    fixed_out: tuple[int, ...]
-    point: SparsePoint
-    failures: int = 0
+    form = problem.quadratic
+    if not isinstance(form, StreamedForm):
+        raise ProblemError("problem", "must come from SparseQP.from_data")
+    return form
 
 
-class CoarsenedTree(NamedTuple):
-    """A tree cut off so that no leaf is open, and its bound: see :mod:`.coarsen`."""
+class SplitNode(NamedTuple):
+    """A node that was split, with the point it had, and the numbers of its children."""
 
-    proof: ProofTree
-    bound: float
+    node: Node
+    children: tuple[int, ...]
 
 
-@dataclass(slots=True)
-class StreamedTree:
+@dataclass(slots=True, kw_only=True)
+class StreamedTree(SearchTree):
     """The state of the streamed search.
 
+    The status of a node is about the columns that the working set had when it was
+    opened: during the tree columns join the set at its end, and none leaves it.
+
     Attributes
     ----------
-    problem, form
-        The problem and its data.
+    form : StreamedForm
+        The data.
     working : WorkingSet
         The columns that relaxations know of.
     fit : SupportFit
         The point whose support is improved, on the working set.
-    x : (n,) array
-        The incumbent.
-    objective, gap_unit : float
-        Its value, and the magnitude that gaps are relative to.
-    phase : Phase
-        The kind of step that comes next.
+    is_improved : bool
+        Whether no swap with any column improves it any more.
     root_bound : float
         The lower bound of the root.
-    n_root_passes, n_passes, n_nodes : int
-        Passes at the root and in all, with that of ``from_data``, and processed nodes.
+    n_root_passes, n_passes : int
+        Passes at the root and in all, with that of ``from_data``.
     on, off : (n,) arrays
         The best bounds of Theorem 2 with each variable switched on, and off.
     unfixed : (n,) bool array
@@ -106,46 +79,40 @@ class StreamedTree:
         Columns that are forced in or proved nonzero.
     fixing_cutoff : float
         The cutoff that Theorem 2 was applied with.
-    root_points : list of DualPoint
-        Dual points of the root, the best one first.
-    heap, pending : lists of Node
-        Nodes to be relaxed, and leaves that wait for a pass over the data.
-    split_nodes : dict
-        Nodes that were split, by their numbers, with the points they had.
-    log : ProofLog
-        The tree, for the certificate.
-    pruned_bound : float
-        The smallest bound of a pruned leaf.
-    coarsened : CoarsenedTree or None
-        The proof of a search that was stopped with open nodes.
+    has_fixed : bool
+        Whether it has fixed anything.
+    start : SparsePoint
+        The relaxed point of the root, on the working set.
+    pending : list of Node
+        Leaves that wait for a pass over the data, with their relaxed points.
+    failures : dict
+        How often a pass has reopened a node although there was no column to add.
+    split_nodes : dict of SplitNode
+        Nodes that were split, by their numbers.
+    open_bound : float
+        A bound of all that is open: see :mod:`.coarsen`.
     slowest_pass : float
         The seconds that the slowest pass has taken.
     """
 
-    problem: SparseQP
     form: StreamedForm
     working: WorkingSet
     fit: SupportFit
-    x: FloatArray
-    objective: float
-    gap_unit: float
-    phase: Phase = Phase.SUPPORT
+    is_improved: bool = False
     root_bound: float = -np.inf
     n_root_passes: int = 0
-    n_nodes: int = 0
     n_passes: int = 1
-    on: FloatArray = field(default_factory=lambda: np.zeros(0))
-    off: FloatArray = field(default_factory=lambda: np.zeros(0))
-    unfixed: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    fixed_in: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    on: FloatArray
+    off: FloatArray
+    unfixed: BoolArray
+    fixed_in: IntArray
     fixing_cutoff: float = np.inf
-    root_points: list[DualPoint] = field(default_factory=list)
-    heap: list[Node] = field(default_factory=list)
+    has_fixed: bool = False
+    start: SparsePoint
     pending: list[Node] = field(default_factory=list)
-    split_nodes: dict[int, Node] = field(default_factory=dict)
-    log: ProofLog = field(default_factory=lambda: ProofLog(0))
-    pruned_bound: float = np.inf
-    coarsened: CoarsenedTree | None = None
+    failures: dict[int, int] = field(default_factory=dict)
+    split_nodes: dict[int, SplitNode] = field(default_factory=dict)
+    open_bound: float = -np.inf
     slowest_pass: float = 0.0
 
     @classmethod
@@ -154,7 +121,7 @@ class StreamedTree:
         problem: SparseQP,
         start: FloatArray | None = None,
         is_over: Callable[[], bool] = lambda: False,
-        settings: StreamedSettings = DEFAULT_SETTINGS,
+        settings: SearchSettings = DEFAULT,
     ) -> "StreamedTree":
         """The state before the search has made a pass over the data.
 
@@ -166,75 +133,121 @@ class StreamedTree:
             A feasible point.
         is_over : callable
             Whether time is up: the first support is then not improved.
-        settings : StreamedSettings
+        settings : SearchSettings
             Settings of the search.
         """
-        form = problem.quadratic
-        if not isinstance(form, StreamedForm):
-            raise ProblemError("problem", "must come from SparseQP.from_data")
-        working, fit = initial_fit(problem, form, settings, start, is_over)
+        form, streamed = streamed_form(problem), settings.streamed
+        working, fit = initial_fit(problem, form, streamed, start, is_over)
+        tree = cls.of(problem, working, settings)
+        tree.fit = fit
         part = np.zeros(len(working.columns)) if fit.x is None else fit.x
-        x = lift(part, working.columns, problem.n)
-        objective = problem.value(x)
-        unit = gap_unit(problem, x, objective)
-        fixed_in = problem.forced_in
-        tree = cls(problem, form, working, fit, x, objective, unit, fixed_in=fixed_in)
-        tree.on, tree.off = np.full((2, problem.n), -np.inf)
-        tree.log.open(1)
-        at_target = RootBound.of_target(problem, form, settings.coarse_scales)
-        tree.record_root_bound(fixed_in[:0], x[:0], at_target)
+        tree.keep_inside(SupportFit(part, fit.beta, fit.objective))
+        at_target = RootBound.of_target(problem, form, streamed.coarse_scales)
+        tree.record_root_bound(SparsePoint.of(np.zeros(0)), at_target)
         return tree
 
-    def record_root_bound(
-        self, columns: IntArray, values: FloatArray, found: RootBound
-    ) -> None:
+    @classmethod
+    def of(
+        cls, problem: SparseQP, working: WorkingSet, settings: SearchSettings
+    ) -> "StreamedTree":
+        """The state in which nothing is known but a working set."""
+        on, off = np.full((2, problem.n), -np.inf)
+        nothing = SupportFit.nothing(problem)
+        return cls(
+            problem=problem,
+            best=nothing,
+            settings=settings,
+            form=working.form,
+            working=working,
+            fit=nothing,
+            on=on,
+            off=off,
+            unfixed=~problem.root.fixed_out,
+            fixed_in=problem.forced_in,
+            start=SparsePoint.of(np.zeros(0)),
+        )
+
+    def record_root_bound(self, point: SparsePoint, found: RootBound) -> None:
         """Record what the residual of a point proves about the whole problem."""
-        # The best bound comes first, since it holds for what later ones fix.
-        place = 0 if found.value > self.root_bound else len(self.root_points)
-        point = DualPoint(columns, values, np.zeros(0), found.scale)
-        self.root_points.insert(place, point)
+        columns = self.working.columns[point.positions]
+        proof = DualPoint(columns, point.values, np.zeros(0), found.scale)
+        self.add_root_steps([RootStep(proof)], found.value)
         on, off = found.bound.fixing_bounds(self.problem.root)
         np.maximum(self.on, on, out=self.on)
         np.maximum(self.off, off, out=self.off)
-        self.root_bound = max(self.root_bound, found.value)
 
-    def update_incumbent(self, fit: SupportFit) -> None:
+    def add_root_steps(self, steps: Sequence[RootStep], bound: float) -> None:
+        """Add steps whose first one proves a bound of the whole problem."""
+        # The best bound comes first, since it holds for what later ones fix.
+        place = 0 if bound > self.root_bound else len(self.steps)
+        self.steps[place:place] = steps
+        self.root_bound = max(self.root_bound, bound)
+
+    def fix_variables(self, cutoff: float) -> None:
+        """Fix variables whose other value has a bound beyond the cutoff (Theorem 2)."""
+        root = self.problem.root
+        is_out = root.undecided & (self.on >= cutoff)
+        is_in = root.undecided & ~is_out & (self.off >= cutoff)
+        self.unfixed = ~root.fixed_out & ~is_out
+        self.fixed_in = np.union1d(np.flatnonzero(is_in), self.problem.forced_in)
+        self.fixing_cutoff, self.has_fixed = cutoff, bool((is_in | is_out).any())
+
+    def begin(self) -> None:
+        """Open the root node, and the log if a proof is kept."""
+        self.is_rooted = True
+        if self.keep_proof:
+            self.log = ProofLog(0, self.problem.n)
+        self.open_root()
+
+    def update_incumbent(
+        self, fit: SupportFit, is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Update the incumbent by a point of the working set.
+
+        A better point is first improved by local search, as long as there is time.
+        """
+        if fit.objective < self.best.objective:
+            heuristics = self.settings.heuristics
+            self.keep_inside(improve(self.working.reduced, fit, is_over, heuristics))
+
+    def keep_inside(self, fit: SupportFit) -> None:
         """Keep a point of the working set if it is better than the incumbent."""
-        if fit.x is None or not fit.objective < self.objective:
-            return
-        x = lift(fit.x, self.working.columns, self.problem.n)
-        # The objective of the fit comes from a rounded Gram matrix; the data decide.
-        objective = self.problem.value(x)
-        if objective < self.objective:
-            self.x, self.objective = x, objective
-            self.gap_unit = gap_unit(self.problem, x, objective)
+        if fit.x is not None:
+            x = lift(fit.x, self.working.columns, self.problem.n)
+            # The fit has its objective from a rounded Gram matrix; the data decide.
+            self.keep(SupportFit(x, fit.beta, self.problem.value(x)))
+
+    def root(self) -> Node:
+        """The root node, with the point that it was relaxed at."""
+        columns = self.working.columns
+        status = np.zeros(len(columns), dtype=np.int8)
+        status[~self.unfixed[columns]] = -1
+        status[np.isin(columns, self.fixed_in)] = 1
+        return Node(self.root_bound, 0, 0, status, *self.start, np.zeros(0))
+
+    def widened(self, node: Node) -> Node:
+        """The node with the columns that have joined the working set since."""
+        n_new = len(self.working.columns) - len(node.status)
+        return node._replace(status=np.pad(node.status, (0, n_new))) if n_new else node
 
     def subproblem(self, node: Node) -> Subproblem:
         """The subproblem of a node on the working set."""
-        position_of, n = self.working.position_of, len(self.working.columns)
-        status = np.zeros(n, dtype=np.int8)
-        for sign, columns in (
-            (-1, (*node.fixed_out, *self.problem.forced_out)),
-            (1, (*node.fixed_in, *self.fixed_in)),
-        ):
-            for column in columns:
-                if int(column) in position_of:
-                    status[position_of[int(column)]] = sign
+        status = self.widened(node).status
         return Subproblem.of_status(status, self.working.reduced.rule)
 
-    def bound_nodes(
-        self, nodes: Sequence[Node], settings: StreamedSettings
-    ) -> list[NodeBound]:
+    def bound_nodes(self, nodes: Sequence[Node]) -> list[NodeBound]:
         """Bound nodes over all columns, in one pass over the data."""
-        residuals = self.working.residuals([node.point for node in nodes])
+        points = [SparsePoint(node.entries, node.values) for node in nodes]
+        residuals, columns = self.working.residuals(points), self.working.columns
         asked = [
             NodeResidual(
-                np.union1d(np.array(node.fixed_in, dtype=np.intp), self.fixed_in),
-                np.array(node.fixed_out, dtype=np.intp),
+                columns[np.flatnonzero(node.status > 0)],
+                columns[np.flatnonzero(node.status < 0)],
                 residual,
             )
             for node, residual in zip(nodes, residuals.T, strict=True)
         ]
+        settings = self.settings.streamed
         with self.timed_pass():
             return bound_nodes(self.problem, self.form, self.unfixed, asked, settings)
 
@@ -246,61 +259,77 @@ class StreamedTree:
         self.n_passes += 1
         self.slowest_pass = max(self.slowest_pass, time.perf_counter() - start)
 
-    def dual_point(self, node: Node, found: NodeBound) -> DualPoint:
-        """The dual point that proves the bound of a node."""
-        columns = self.working.columns[node.point.positions]
-        return DualPoint(columns, node.point.values, np.zeros(0), found.scale)
-
     def prune(self, node: Node, found: NodeBound) -> None:
         """Make a node a leaf with the bound that was found."""
         # The bound comes first: a second Ctrl-C may end this in between.
         self.pruned_bound = min(self.pruned_bound, max(found.bound, self.root_bound))
-        self.log.record_point(node.position, Kind.POINT, self.dual_point(node, found))
+        self.closed_share += 2.0**node.height
+        self._record(node, found)
+
+    def record_open_bound(self, bounded: list[tuple[Node, NodeBound]]) -> None:
+        """Record bounds of nodes whose subtrees hold all that is open, if they help."""
+        worst = min(found.bound for _, found in bounded)
+        if min(worst, self.closed_bound) > self.lower_bound:
+            # In this order nothing wrong is left if a second Ctrl-C comes in between.
+            self._renumber({node.position: node for node, _ in bounded})
+            for node, found in bounded:
+                self._record(node, found)
+            self.open_bound = worst
+
+    def _renumber(self, bounded: dict[int, Node]) -> None:
+        """Give open nodes that have a proof to one child each, which is open."""
+        for nodes in (self.pending, self.stack, self.heap):
+            for i, node in enumerate(nodes):
+                if node.position in bounded and self.log is not None:
+                    child = self.log.split(node.position, -1)
+                    self.split_nodes[node.position] = SplitNode(node, (child,))
+                    nodes[i] = node._replace(position=child)
+                    self.n_created += 1
+        heapq.heapify(self.heap)
+
+    def _record(self, node: Node, found: NodeBound) -> None:
+        """Write the dual point of a node into the proof."""
+        if self.log is not None:
+            columns = self.working.columns[node.entries]
+            point = DualPoint(columns, node.values, np.zeros(0), found.scale)
+            self.log.record_point(node.position, Kind.POINT, point)
+
+    def open_nodes(self) -> list[Node]:
+        """The nodes that are not pruned."""
+        return [*self.pending, *self.stack, *self.heap]
 
     @property
-    def summary(self) -> str:
-        """Passes and nodes, for the report of the stage."""
-        return f"{self.n_passes} passes, {self.n_nodes} nodes"
+    def stage(self) -> str:
+        """How many passes there were, for the progress report."""
+        return f"pass {self.n_passes}"
+
+    @property
+    def n_ready(self) -> int:
+        """The number of nodes that can be processed before the next pass."""
+        return len(self.heap) + len(self.stack)
 
     @property
     def n_open(self) -> int:
         """The number of nodes that are not pruned."""
-        return len(self.heap) + len(self.pending)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every leaf is pruned."""
-        is_grown = self.phase is Phase.TREE and self.n_open == 0
-        return is_grown and not self.log.tree().is_open
+        return self.n_ready + len(self.pending)
 
     @property
     def lower_bound(self) -> float:
         """The lower bound that is proved so far."""
-        if self.is_complete:
-            return max(self.root_bound, min(self.pruned_bound, self.fixing_bound))
-        return self.root_bound if self.coarsened is None else self.coarsened.bound
+        if self.is_rooted and self.n_open == 0:
+            return max(self.root_bound, self.closed_bound)
+        return max(self.root_bound, min(self.closed_bound, self.open_bound))
 
     @property
-    def fixing_bound(self) -> float:
-        """The bound of supports that Theorem 2 has ruled out; ``inf`` if none are."""
-        is_decided = len(self.fixed_in) > len(self.problem.forced_in)
-        excluded = np.count_nonzero(~self.unfixed) > len(self.problem.forced_out)
-        return self.fixing_cutoff if is_decided or excluded else np.inf
-
-    @property
-    def is_recorded(self) -> bool:
-        """Whether the certificate proves all of the bound: it always does."""
-        return True
+    def closed_bound(self) -> float:
+        """The bound of what was pruned, or ruled out by Theorem 2."""
+        return min(self.pruned_bound, self.fixing_cutoff if self.has_fixed else np.inf)
 
     @property
     def certificate(self) -> Certificate:
-        """The certificate of the bound that is proved so far."""
-        # Before branching nothing is fixed; at the bound itself nothing is lost by it.
-        is_fixed = np.isfinite(self.fixing_cutoff)
-        cutoff = self.fixing_cutoff if is_fixed else self.root_bound
-        steps = tuple(RootStep(point, cutoff=cutoff) for point in self.root_points)
-        if self.is_complete:
-            return Certificate(steps, self.log.tree())
-        if self.coarsened is not None:
-            return Certificate(steps, self.coarsened.proof)
-        return Certificate(steps)  # open leaves have the bound of the root
+        """The proof so far; if nodes are not recorded, the points of the root."""
+        # Before there are nodes nothing is fixed; at the bound nothing is lost by it.
+        is_applied = np.isfinite(self.fixing_cutoff)
+        cutoff = self.fixing_cutoff if is_applied else self.root_bound
+        steps = tuple(replace(step, cutoff=cutoff) for step in self.steps)
+        return Certificate(steps, self.proof)

@@ -14,10 +14,12 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.streamed.size import fits_dense
+from cardqp.certificate import DualPoint
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
+from cardqp.problem.sparsity import Subproblem
 from cardqp.problem.streamed_form import StreamedForm
-from cardqp.relaxation.relaxation import Relaxation
+from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
 
 
 class SparsePoint(NamedTuple):
@@ -120,14 +122,29 @@ class WorkingSet:
         """The relaxation of the reduced problem."""
         return Relaxation.prepare(self.reduced)
 
+    def prepared(self) -> "WorkingSet":
+        """The set itself, with its relaxation at hand, which threads share."""
+        _ = self.relaxation
+        return self
+
     @cached_property
     def position_of(self) -> dict[int, int]:
         """The position of each column."""
         return {int(column): position for position, column in enumerate(self.columns)}
 
-    def gather(self, x: FloatArray) -> SparsePoint:
-        """The part of a point of the whole problem that is on these columns."""
-        return SparsePoint.of(x[self.columns])
+    def relax(
+        self, subproblem: Subproblem, start: SparsePoint, effort: Effort
+    ) -> tuple[Relaxed, float]:
+        """Relax a subproblem, and bound it on these columns.
+
+        The bound is an estimate of that over all columns.
+        """
+        x = self.dense(start)
+        x[subproblem.fixed_out] = 0.0
+        relaxation = self.relaxation
+        relaxed = relaxation.solve(subproblem, x / relaxation.unit, np.zeros(0), effort)
+        proof = DualPoint.at(relaxed.tangent_point, relaxed.beta)
+        return relaxed, proof.bound(self.reduced).value(subproblem)
 
     def dense(self, point: SparsePoint) -> FloatArray:
         """A point of this set, or of one that it was extended from, as a vector."""
