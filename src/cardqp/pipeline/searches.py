@@ -25,8 +25,15 @@ from cardqp.solution import Solution
 from cardqp.subproblems.support_qp import fit_support
 
 
-def stays_streamed(problem: SparseQP, method: Method) -> bool:
-    """Whether the method reads the data in blocks, without a copy in memory."""
+def stays_streamed(
+    problem: SparseQP, method: Method, resume: Solution | None = None
+) -> bool:
+    """Whether the method reads the data in blocks, without a copy in memory.
+
+    A search that did so goes on like that.
+    """
+    if resume is not None and resume.certificate is not None:
+        return resume.certificate.is_streamed(problem)
     settings = streamed_settings(method)
     if method.uses_level:
         return has_streamed_levels(problem, settings)

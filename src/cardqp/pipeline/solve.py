@@ -134,7 +134,7 @@ def solve(
     # The exact method relaxes nothing before its search, which may do without.
     load = load_first if isinstance(chosen, Exact) else load_for
     load(problem)
-    is_streamed = solver is None and stays_streamed(problem, chosen)
+    is_streamed = solver is None and stays_streamed(problem, chosen, resume)
     with Watch(time_limit, callback) as watch, _executor(threads) as executor:
         branching = BranchAndBound(
             gap,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from cardqp import ParameterError, ProblemError, Solution, SparseQP, Status, solve
+from cardqp import ProblemError, Solution, SparseQP, Status, solve
 from cardqp.bounds.residual_bound import Residual
 from cardqp.certificate import (
     Certificate,
@@ -351,11 +351,6 @@ def test_children_beyond_all_numbers(solution):
     child[0] = np.iinfo(child.dtype).max
     forged = with_tree(solution.certificate, child=child)
     assert forged.lower_bound(solution.problem) == -np.inf
-
-
-def test_resume_is_refused(solution):
-    with pytest.raises(ParameterError, match="`resume` is not for problems that were"):
-        solve(solution.problem, resume=solution)
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,16 @@ def test_solutions_are_stored_and_resumed(problem, tmp_path):
     assert again.status is Status.OPTIMAL
 
 
+@pytest.mark.parametrize("was_streamed", [True, False])
+def test_searches_go_on_as_they_began(problem, was_streamed):
+    """Whatever the settings are now."""
+    methods = (EXACT, "exact") if was_streamed else ("exact", EXACT)
+    first = solve(problem, method=methods[0], node_limit=3)
+    found = solve(problem, method=methods[1], resume=first)
+    assert found.certificate.is_streamed(problem) is was_streamed
+    assert found.status is Status.OPTIMAL
+
+
 def test_solutions_of_other_problems_are_refused(problem):
     first = solve(problem, method=EXACT, node_limit=20)
     other = SparseQP.from_data(

@@ -17,7 +17,7 @@ from cardqp.branch_and_bound.search_tree import Node
 from cardqp.branch_and_bound.streamed.node_bounds import NodeBound
 from cardqp.branch_and_bound.streamed.oracle import StreamedOracle
 from cardqp.branch_and_bound.streamed.search import StreamedSearch
-from cardqp.branch_and_bound.streamed.tree import StreamedTree
+from cardqp.branch_and_bound.streamed.tree import SplitNode, StreamedTree
 
 
 def bound_open_nodes(
@@ -104,4 +104,27 @@ def _bound_all(oracle: StreamedOracle, nodes: list[Node], max_passes: int) -> No
         oracle.add_columns(bounded)
         nodes = [oracle.relax_again(node) for node in short]
         estimates |= {node.position: node.bound for node in nodes}
-    oracle.tree.record_open_bound(list(best.values()))
+    _keep(oracle.tree, list(best.values()))
+
+
+def _keep(tree: StreamedTree, bounded: list[tuple[Node, NodeBound]]) -> None:
+    """Keep bounds of nodes whose subtrees hold all that is open, if they help."""
+    worst = min(found.bound for _, found in bounded)
+    if min(worst, tree.closed_bound) > tree.lower_bound:
+        # In this order nothing wrong is left if a second Ctrl-C comes in between.
+        _renumber(tree, {node.position: node for node, _ in bounded})
+        for node, found in bounded:
+            tree.record(node, found)
+        tree.open_bound = worst
+
+
+def _renumber(tree: StreamedTree, bounded: dict[int, Node]) -> None:
+    """Give open nodes that have a proof to one child each, which is open."""
+    for nodes in (tree.pending, tree.stack, tree.heap):
+        for i, node in enumerate(nodes):
+            if node.position in bounded and tree.log is not None:
+                child = tree.log.split(node.position, -1)
+                tree.split_nodes[node.position] = SplitNode(node, (child,))
+                nodes[i] = node._replace(position=child)
+                tree.n_created += 1
+    heapq.heapify(tree.heap)

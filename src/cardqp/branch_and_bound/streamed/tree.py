@@ -1,6 +1,5 @@
 """The state of the streamed search: what it has beyond that of every search."""
 
-import heapq
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -264,30 +263,9 @@ class StreamedTree(SearchTree):
         # The bound comes first: a second Ctrl-C may end this in between.
         self.pruned_bound = min(self.pruned_bound, max(found.bound, self.root_bound))
         self.closed_share += 2.0**node.height
-        self._record(node, found)
+        self.record(node, found)
 
-    def record_open_bound(self, bounded: list[tuple[Node, NodeBound]]) -> None:
-        """Record bounds of nodes whose subtrees hold all that is open, if they help."""
-        worst = min(found.bound for _, found in bounded)
-        if min(worst, self.closed_bound) > self.lower_bound:
-            # In this order nothing wrong is left if a second Ctrl-C comes in between.
-            self._renumber({node.position: node for node, _ in bounded})
-            for node, found in bounded:
-                self._record(node, found)
-            self.open_bound = worst
-
-    def _renumber(self, bounded: dict[int, Node]) -> None:
-        """Give open nodes that have a proof to one child each, which is open."""
-        for nodes in (self.pending, self.stack, self.heap):
-            for i, node in enumerate(nodes):
-                if node.position in bounded and self.log is not None:
-                    child = self.log.split(node.position, -1)
-                    self.split_nodes[node.position] = SplitNode(node, (child,))
-                    nodes[i] = node._replace(position=child)
-                    self.n_created += 1
-        heapq.heapify(self.heap)
-
-    def _record(self, node: Node, found: NodeBound) -> None:
+    def record(self, node: Node, found: NodeBound) -> None:
         """Write the dual point of a node into the proof."""
         if self.log is not None:
             columns = self.working.columns[node.entries]
