@@ -203,3 +203,18 @@ def test_archives_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
     )
     monkeypatch.setattr("cardqp_check.archives.MOST_BYTES", 10**6)
     assert_refused(check(bomb, paths[1]), "unpacks to more")
+
+
+@pytest.mark.parametrize(("added", "is_allowed"), [(7.4e-5, True), (7.6e-5, False)])
+def test_an_added_ridge_takes_no_more_than_independence_gives(
+    tmp_path, added, is_allowed
+):
+    """The diagonal is 3, half of the form is kept: 7.5e-5 is what may be added."""
+    start = {
+        "start.factor": np.array(0.5),
+        "start.added": np.array([1e-6, added, 1e-6]),
+    }
+    verdict = verdict_of(tmp_path, {"eta": np.full(3, np.inf)}, start)
+    complaints = " ".join(verdict.complaints)
+    assert ("start.added is too large" in complaints) != is_allowed
+    assert (verdict.lower_bound > -np.inf) == is_allowed

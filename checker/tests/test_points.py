@@ -161,6 +161,29 @@ def test_minorants_are_below_at_sparse_points(seed):
         assert (ridge >= view.ridge - 1e-12)[may_be_in].all()
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_minorants_are_made_symmetric(seed):
+    """A matrix is only as good as its symmetric part, whose tangent planes count."""
+    given, rng = random_view(seed), np.random.default_rng(seed)
+    n, K = given.n, 2
+    P = np.eye(n) + np.triu(rng.normal(size=(n, n)), 1)
+    ones = np.ones(n)
+    view, same = given.minorant(P, ones, K), given.minorant((P + P.T) / 2, ones, K)
+    ridge = np.full((1, n), 50.0)
+    point = DualPoint((np.arange(n), rng.normal(size=n)), np.zeros(3), 1.0)
+    terms, expected = (
+        evaluate(view, [point], ridge)[0],
+        evaluate(same, [point], ridge)[0],
+    )
+    assert terms.base == expected.base
+    assert np.array_equal(terms.costs, expected.costs)
+    assert np.allclose(view.ridge, same.ridge, atol=1e-12)
+    raised = View(**vars(view) | {"ridge": ridge[0]})
+    for _ in range(20):
+        x = np.clip(rng.normal(size=n), given.lower, given.upper)
+        assert arb(terms.base + terms.costs.sum() - 1e-9) <= value_at(raised, x)
+
+
 def test_minorants_lose_no_more_than_they_must():
     """With two variables and one nonzero, only the diagonal counts."""
     M = exact(np.array([[2.0, 5.0], [5.0, 3.0]]))

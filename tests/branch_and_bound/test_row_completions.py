@@ -102,6 +102,18 @@ def test_a_list_must_make_sense(solution):
         assert not tampered(solution, child=child).verify().ok
 
 
+def test_supports_are_listed_for_few_places_only(solution):
+    """The root has more places than supports are listed for."""
+    tree = solution.certificate.tree
+    kind = tree.kind.copy()
+    kind[0] = Kind.PENALISED
+    nothing = {"fixed": tree.fixed[:0], "fixed_end": np.zeros_like(tree.fixed_end)}
+    record = np.maximum(tree.record, 0)
+    found = tampered(solution, kind=kind, record=record, **nothing)
+    assert found.certificate.lower_bound(found.problem) == -np.inf
+    assert not found.verify().ok
+
+
 def test_multipliers_are_not_taken_on_trust(solution):
     tree = solution.certificate.tree
     records = tree.record[tree.kind == Kind.PENALISED]

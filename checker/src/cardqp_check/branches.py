@@ -8,7 +8,7 @@ import numpy as np
 
 from cardqp_check.points import Terms
 from cardqp_check.problem import Rule, Status
-from cardqp_check.rounding import Floats, Ints, down, sum_below
+from cardqp_check.rounding import Floats, Ints, add_below, sum_below
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,8 @@ def _exchanges(
         last = ranked[places - 1] if 0 < places < len(ranked) else 0.0
         following = ranked[places] if places < len(ranked) else 0.0
         # NaN, the difference of infinities, counts as 0.
-        on = down(value + np.fmax(down(own + last), 0.0))
-        off = down(value + np.fmax(down(-own - following), 0.0))
+        on = add_below(value, np.fmax(add_below(own, last), 0.0))
+        off = add_below(value, np.fmax(add_below(-own, -following), 0.0))
     if places == 0:
         on = np.full(len(variables), math.inf)
     return on, off
@@ -145,7 +145,7 @@ def _switches(rule: Rule, costs: Floats, status: Status) -> tuple[Floats, Status
     That is the variables, or blocks, whose variables have all the same status.
     """
     if rule.blocks is None:
-        return down(costs + rule.penalty), status, np.arange(len(costs))
+        return add_below(costs, rule.penalty), status, np.arange(len(costs))
     _, first, label = np.unique(rule.blocks, return_index=True, return_inverse=True)
     shared = [
         sum_below([rule.penalty, *costs[label == k].tolist()])

@@ -8,9 +8,9 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
 from flint import arb, arb_mat, ctx
 
+from cardqp_check.rounding import below
 from cardqp_check.submatrices import IntArray
 
 
@@ -29,11 +29,7 @@ class Form(Protocol):
 
 def lower_float(value: arb) -> float:
     """Return a float that no number in the ball is below."""
-    if not value.is_finite():
-        return -math.inf
-    least = value.lower()
-    nearest = float(least)
-    return nearest if arb(nearest) <= least else float(np.nextafter(nearest, -math.inf))
+    return below(value) if value.is_finite() else -math.inf
 
 
 def objective(form: Form, support: IntArray) -> float:

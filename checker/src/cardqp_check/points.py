@@ -10,6 +10,7 @@ from cardqp_check.forms import Point, diagonal, dot, part_of
 from cardqp_check.refusal import require
 from cardqp_check.rounding import (
     Floats,
+    add_below,
     below,
     down,
     exact,
@@ -80,7 +81,7 @@ def evaluate(
         if len(view.rows.b):
             gamma += exact(view.rows.A[:, part].T) * multipliers
         low[:, part], high[:, part] = matrix_below(gamma).T, matrix_above(gamma).T
-    ridge = down((view.ridge if ridges is None else ridges) - view.form.excess)
+    ridge = add_below(view.ridge if ridges is None else ridges, -view.form.excess)
     costs = least_costs(low, high, ridge, view.lower, view.upper)
     return [Terms(base, cost) for base, cost in zip(bases, costs, strict=True)]
 
@@ -120,7 +121,7 @@ def _least_cost(g: Floats, w: Floats, lower: Floats, upper: Floats) -> Floats:
     Without bounds it is ``-g^2 / 4w``, which is never too large; where the minimiser
     ``-g / 2w`` is certainly not between the bounds, the nearer bound is better.
     """
-    free = down(up(g * g) / (-4.0 * w))
+    free = np.where(g == 0, 0.0, down(up(g * g) / (-4.0 * w)))
     minimiser = g / (-2.0 * w)
     at_lower, at_upper = _value_at(lower, g, w), _value_at(upper, g, w)
     cost = np.where(up(minimiser) <= lower, at_lower, free)
@@ -131,4 +132,5 @@ def _value_at(x: Floats, g: Floats, w: Floats) -> Floats:
     """At most ``x (g + w x)``."""
     product = w * x
     slopes = down(g + down(product)), up(g + up(product))
-    return np.asarray(np.minimum(down(x * slopes[0]), down(x * slopes[1])))
+    value = np.minimum(down(x * slopes[0]), down(x * slopes[1]))
+    return np.asarray(np.where(x == 0, 0.0, value))

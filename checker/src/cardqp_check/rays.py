@@ -24,15 +24,20 @@ def proves_empty(view: View, rule: Rule, beta: Floats, branch: Branch) -> bool:
     may_be_in = branch.status > 0
     if branch.places(rule) > 0:
         may_be_in |= branch.status == 0
-    costs = _costs(view, A, weights)
+    slopes = _slopes(A, weights, view.n)
+    costs = _costs(view, slopes)
     if np.isneginf(costs[may_be_in]).any():
         if len(used) > MOST_ROWS:
             return False
-        balanced = _balanced(A, weights, np.flatnonzero(np.isneginf(costs) & may_be_in))
+        # What vanishes already must go on to do so.
+        vanishes = np.array([slope == 0 for slope in slopes]) | np.isneginf(costs)
+        is_finite = np.isfinite(view.lower) & np.isfinite(view.upper)
+        columns = np.flatnonzero(vanishes & may_be_in & ~is_finite)
+        balanced = _balanced(A, weights, columns)
         signs = used >= view.rows.n_inequalities
         if any(x < 0 and not free for x, free in zip(balanced, signs, strict=True)):
             return False
-        weights, costs = balanced, _costs(view, A, balanced)
+        weights, costs = balanced, _costs(view, _slopes(A, balanced, view.n))
     rhs = [rational(x) for x in view.rows.b[used].tolist()]
     base = -sum((x * r for x, r in zip(weights, rhs, strict=True)), fmpq(0))
     without_penalty = Rule(
@@ -47,11 +52,18 @@ def rational(x: float) -> fmpq:
     return fmpq(*float(x).as_integer_ratio())
 
 
-def _costs(view: View, A: list[list[fmpq]], weights: list[fmpq]) -> Floats:
+def _slopes(A: list[list[fmpq]], weights: list[fmpq], n: int) -> list[fmpq]:
+    """The combination of the rows."""
+    return [
+        sum((x * row[j] for x, row in zip(weights, A, strict=True)), fmpq(0))
+        for j in range(n)
+    ]
+
+
+def _costs(view: View, slopes: list[fmpq]) -> Floats:
     """At most the least of each term of the combined rows, within the bounds."""
     costs = np.zeros(view.n)
-    for j in range(view.n):
-        slope = sum((x * row[j] for x, row in zip(weights, A, strict=True)), fmpq(0))
+    for j, slope in enumerate(slopes):
         if slope != 0:
             nearest = float(view.lower[j] if slope > 0 else view.upper[j])
             costs[j] = -math.inf

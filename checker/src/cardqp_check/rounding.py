@@ -4,6 +4,7 @@ Products of matrices are computed in ball arithmetic (``flint.arb``), whose resu
 contain the exact ones.  What follows, one small formula for each variable, is computed
 in floats: :func:`down` and :func:`up` step to the next float after each operation, so
 that whichever way the operation was rounded, the exact result is on the known side.
+What is exact stays so where that costs little: above all, zeros.
 """
 
 import math
@@ -32,10 +33,28 @@ def up(x: Any) -> Any:
     return np.nextafter(x, np.inf)
 
 
+def add_below(x: Any, y: Any) -> Any:
+    """Sums of two floats each, rounded down: a float that is the sum is returned.
+
+    What a rounded sum lacks is a float itself, found by differences (Knuth).
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = np.asarray(x + y)
+        part = total - x
+        lacks = (x - (total - part)) + (y - part)
+    return np.where(lacks >= 0, total, down(total))
+
+
 def below(ball: arb) -> float:
-    """A float that is at most the number in a ball; -inf if nothing is known."""
-    value = math.nextafter(float(ball.lower()), -math.inf)
-    return -math.inf if math.isnan(value) else value
+    """The largest float, or nearly, that is at most the number in a ball.
+
+    It is the number where that is a float, and -inf if nothing is known.
+    """
+    least = ball.lower()
+    value = float(least)
+    if math.isnan(value):
+        return -math.inf
+    return value if arb(value) <= least else math.nextafter(value, -math.inf)
 
 
 def above(ball: arb) -> float:
@@ -45,9 +64,8 @@ def above(ball: arb) -> float:
 
 def matrix_below(balls: arb_mat) -> Floats:
     """Floats that are at most the entries of a matrix."""
-    found = np.array([float(ball.lower()) for ball in balls.entries()])
-    found = down(found.reshape(balls.nrows(), balls.ncols()))
-    return np.where(np.isnan(found), -np.inf, found)
+    found = np.array([below(ball) for ball in balls.entries()])
+    return np.asarray(found.reshape(balls.nrows(), balls.ncols()))
 
 
 def matrix_above(balls: arb_mat) -> Floats:
@@ -64,17 +82,19 @@ def exact(array: Any) -> arb_mat:
 
 
 def sum_below(terms: Iterable[float]) -> float:
-    """A float that is at most the sum of some floats; -inf if one of them is.
+    """The largest float that is at most the sum of some floats; -inf if one of them is.
 
-    ``fsum`` rounds the exact sum once.
+    ``fsum`` rounds the exact sum once, so that the sign of what is left is right.
     """
     terms = list(terms)
     if -math.inf in terms or any(map(math.isnan, terms)):
         return -math.inf
     try:
-        return math.nextafter(math.fsum(terms), -math.inf)
+        total = math.fsum(terms)
+        is_below = math.isinf(total) or math.fsum([*terms, -total]) >= 0
     except OverflowError:
         return -math.inf
+    return total if is_below else math.nextafter(total, -math.inf)
 
 
 def sums_above(terms: Floats) -> Floats:

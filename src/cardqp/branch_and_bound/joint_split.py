@@ -68,7 +68,9 @@ class JointSplitSearch:
         bases, has_size = {}, self.tree.gap_unit > 0
         for start in found:
             if start is not None and has_size and not is_over():
-                bases[self._ascent(presolved, start)] = start.base
+                ascent = self._ascent(presolved, start)
+                if ascent is not None:
+                    bases[ascent] = start.base
         best = optimise_jointly(
             list(bases),
             self._seconds(),
@@ -80,11 +82,16 @@ class JointSplitSearch:
         split = None if best is None else best.split(is_over)
         return None if best is None or split is None else (bases[best], split)
 
-    def _ascent(self, presolved: PresolveState, start: AscentStart) -> JointAscent:
-        """An ascent before its first step."""
+    def _ascent(
+        self, presolved: PresolveState, start: AscentStart
+    ) -> JointAscent | None:
+        """An ascent before its first step, if it has a problem."""
         kept, weights = start.base.kept, start.weights
+        problem = start.problem(presolved)
+        if problem is None:
+            return None
         return JointAscent(
-            start.problem(presolved),
+            problem,
             presolved.subproblem.restrict(kept),
             start.P,
             np.ones(len(kept)) if weights is None else weights,

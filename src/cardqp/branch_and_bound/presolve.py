@@ -18,6 +18,7 @@ from cardqp.bounds.start import Start
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import Reduction
 from cardqp.certificate.root import RootState
+from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.sparsity import Subproblem
 
@@ -162,6 +163,19 @@ def reduce_problem(state: PresolveState, reduction: Reduction) -> SparseQP:
     if reduction.minorant is not None:
         reduced = sparse_minorant(reduced, reduction.minorant, reduction.weights)
     return reduced
+
+
+def try_reduction(state: PresolveState, reduction: Reduction) -> SparseQP | None:
+    """The same, or None where rounding leaves nothing of what is to be moved.
+
+    What a matrix lacks to be positive semidefinite after a change is bounded by a
+    Cholesky factorisation, and may be more than rounding where its entries differ much
+    in size.
+    """
+    try:
+        return reduce_problem(state, reduction)
+    except ProblemError:
+        return None
 
 
 def _before_minorant(state: PresolveState, reduction: Reduction) -> SparseQP:

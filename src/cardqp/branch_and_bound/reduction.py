@@ -16,13 +16,12 @@ from cardqp.branch_and_bound.function_split import (
     FunctionSplitSearch,
 )
 from cardqp.branch_and_bound.joint_split import JointSplitSearch
-from cardqp.branch_and_bound.presolve import PresolveState, reduce_problem
+from cardqp.branch_and_bound.presolve import PresolveState, try_reduction
 from cardqp.branch_and_bound.settings import RootSettings
 from cardqp.branch_and_bound.signed_starts import AscentStart, SignedStarts
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.branch_and_bound.trial_dives import TrialDives
 from cardqp.certificate import DualPoint, Reduction
-from cardqp.exceptions import ProblemError
 from cardqp.heuristics.completed_supports import Supports
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
@@ -332,7 +331,7 @@ class ReductionSearch:
     def _optimise(
         self, presolved: PresolveState, start: AscentStart, supports: Supports | None
     ) -> Split | None:
-        """Optimise a split of a reduced problem.
+        """Optimise a split of a reduced problem, if there is one.
 
         The ascent ends in time for the split to be adopted, which takes about as long
         as moving a diagonal, several times over.
@@ -351,7 +350,7 @@ class ReductionSearch:
         left, seconds = self.effort.seconds_left(), settings.max_seconds
         if left is not None:
             seconds = min(seconds, left - reserve)
-        if seconds <= 0:
+        if problem is None or seconds <= 0:
             return None
         return optimise_split(
             problem,
@@ -404,14 +403,13 @@ class ReductionSearch:
     ) -> tuple[Reduction, SparseQP] | None:
         """The reduced problem, unless rounding would cost more than it is worth.
 
-        What a matrix lacks to be positive semidefinite after a change is bounded by a
-        Cholesky factorisation, and taken off the ridge.  None also if time is up.
+        What a matrix lacks to be positive semidefinite is taken off the ridge.  None
+        also if time is up.
         """
         if self.effort.is_over():
             return None
-        try:
-            problem = reduce_problem(presolved, reduction)
-        except ProblemError:
+        problem = try_reduction(presolved, reduction)
+        if problem is None:
             return None
         # Theorem 1 takes twice the violation off the ridge.
         loss = 2.0 * problem.quadratic.psd_violation

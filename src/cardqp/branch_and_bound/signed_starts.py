@@ -6,7 +6,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.row_shift import shift_by_row
-from cardqp.branch_and_bound.presolve import PresolveState, reduce_problem
+from cardqp.branch_and_bound.presolve import PresolveState, try_reduction
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Reduction
 from cardqp.exceptions import ProblemError
@@ -35,10 +35,9 @@ class AscentStart:
     P: FloatArray
     weights: FloatArray | None = None
 
-    def problem(self, presolved: PresolveState) -> SparseQP:
-        """The problem that is split."""
-        unreduced = replace(presolved, problem=presolved.original)
-        return reduce_problem(unreduced, self.base)
+    def problem(self, presolved: PresolveState) -> SparseQP | None:
+        """The problem that is split; None if rounding leaves nothing of it."""
+        return _try_anew(presolved, self.base)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class SignedStarts:
     effort: Effort
 
     def plain(self, presolved: PresolveState, kept: IntArray) -> AscentStart | None:
-        """The form as it is, or the minorant at hand; None if time is up.
+        """The form as it is, or the minorant at hand; None if time or precision is up.
 
         Variables were fixed since there is a minorant.
         """
@@ -66,8 +65,10 @@ class SignedStarts:
         base = Reduction(kept, np.zeros(len(kept)) if moved is None else moved)
         if self.tree.has_minorant:
             return AscentStart(base, presolved.problem.quadratic.block(kept))
-        problem = presolved.original.restrict(kept).move_to_ridge(base.diagonal_shift)
-        P = None if is_over() else signed_start(problem, is_over, splitting.ascent)
+        problem = _try_anew(presolved, base)
+        if problem is None or is_over():
+            return None
+        P = signed_start(problem, is_over, splitting.ascent)
         return None if P is None else AscentStart(base, P)
 
     def along_row(self, presolved: PresolveState, kept: IntArray) -> AscentStart | None:
@@ -87,3 +88,8 @@ class SignedStarts:
         if found is None:
             return None
         return AscentStart(Reduction(kept, row_shift=shift), *found)
+
+
+def _try_anew(presolved: PresolveState, base: Reduction) -> SparseQP | None:
+    """A reduction of the original problem, if there is one."""
+    return try_reduction(replace(presolved, problem=presolved.original), base)

@@ -25,10 +25,13 @@ MOST_FREE = {2: 2000, 3: 400}
 """The most undecided variables for which two, or three, remaining nonzeros are
 enumerated: about two million pairs, or ten million triples."""
 
+MOST_PLACES = 3
+"""The most remaining nonzeros for which supports are listed."""
+
 PART = 50
 """About how many variables are tried together for one remaining nonzero."""
 
-_NONE = np.zeros((0, 3), dtype=np.intp)
+_NONE = np.zeros((0, MOST_PLACES), dtype=np.intp)
 
 
 def gain_error(problem: SparseQP, size: int) -> float:
@@ -252,7 +255,7 @@ def penalised_bound(
         The variables in every support of the branch, and the undecided ones.
     listed : (k, remaining) array
         The undecided variables of the supports that are not bounded here, nor those
-        within them; as many in each as may be nonzero.
+        within them; as many in each as may be nonzero, at most ``MOST_PLACES``.
 
     Returns
     -------
@@ -263,8 +266,8 @@ def penalised_bound(
     has_price = form.problem.rule.penalty != 0 or form.problem.blocks is not None
     if has_price or not _are_few(free, remaining) or not np.isfinite(form.reach):
         return -np.inf
-    skipped = np.full((len(listed), 3), -1)
-    skipped[:, 3 - remaining :] = len(fixed_in) + np.sort(
+    skipped = np.full((len(listed), MOST_PLACES), -1)
+    skipped[:, MOST_PLACES - remaining :] = len(fixed_in) + np.sort(
         np.searchsorted(free, listed), axis=1
     )
     index = np.concatenate([fixed_in, free])

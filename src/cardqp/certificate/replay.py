@@ -17,6 +17,7 @@ from cardqp.bounds.penalised_rows import PenalisedRows
 from cardqp.bounds.tangent_bound import evaluate
 from cardqp.certificate.branch_bounds import BranchBounds
 from cardqp.certificate.completions import (
+    MOST_PLACES,
     completion_bound,
     gain_error,
     penalised_bound,
@@ -257,7 +258,8 @@ class Replay:
         remaining = self.original.rule.limit - len(fixed_in)
         _, at = entries(self.tree.fixed_end, np.array([record]))
         listed = self.tree.fixed[at].astype(np.intp) - 1
-        if not 1 <= remaining < len(free) or len(listed) % remaining > 0:
+        fits = 1 <= remaining <= MOST_PLACES and remaining < len(free)
+        if not fits or len(listed) % remaining > 0:
             raise ProblemError("A branch lists supports that it does not have.")
         listed = np.sort(listed.reshape(-1, remaining), axis=1)
         first, count = int(self.tree.child[branch.position]), len(listed)

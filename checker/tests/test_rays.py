@@ -1,0 +1,54 @@
+"""Rays: what floats nearly combine to a contradiction, and what is none."""
+
+import numpy as np
+import pytest
+from flint import arb
+
+from cardqp_check.branches import Branch
+from cardqp_check.forms import Dense
+from cardqp_check.problem import Rows, Rule
+from cardqp_check.rays import proves_empty
+from cardqp_check.rounding import exact
+from cardqp_check.views import View
+
+THIRD = 1 / 3
+"""Not a third: three of them are 1 as floats, but not as numbers."""
+
+
+def proves(A, b, beta, lower=-np.inf, status=None):
+    """Whether a combination of equalities proves that there is no point."""
+    A = np.array(A, dtype=float)
+    n = A.shape[1]
+    low, high = np.full(n, float(lower)), np.full(n, np.inf)
+    rows = Rows(A, np.array(b, dtype=float), 0)
+    form, zero = Dense(exact(np.eye(n))), exact(np.zeros(n))
+    view = View(form, np.ones(n), zero, arb(0), rows, low, high)
+    rule = Rule(n, n, 0.0, None, np.zeros(0, np.int64), None)
+    branch = Branch(np.zeros(n, np.int8) if status is None else np.array(status))
+    return proves_empty(view, rule, np.array(beta), branch)
+
+
+def test_what_nearly_vanishes_is_balanced():
+    assert proves([[3.0], [1.0]], [1.0, 1.0], [THIRD, -1.0])
+    assert not proves([[3.0], [1.0]], [3.0, 1.0], [THIRD, -1.0])
+
+
+def test_what_vanishes_already_goes_on_to_do_so():
+    """The second variable is balanced from the start, the first is not."""
+    A, b = [[3.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 1.0, 1.0]
+    assert THIRD * A[0][1] - THIRD * A[2][1] == 0
+    assert proves(A, b, [THIRD, -1.0, -THIRD])
+    # x = (1, 0) and -2 of the last: the rows have this point.
+    assert not proves(A, [3.0, 1.0, 0.0], [THIRD, -1.0, -THIRD])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rows_with_a_point_are_never_refuted(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.integers(-3, 4, (4, 3)).astype(float)
+    x = rng.integers(-2, 3, 3)
+    assert not proves(A, A @ x, rng.standard_normal(4))
+    null = np.linalg.svd(A)[0][:, -1]
+    b = A @ x - null * 1e-3
+    assert proves(A, b, null)
+    assert not proves(A, b, -null)
