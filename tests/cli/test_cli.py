@@ -166,8 +166,8 @@ def test_solutions_are_stored_resumed_and_verified(hard_archive, tmp_path, capsy
     other = tmp_path / "other.npz"
     SparseQP.load(hard_archive).with_limits(sparsity=13).save(other)
     capsys.readouterr()
-    assert run("verify", other, path) == 1
-    assert "refused" in capsys.readouterr().out
+    assert run("verify", other, path) == 2
+    assert "`problem` must be the one that was solved" in capsys.readouterr().err
 
 
 def test_solutions_are_verified_by_the_checker(archive, tmp_path, capsys, monkeypatch):
