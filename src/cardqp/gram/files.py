@@ -4,19 +4,23 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from cardqp import storage
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.gram.accumulator import GramAccumulator
-from cardqp.gram.encoding import FileEncoder, FileTable
+from cardqp.gram.encoding import FileEncoder
 from cardqp.gram.readers import NotNumbersError
 from cardqp.gram.selection import Selection
 from cardqp.gram.source import Paths, Source
 from cardqp.gram.sums import ShiftedSums
 from cardqp.gram.validation import from_json, sums_from_arrays, sums_to_arrays
 from cardqp.problem import validation as check
+from cardqp.tables.place import Place
+from cardqp.tables.schema import Measure
 
 SECONDS_BETWEEN_CHECKPOINTS = 10.0
 
@@ -74,10 +78,36 @@ def accumulate(
 def infer_encoder(source: Source, meter: "Meter") -> Source:
     """The source with an encoder, for which all files are read twice."""
     meter.passes += 2
-    source = source.with_inferred_encoder(FileTable(source, meter.add))
+    source = source.with_inferred_encoder(partial(_total, source, meter))
     if meter.n_rows is None:
         meter.n_rows = meter.done // 2
     return source
+
+
+def _total(
+    source: Source, meter: "Meter", measure: Measure, text: frozenset[str] | None
+) -> Any:
+    """The sum of a measure over all rows, in their order."""
+
+    def watched(frame: Any, place: Place) -> Any:
+        part = measure(frame, place)
+        meter.add(len(frame))
+        return part
+
+    total = None
+    for reader in source.readers:
+        pieces = (piece for _, piece in reader.pieces(0))
+        total = added(total, source.measured(reader, pieces, 0, watched, text))
+    if total is None:
+        raise source.lacks("rows")
+    return total
+
+
+def added(total: Any, part: Any) -> Any:
+    """The sum of two parts, where None is nothing."""
+    if total is None or part is None:
+        return part if total is None else total
+    return total + part
 
 
 def _add_up(

@@ -21,11 +21,12 @@ from cardqp.gram.readers import (
     open_reader,
 )
 from cardqp.gram.selection import Selection
-from cardqp.gram.sums import ShiftedSums, UnusableEntryError
+from cardqp.gram.sums import ShiftedSums, UnusableEntryError, block_rows
 from cardqp.problem import validation as check
 from cardqp.problem.validation import LARGEST
 from cardqp.tables.encoder import TableEncoder
-from cardqp.tables.schema import Table
+from cardqp.tables.place import Place
+from cardqp.tables.schema import Measure, Total, infer_schema
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -75,17 +76,19 @@ class Source:
         """Whether an encoder is needed even if all columns hold numbers."""
         return self.selection.missing == "mean" or bool(self.selection.categorical)
 
-    def with_inferred_encoder(self, table: Table) -> "Source":
+    def with_inferred_encoder(self, total: Total) -> "Source":
         """The source with an encoder that is inferred from the rows.
 
         Parameters
         ----------
-        table : Table
-            Their rows.
+        total : callable
+            Adds up a measure over all of them.
         """
         request = self.selection.request(self.readers[0])
+        schema = infer_schema(self.columns, total, request)
+        encoder = TableEncoder.from_schema(request, schema)
         weight = self.wanted[-1] if self.has_weight else None
-        return self.with_encoder(FileEncoder.from_table(table, request, weight))
+        return self.with_encoder(FileEncoder(encoder, schema.text, weight))
 
     def with_encoder(self, file_encoder: FileEncoder | None) -> "Source":
         """The source with an encoder that is known; itself without one."""
@@ -152,13 +155,45 @@ class Source:
                 return np.where(np.isfinite(mean), mean, 0.0)
         if n_rows and self.file_encoder is None:
             raise NotNumbersError("Some column may be empty.")  # and is then left out
-        raise DataError(
+        raise self.lacks("rows in which nothing is missing")
+
+    def lacks(self, what: str) -> DataError:
+        """The error about rows that no file has."""
+        first, others = self.readers[0].path, len(self.readers) - 1
+        return DataError(
             None,
-            "Files must have rows in which nothing is missing",
-            given=(
-                f"`{self.readers[0].path}` and {len(self.readers) - 1} others have none"
-            ),
+            f"Files must have {what}",
+            given=f"`{first}` and {others} others have none",
         )
+
+    def measured(
+        self,
+        reader: Reader,
+        pieces: Iterable[Piece],
+        row: int,
+        measure: Measure,
+        text: frozenset[str] | None,
+    ) -> Any:
+        """The sum of a measure over pieces of a file, as they are; None without rows.
+
+        Parameters
+        ----------
+        reader : Reader
+            The file.
+        pieces : iterable of Piece
+            Pieces of it that come one after the other.
+        row : int
+            How many rows of the file are before them.
+        measure, text
+            As for :data:`cardqp.tables.schema.Total`.
+        """
+        total, rows = None, block_rows(len(self.columns))
+        for piece in pieces:
+            for frame in piece.frames(self.columns, text, rows):
+                part = measure(frame, Place(str(reader.path), row))
+                total = part if total is None else total + part
+                row += len(frame)
+        return total
 
     def sums_of(
         self, reader: Reader, piece: Piece, row: int, shift: FloatArray

@@ -14,7 +14,7 @@ from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.column import Column
 from cardqp.tables.phrases import count
 from cardqp.tables.place import Place
-from cardqp.tables.schema import Frame, Request, Schema, infer_schema
+from cardqp.tables.schema import Request, Schema, infer_schema
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -127,7 +127,10 @@ class TableEncoder:
             When a setting is outside its range.
         """
         request = Request(target, drop, only, categorical, missing, max_levels)
-        return cls.from_schema(request, infer_schema(Frame(frame), request))
+        schema = infer_schema(
+            list(frame.columns), lambda measure, _: measure(frame, Place()), request
+        )
+        return cls.from_schema(request, schema)
 
     @classmethod
     def from_schema(cls, request: Request, schema: Schema) -> "TableEncoder":
