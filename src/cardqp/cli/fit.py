@@ -11,8 +11,8 @@ from cardqp.cli.messages import one_line
 from cardqp.cli.outputs import check_distinct, check_folder, print_json, print_notes
 from cardqp.cli.solution_text import exit_code
 from cardqp.cli.text_table import read_file
-from cardqp.exceptions import ParameterError
 from cardqp.pipeline.alternatives import Alternatives
+from cardqp.problem import validation as check
 from cardqp.tables import ModelFile, Proof
 from cardqp.tables.phrases import count
 
@@ -25,10 +25,8 @@ def fit(options: argparse.Namespace) -> int:
     outputs = {"--model": options.model, "--report": options.report}
     check_distinct([options.file], outputs)
     within = options.alternatives
-    if within is not None and not 0 <= within < math.inf:
-        raise ParameterError(
-            "--alternatives", "must be at least 0", given=f"it is {within}"
-        )
+    is_met = within is None or 0 <= within < math.inf
+    check.demand(is_met, "--alternatives", "must be at least 0", within)
     found = fit_table(read_file(options), options, options.test)
     others = None
     if within is not None and not found.is_interrupted:
