@@ -8,7 +8,7 @@ from tokenize import TokenError
 from typing import Any, Protocol
 
 from cardqp._typing import FloatArray
-from cardqp.exceptions import BackendNotFoundError, CardQPError, DataError
+from cardqp.exceptions import CardQPError, DataError, optional
 
 Blocks = Iterator[FloatArray]
 """Arrays with one column per wanted column, NaN where something is missing.  They may
@@ -134,12 +134,5 @@ def fill(buffer: FloatArray, table: Any, wanted: Sequence[str]) -> FloatArray:
 
 def pyarrow(module: str = "") -> Any:
     """The module pyarrow or a part of it, or an error that says how to get it."""
-    from importlib import import_module
-
-    try:
-        return import_module(f"pyarrow.{module}" if module else "pyarrow")
-    except ImportError as err:
-        raise BackendNotFoundError(
-            "Parquet and CSV files need pyarrow: install it with "
-            "`pip install 'cardqp[data]'`."
-        ) from err
+    name = f"pyarrow.{module}" if module else "pyarrow"
+    return optional(name, "Parquet and CSV files need pyarrow", "data")
