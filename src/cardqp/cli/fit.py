@@ -9,7 +9,7 @@ from cardqp.bounds.gap import finite
 from cardqp.cli.fit_model import FittedTable, check_options, fit_table
 from cardqp.cli.messages import one_line
 from cardqp.cli.outputs import check_distinct, check_folder, print_json, print_notes
-from cardqp.cli.solution_text import exit_code
+from cardqp.cli.solution_text import coefficient_lines, exit_code
 from cardqp.cli.text_table import read_file
 from cardqp.pipeline.alternatives import Alternatives
 from cardqp.problem import validation as check
@@ -136,6 +136,7 @@ def table(found: FittedTable) -> str:
     """Status, proof, R2 and coefficients for people."""
     solution = found.model.solution_
     columns = count(len(found.encoder.columns), "column")
+    values = found.coefficients() | {"(intercept)": found.model.intercept_}
     lines = [
         f"status    {solution.status.name}: {solution.status.value}",
         f"proof     {gap_in_words(found)}",
@@ -144,7 +145,7 @@ def table(found: FittedTable) -> str:
         *_size_lines(found),
         f"R2        {', '.join(_r2_words(found))}",
         "",
-        *_coefficients(found),
+        *coefficient_lines("feature", values.items()),
     ]
     return "\n".join(lines)
 
@@ -192,12 +193,3 @@ def _r2_words(found: FittedTable) -> list[str]:
         rows = count(len(found.test.rows), "row")
         words.append(f"{found.r2_test():.4f} on {rows} left out")
     return words
-
-
-def _coefficients(found: FittedTable) -> list[str]:
-    values = found.coefficients() | {"(intercept)": found.model.intercept_}
-    width = max(len("feature"), *map(len, values))
-    rows = [
-        f"{one_line(name):<{width}}  {value:>13.6g}" for name, value in values.items()
-    ]
-    return [f"{'feature':<{width}}  {'coefficient':>13}", *rows]

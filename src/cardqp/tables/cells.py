@@ -14,12 +14,10 @@ from cardqp.tables.kinds import (
     CATEGORY,
     CONVERT,
     NUMBER,
-    Labels,
     as_labels,
     plain_kinds,
 )
-from cardqp.tables.missing_cells import MissingCells
-from cardqp.tables.place import Place
+from cardqp.tables.place import MissingCells, Place
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -35,7 +33,7 @@ class Cells:
     numbers : (n_rows, n_numeric) array
         Their cells; NaN where there are none.
     labels : dict
-        From the names of categories to their cells.
+        From the names of categories to their cells, each a pandas.Categorical.
     place : Place
         Where the rows are.
     """
@@ -43,7 +41,7 @@ class Cells:
     kinds: Mapping[str, str]
     numeric: tuple[str, ...]
     numbers: FloatArray
-    labels: Mapping[str, Labels]
+    labels: Mapping[str, Any]
     place: Place = field(default_factory=Place)
 
     @property
@@ -55,7 +53,7 @@ class Cells:
         """Counts for each column with missing cells."""
         found = np.isnan(self.numbers).sum(axis=0)
         counts = dict(zip(self.numeric, found, strict=True))
-        counts |= {name: labels.missing.sum() for name, labels in self.labels.items()}
+        counts |= {name: labels.isna().sum() for name, labels in self.labels.items()}
         return [
             self._missing_cells(name, int(counts[name]))
             for name in self.kinds
@@ -69,22 +67,19 @@ class Cells:
     def missing(self, name: str) -> BoolArray:
         """Where one column has no cell."""
         if name in self.labels:
-            return self.labels[name].missing
+            return np.asarray(self.labels[name].isna())
         return np.asarray(np.isnan(self.numbers[:, self.numeric.index(name)]))
 
     def incomplete(self) -> BoolArray:
         """Rows where some column has no cell."""
         rows = np.isnan(self.numbers).any(axis=1)
         for labels in self.labels.values():
-            rows |= labels.missing
+            rows |= labels.isna()
         return np.asarray(rows)
 
     def take(self, rows: IntArray) -> "Cells":
         """Some rows."""
-        labels = {
-            name: Labels(column.levels, column.codes[rows])
-            for name, column in self.labels.items()
-        }
+        labels = {name: column[rows] for name, column in self.labels.items()}
         numbers, place = self.numbers[rows], self.place.only(rows)
         return Cells(self.kinds, self.numeric, numbers, labels, place)
 

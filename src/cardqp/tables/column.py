@@ -9,7 +9,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.exceptions import DataError
-from cardqp.tables.kinds import CATEGORY, DATE, KINDS, Labels
+from cardqp.tables.kinds import CATEGORY, DATE, KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class Column:
             return (self.name,)
         return tuple(f"{self.name}={level}" for level in self.levels[1:])
 
-    def dummies(self, labels: Labels) -> tuple[FloatArray, int]:
+    def dummies(self, labels: Any) -> tuple[FloatArray, int]:
         """A column of zeros and ones for each level but the first.
 
         Parameters
         ----------
-        labels : Labels
+        labels : pandas.Categorical
             The cells.
 
         Returns
@@ -59,7 +59,7 @@ class Column:
             How many labels are none of the levels; they are taken for the first.
         """
         codes = {level: code for code, level in enumerate(self.levels)}
-        known = [codes.get(level, -1) for level in labels.levels]
+        known = [codes.get(level, -1) for level in labels.categories]
         found = np.array([*known, 0])[labels.codes]  # the last is for missing labels
         columns = found[:, None] == np.arange(1, len(self.levels))
         return columns.astype(float), int((found < 0).sum())

@@ -24,8 +24,7 @@ from cardqp.tables.kinds import (
     plain_kinds,
     refuse,
 )
-from cardqp.tables.missing_cells import MissingCells
-from cardqp.tables.place import Place
+from cardqp.tables.place import MissingCells, Place
 
 MOST = 0.5
 """A column of text with a larger share of numbers, or of dates, is meant to be one."""
@@ -207,11 +206,6 @@ def _plain_profiles(
 def _plain_counts(kind: str, present: int) -> Counter[str]:
     """Counts of cells of one type; true and false can stand among numbers."""
     return Counter({kind: present, NUMBER: present})
-
-
-def kind_of(series: Any, name: str) -> str:
-    """The type of one column; see :meth:`ColumnProfile.kind`."""
-    return column_profiles(series.to_frame(name), Place())[name].kind()
 
 
 def _kinds(cells: Any) -> dict[str, BoolArray]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class ColumnSums:
             np.where(gone, -np.inf, numbers).max(axis=0, initial=-np.inf),
             np.where(gone, 0.0, numbers).sum(axis=0),
             len(numbers) - gone.sum(axis=0),
-            {name: Counter(found.counts()) for name, found in cells.labels.items()},
+            {name: _counts(labels) for name, labels in cells.labels.items()},
         )
 
     def __add__(self, other: "ColumnSums") -> "ColumnSums":
@@ -90,6 +90,12 @@ class ColumnSums:
         means = self.total / np.maximum(self.present, 1)
         values = np.column_stack([self.low, self.high, means]).tolist()
         return {n: Range(*v) for n, v in zip(self.numeric, values, strict=True)}
+
+
+def _counts(labels: Any) -> Counter[str]:
+    """Number of rows that have each label; labels without rows are left out."""
+    found = labels.value_counts()
+    return Counter(dict(zip(found.index, found.tolist(), strict=True))) - Counter()
 
 
 def refuse_labels(name: str, counts: Counter[str], most: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
 from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.tables.frames import require_pandas
 from cardqp.tables.place import Place
@@ -93,36 +93,6 @@ class Distinct:
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.cells))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Labels:
-    """A column of labels.
-
-    Attributes
-    ----------
-    levels : tuple of str
-        The different labels.
-    codes : (n_rows,) int array
-        Which label each row has; -1 where there is none.
-    """
-
-    levels: tuple[str, ...]
-    codes: IntArray
-
-    @property
-    def missing(self) -> BoolArray:
-        """Where there is none."""
-        return np.asarray(self.codes < 0)
-
-    def counts(self) -> dict[str, int]:
-        """Number of rows that have each label; labels without rows are left out."""
-        found = np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
-        return {
-            level: int(number)
-            for level, number in zip(self.levels, found, strict=True)
-            if number
-        }
-
-
 def as_numbers(series: Any, name: str, place: Place) -> FloatArray:
     """Numbers, or an error that names the first cell that is none."""
     if series.dtype.kind in "biuf":
@@ -148,13 +118,14 @@ def as_days(series: Any, name: str, place: Place) -> FloatArray:
     return _converted(series, name, place, DATE, lambda cells: _days(_moments(cells)))
 
 
-def as_labels(series: Any) -> Labels:
-    """Labels, the same for 1 and 1.0."""
+def as_labels(series: Any) -> Any:
+    """A pandas.Categorical of labels, the same for 1 and 1.0."""
     found = Distinct.of(series)
     number: dict[str, int] = {}
     texts = (label(cell) for cell in found.cells)
     places = [number.setdefault(text, len(number)) for text in texts]
-    return Labels(tuple(number), np.array([*places, -1])[found.codes])
+    codes = np.array([*places, -1])[found.codes]
+    return require_pandas().Categorical.from_codes(codes, list(number))
 
 
 def label(cell: Any) -> str:

@@ -8,8 +8,9 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.tables.cells import Cells, read_cells
-from cardqp.tables.column_profile import kind_of
+from cardqp.tables.column_profile import column_profiles
 from cardqp.tables.kinds import DATE, NUMBER
+from cardqp.tables.place import Place
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -39,7 +40,7 @@ def read_returns(frame: Any, *, are_returns: bool = False) -> Returns:
     """
     names = [str(name) for name in frame.columns]
     first = names[0]
-    kind = kind_of(frame[first], first)
+    kind = column_profiles(frame.iloc[:, :1], Place())[first].kind()
     if kind == DATE:
         _check_order(read_cells(frame, {first: DATE}), first)
     if kind != NUMBER:
@@ -82,10 +83,7 @@ def _check_complete(cells: Cells) -> None:
         raise DataError(
             None,
             f"column `{column.name}` must not miss values",
-            given=(
-                f"{column.number} of {column.n_rows} are missing, the first in "
-                f"{column.where}"
-            ),
+            given=str(column),
             remedy="fill it in, or remove the asset or the row",
         )
 

@@ -9,8 +9,8 @@ from cardqp.tables.column_profile import ColumnProfile
 from cardqp.tables.column_sums import Range
 from cardqp.tables.header import check_distinct
 from cardqp.tables.kinds import BOOLEAN, NUMBER
-from cardqp.tables.missing_cells import MissingCells
 from cardqp.tables.phrases import count, listed
+from cardqp.tables.place import MissingCells
 
 POLICIES = ("error", "drop", "mean")
 
@@ -93,10 +93,7 @@ def target_complete(missing: MissingCells | None) -> None:
         raise DataError(
             None,
             f"the target `{missing.name}` must not miss values",
-            given=(
-                f"{missing.number} of {missing.n_rows} are missing, the first in "
-                f"{missing.where}"
-            ),
+            given=str(missing),
             remedy=Phrase("use {} to leave out such rows", Setting("missing", "drop")),
         )
 
@@ -149,10 +146,7 @@ def complete(missing: Sequence[MissingCells]) -> None:
     raise DataError(
         None,
         f"column `{first.name}` must not miss values",
-        given=(
-            f"{first.number} of {first.n_rows} are missing, the first in "
-            f"{first.where}{others}"
-        ),
+        given=f"{first}{others}",
         remedy=Phrase(
             "use {} to leave out such rows, {} to fill in, or {}",
             Setting("missing", "drop"),
