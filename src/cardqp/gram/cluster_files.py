@@ -1,6 +1,6 @@
 """Adding up Parquet files on a Dask cluster, in an order that it cannot change."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -40,7 +40,8 @@ class Batch(NamedTuple):
 
     def pieces(self, source: Source) -> list[Piece]:
         """The row groups."""
-        found = source.readers[self.reader].pieces(self.start)
+        reader = source.readers[self.reader]
+        found: Iterator[tuple[int, Piece]] = reader.pieces(self.start)
         return [next(found)[1] for _ in range(self.start, self.stop)]
 
 

@@ -185,16 +185,10 @@ class Checkpoint:
     @classmethod
     def of(cls, source: Source, path: str | PathLike[str]) -> "Checkpoint":
         """The checkpoint of a source."""
-        if not isinstance(path, str | PathLike) or Path(path).is_dir():
-            raise ParameterError(
-                "checkpoint", "must be the path of a file", given=f"it is {str(path)!r}"
-            )
-        if not Path(path).parent.is_dir():
-            raise ParameterError(
-                "checkpoint",
-                "must be in a folder that exists",
-                given=f"it is {str(path)!r}",
-            )
+        is_file = isinstance(path, str | PathLike) and not Path(path).is_dir()
+        check.demand(is_file, "checkpoint", "must be the path of a file", str(path))
+        is_there, rule = Path(path).parent.is_dir(), "must be in a folder that exists"
+        check.demand(is_there, "checkpoint", rule, str(path))
         return cls(Path(path), json.dumps(source.plan()))
 
     def read(self) -> tuple[Cursor | None, FileEncoder | None]:

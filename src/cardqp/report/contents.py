@@ -79,12 +79,8 @@ class CVCurve:
                     f"{len(self.sparsities)}"
                 ),
             )
-        if self.chosen not in self.sparsities:
-            raise ParameterError(
-                "chosen",
-                "must be one of the sparsities",
-                given=f"it is {self.chosen!r}",
-            )
+        is_tried = self.chosen in self.sparsities
+        check.demand(is_tried, "chosen", "must be one of the sparsities", self.chosen)
 
 
 @dataclass(frozen=True, slots=True)

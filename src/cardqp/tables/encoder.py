@@ -265,26 +265,22 @@ class TableEncoder:
         return np.flatnonzero(kept)
 
     def _matrix(self, cells: Cells) -> tuple[FloatArray, dict[str, int]]:
+        """Features, and the number of labels of each category that are not known."""
         X = np.empty((cells.n_rows, len(self.names)))
         groups, unknown = self.groups, {}
         is_numeric = np.array([c.name not in cells.labels for c in self.columns], bool)
-        X[:, is_numeric[groups]] = self._filled(cells)
-        for j in np.flatnonzero(~is_numeric):
-            column = self.columns[j]
-            X[:, groups == j], strange = column.dummies(cells.labels[column.name])
+        numbers = cells.numbers - np.array([column.origin for column in self.columns])
+        if self.missing == "mean":
+            row, j = np.nonzero(np.isnan(numbers))
+            numbers[row, j] = np.array([column.fill for column in self.columns])[j]
+        X[:, is_numeric[groups]] = numbers[:, is_numeric]
+        for k in np.flatnonzero(~is_numeric):
+            column, codes = self.columns[k], cells.numbers[:, k]
+            labels = cells.labels[column.name]
+            X[:, groups == k], strange = column.dummies(codes, labels)
             if strange:
                 unknown[column.name] = strange
         return X, unknown
-
-    def _filled(self, cells: Cells) -> FloatArray:
-        """Numbers with their origins subtracted and the missing filled in."""
-        known = {column.name: column for column in self.columns}
-        used = [known[name] for name in cells.numeric]
-        numbers = cells.numbers - np.array([column.origin for column in used])
-        if self.missing == "mean":
-            row, j = np.nonzero(np.isnan(numbers))
-            numbers[row, j] = np.array([column.fill for column in used])[j]
-        return np.asarray(numbers)
 
     def _with_distinct_names(self) -> "TableEncoder":
         twice = repeated(self.names)

@@ -1,6 +1,7 @@
 """Types of the columns of a table, and how their cells become numbers or labels.
 
-Missing cells are NaN among numbers and -1 among labels.  Dates become days since 1970.
+Missing cells are NaN.  Dates become days since 1970, labels the codes that they have in
+the part of a table that is at hand.
 """
 
 from collections.abc import Callable
@@ -118,14 +119,13 @@ def as_days(series: Any, name: str, place: Place) -> FloatArray:
     return _converted(series, name, place, DATE, lambda cells: _days(_moments(cells)))
 
 
-def as_labels(series: Any) -> Any:
-    """A pandas.Categorical of labels, the same for 1 and 1.0."""
+def as_codes(series: Any) -> tuple[FloatArray, tuple[str, ...]]:
+    """Codes of labels, the same for 1 and 1.0, and the labels they stand for."""
     found = Distinct.of(series)
     number: dict[str, int] = {}
     texts = (label(cell) for cell in found.cells)
     places = [number.setdefault(text, len(number)) for text in texts]
-    codes = np.array([*places, -1])[found.codes]
-    return require_pandas().Categorical.from_codes(codes, list(number))
+    return found.spread(np.array(places, dtype=float)), tuple(number)
 
 
 def label(cell: Any) -> str:

@@ -62,7 +62,7 @@ def read_returns(frame: Any, *, are_returns: bool = False) -> Returns:
             "period",
             given=f"it has {len(frame)}",
         )
-    return Returns(table, cells.numeric)
+    return Returns(table, cells.names)
 
 
 def _check_order(dates: Cells, name: str) -> None:
@@ -94,7 +94,7 @@ def _check_positive(cells: Cells) -> None:
         row, j = (int(i) for i in np.argwhere(wrong)[0])
         raise DataError(
             None,
-            f"column `{cells.numeric[j]}` must hold positive prices",
+            f"column `{cells.names[j]}` must hold positive prices",
             given=f"row {row + 1} has {cells.numbers[row, j]:g}",
             remedy=Phrase(
                 "correct it, or use {} if these are returns",

@@ -7,13 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import InputError, ParameterError
 
 
-def demand(is_met: bool, name: str, rule: str, value: Any) -> None:
-    """Refuse the value of a setting unless a rule is met."""
+def demand(
+    is_met: bool,
+    name: str,
+    rule: str,
+    value: Any,
+    error: type[InputError] = ParameterError,
+) -> None:
+    """Refuse the value of an argument unless a rule is met."""
     if not is_met:
-        raise ParameterError(name, rule, given=f"it is {value!r}")
+        raise error(name, rule, given=f"it is {value!r}")
 
 
 def at_least(name: str, value: Any, least: float) -> None:
