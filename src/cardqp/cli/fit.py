@@ -8,7 +8,7 @@ from cardqp import storage
 from cardqp.bounds.gap import finite
 from cardqp.cli.fit_model import FittedTable, check_options, fit_table
 from cardqp.cli.messages import one_line
-from cardqp.cli.outputs import check_distinct, check_folder, print_json, print_notes
+from cardqp.cli.outputs import check_outputs, print_json, print_notes
 from cardqp.cli.solution_text import coefficient_lines, exit_code
 from cardqp.cli.text_table import read_file
 from cardqp.pipeline.alternatives import Alternatives
@@ -20,10 +20,8 @@ from cardqp.tables.phrases import count
 def fit(options: argparse.Namespace) -> int:
     """``cardqp fit FILE``."""
     check_options(options)
-    check_folder("--model", options.model)
-    check_folder("--report", options.report)
     outputs = {"--model": options.model, "--report": options.report}
-    check_distinct([options.file], outputs)
+    check_outputs([options.file], outputs)
     within = options.alternatives
     is_met = within is None or 0 <= within < math.inf
     check.demand(is_met, "--alternatives", "must be at least 0", within)

@@ -201,10 +201,9 @@ def _estimator(encoder: TableEncoder, n_rows: int, options: argparse.Namespace) 
         sizes = sizes or range(_least(options), options.sparsity + 1)
         sizes = _within(sizes, len(encoder.names))
         return SparseRidgeCV(sizes, cv=folds, **settings)
-    if sizes is not None:
-        sizes = _within(sizes, len(encoder.names))
-        return SparseRidgePath(sizes, **settings)
-    return SparseRidge(options.sparsity, **settings)
+    if sizes is None:
+        return SparseRidge(options.sparsity, **settings)
+    return SparseRidgePath(_within(sizes, len(encoder.names)), **settings)
 
 
 def _within(sizes: range, n_features: int) -> range:

@@ -12,9 +12,9 @@ from cardqp.problem.validation import LARGEST
 from cardqp.tables.kinds import (
     BOOLEAN,
     CATEGORY,
-    CONVERT,
     NUMBER,
     as_codes,
+    as_numbers,
     plain_kinds,
 )
 from cardqp.tables.place import MissingCells, Place
@@ -101,7 +101,7 @@ def read_cells(
         if kinds[name] == CATEGORY:
             numbers[:, j], labels[name] = as_codes(frame[name])
         else:
-            numbers[:, j] = CONVERT[kinds[name]](frame[name], name, place)
+            numbers[:, j] = as_numbers(frame[name], name, place, kinds[name])
     _check_finite(numbers, names, place)
     return Cells(names, numbers, labels, place)
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -69,12 +69,8 @@ class ColumnSums:
         labels = {name: self.labels[name] + other.labels[name] for name in self.labels}
         for name, counts in labels.items():
             if len(counts) > MANY:
-                raise DataError(
-                    None,
-                    f"column `{name}` must have at most {MANY} different labels",
-                    given=f"it has more, such as {min(counts)[:40]!r}",
-                    remedy=Phrase("use {}", Setting("drop", [name])),
-                )
+                remedy = Phrase("use {}", Setting("drop", [name]))
+                refuse_labels(name, counts, MANY, "more", remedy)
         return ColumnSums(
             self.n_rows + other.n_rows,
             self.names,
@@ -100,14 +96,13 @@ def _counts(cells: Cells, name: str) -> Counter[str]:
     return +Counter(dict(zip(labels, found, strict=True)))
 
 
-def refuse_labels(name: str, counts: Counter[str], most: int) -> None:
+def refuse_labels(
+    name: str, counts: Counter[str], most: int, found: str, remedy: Phrase
+) -> NoReturn:
     """Complain of a category with too many labels."""
-    example = min(counts)[:40]
     raise DataError(
         None,
         f"column `{name}` must have at most {most} different labels",
-        given=f"it has {len(counts)}, such as {example!r}",
-        remedy=Phrase(
-            "use {}, or raise {}", Setting("drop", [name]), Setting("max_levels")
-        ),
+        given=f"it has {found}, such as {min(counts)[:40]!r}",
+        remedy=remedy,
     )

@@ -212,7 +212,9 @@ def _levels(name: str, sums: ColumnSums, most: int) -> tuple[str, ...]:
     """Labels of a category, the most frequent first, then by name."""
     counts = sums.labels[name]
     if len(counts) > most:
-        refuse_labels(name, counts, most)
+        drop, raised = Setting("drop", [name]), Setting("max_levels")
+        remedy = Phrase("use {}, or raise {}", drop, raised)
+        refuse_labels(name, counts, most, str(len(counts)), remedy)
     levels = sorted(counts)
     first = max(levels, key=lambda level: counts[level], default="")
     return (first, *(level for level in levels if level != first))
