@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from cardqp._typing import FloatArray
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram.accumulator import GramAccumulator
-from cardqp.gram.files import Meter, Progress, added
+from cardqp.gram.files import Meter, Progress
 from cardqp.gram.readers import NotNumbersError, Piece
 from cardqp.gram.selection import Selection
-from cardqp.gram.source import Paths, Source
+from cardqp.gram.source import Paths, Source, added
 from cardqp.gram.sums import ShiftedSums
 from cardqp.gram.tree_sum import dask, total
 from cardqp.tables.schema import Measure
@@ -107,10 +107,7 @@ def _infer_encoder(
 
     def total_of(measure: Measure, text: frozenset[str] | None) -> Any:
         shared = source, measure, text
-        found = _over(batches, _measured, shared, added, meter, client)
-        if found is None:
-            raise source.lacks("rows")
-        return found
+        return _over(batches, _measured, shared, added, meter, client)
 
     return source.with_inferred_encoder(total_of)
 

@@ -15,7 +15,7 @@ from cardqp.gram.accumulator import GramAccumulator
 from cardqp.gram.encoding import FileEncoder
 from cardqp.gram.readers import NotNumbersError
 from cardqp.gram.selection import Selection
-from cardqp.gram.source import Paths, Source
+from cardqp.gram.source import Paths, Source, added
 from cardqp.gram.sums import ShiftedSums
 from cardqp.gram.validation import from_json, sums_from_arrays, sums_to_arrays
 from cardqp.problem import validation as check
@@ -98,16 +98,7 @@ def _total(
     for reader in source.readers:
         pieces = (piece for _, piece in reader.pieces(0))
         total = added(total, source.measured(reader, pieces, 0, watched, text))
-    if total is None:
-        raise source.lacks("rows")
     return total
-
-
-def added(total: Any, part: Any) -> Any:
-    """The sum of two parts, where None is nothing."""
-    if total is None or part is None:
-        return part if total is None else total
-    return total + part
 
 
 def _add_up(

@@ -82,10 +82,17 @@ class Source:
         Parameters
         ----------
         total : callable
-            Adds up a measure over all of them.
+            Adds up a measure over all of them; None if there are none.
         """
         request = self.selection.request(self.readers[0])
-        schema = infer_schema(self.columns, total, request)
+
+        def total_of(measure: Measure, text: frozenset[str] | None) -> Any:
+            found = total(measure, text)
+            if found is None:
+                raise self._lacks("rows")
+            return found
+
+        schema = infer_schema(self.columns, total_of, request)
         encoder = TableEncoder.from_schema(request, schema)
         weight = self.wanted[-1] if self.has_weight else None
         return self.with_encoder(FileEncoder(encoder, schema.text, weight))
@@ -155,9 +162,9 @@ class Source:
                 return np.where(np.isfinite(mean), mean, 0.0)
         if n_rows and self.file_encoder is None:
             raise NotNumbersError("Some column may be empty.")  # and is then left out
-        raise self.lacks("rows in which nothing is missing")
+        raise self._lacks("rows in which nothing is missing")
 
-    def lacks(self, what: str) -> DataError:
+    def _lacks(self, what: str) -> DataError:
         """The error about rows that no file has."""
         first, others = self.readers[0].path, len(self.readers) - 1
         return DataError(
@@ -190,8 +197,7 @@ class Source:
         total, rows = None, block_rows(len(self.columns))
         for piece in pieces:
             for frame in piece.frames(self.columns, text, rows):
-                part = measure(frame, Place(str(reader.path), row))
-                total = part if total is None else total + part
+                total = added(total, measure(frame, Place(str(reader.path), row)))
                 row += len(frame)
         return total
 
@@ -285,6 +291,13 @@ class Source:
             given=f"column {self.wanted[j]!r} in row {row + i + 1} is {value}",
             remedy=remedy,
         )
+
+
+def added(total: Any, part: Any) -> Any:
+    """The sum of two parts, where None is nothing."""
+    if total is None or part is None:
+        return part if total is None else total
+    return total + part
 
 
 def find_files(paths: Paths) -> list[Path]:

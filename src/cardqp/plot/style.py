@@ -58,6 +58,12 @@ def plain(name: str) -> str:
     return line.replace("$", r"\$")
 
 
+def arrays(table: Any, *names: str) -> list[Any]:
+    """Some columns of results that are a table."""
+    columns = table.to_dict()
+    return [np.array(columns[name]) for name in names]
+
+
 def legend(handles: list[Any], names: list[str], ax: Any, **place: Any) -> None:
     """A legend with any names, also those that Matplotlib would leave out."""
     # Matplotlib ignores entries that begin with an underscore, so names come later.

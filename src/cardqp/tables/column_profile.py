@@ -117,12 +117,12 @@ class ColumnProfile:
         )
 
     @property
-    def missing_cells(self) -> MissingCells | None:
-        """Count and first row of the missing cells; None if there are none."""
+    def missing_cells(self) -> list[MissingCells]:
+        """Count and first row of the missing cells, if there are some."""
         if not self.n_missing:
-            return None
+            return []
         where, _ = self.first[_MISSING]
-        return MissingCells(self.name, self.n_missing, self.n_rows, where)
+        return [MissingCells(self.name, self.n_missing, self.n_rows, where)]
 
     @property
     def is_empty(self) -> bool:

@@ -171,7 +171,7 @@ class TableEncoder:
         check.has_columns(frame, [self.target])
         y = read_cells(frame, {self.target: self.target_kind})
         if self.missing == "error":
-            check.target_complete(next(iter(y.missing_cells()), None))
+            check.target_complete(y.missing_cells())
         encoded = self._encode(frame, y.numbers[:, 0])
         gone = len(frame) - len(encoded.rows)
         if not gone:

@@ -7,6 +7,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.exceptions import DataError, Phrase, Setting
+from cardqp.tables import validation as check
 from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.column_profile import column_profiles
 from cardqp.tables.kinds import DATE, NUMBER
@@ -50,7 +51,8 @@ def read_returns(frame: Any, *, are_returns: bool = False) -> Returns:
             None, "the table must have a column of prices", given="it has none"
         )
     cells = read_cells(frame, dict.fromkeys(names, NUMBER))
-    _check_complete(cells)
+    remedy = "fill it in, or remove the asset or the row"
+    check.complete(cells.missing_cells(), remedy)
     table = cells.numbers
     if not are_returns:
         _check_positive(cells)
@@ -75,16 +77,6 @@ def _check_order(dates: Cells, name: str) -> None:
             f"the dates in `{name}` must increase",
             given=f"that of row {row} is missing or not after the one before",
             remedy="sort the rows",
-        )
-
-
-def _check_complete(cells: Cells) -> None:
-    for column in cells.missing_cells():
-        raise DataError(
-            None,
-            f"column `{column.name}` must not miss values",
-            given=str(column),
-            remedy="fill it in, or remove the asset or the row",
         )
 
 

@@ -148,8 +148,7 @@ def infer_types(
             is_label = name in request.categorical
             kinds[name] = CATEGORY if is_label else profiles[name].kind()
     if request.missing == "error":
-        missing_cells = (profiles[name].missing_cells for name in kinds)
-        check.complete([each for each in missing_cells if each is not None])
+        check.complete([each for n in kinds for each in profiles[n].missing_cells])
     return kinds
 
 
