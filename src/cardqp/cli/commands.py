@@ -113,16 +113,14 @@ def _load(options: argparse.Namespace) -> SparseQP:
 
 def _backend(options: argparse.Namespace) -> Backend | None:
     """The other solver that was asked for, with its settings."""
-    if options.backend is None:
-        if options.formulation is not None:
-            raise ParameterError(
-                "--formulation", "is for another solver", remedy="`--backend`"
-            )
-        return None
-    backend = find(options.backend)
-    if options.formulation is None:
-        return backend
-    return replace(backend, formulation=options.formulation)
+    chosen = {} if options.formulation is None else {"formulation": options.formulation}
+    if options.backend is not None:
+        return replace(find(options.backend), **chosen)
+    if chosen:
+        raise ParameterError(
+            "--formulation", "is for another solver", remedy="`--backend`"
+        )
+    return None
 
 
 def _solve(

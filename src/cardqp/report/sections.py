@@ -5,10 +5,7 @@ from collections.abc import Sequence
 from cardqp.report import pictures
 from cardqp.report.contents import Feature, ReportData
 from cardqp.report.page import made_with, name, table, text
-from cardqp.report.sentences import certificate, gap_of, number, plural
-from cardqp.solution import Status
-
-PROVED = (Status.OPTIMAL, Status.INFEASIBLE)
+from cardqp.report.sentences import PROVED, certificate, gap_of, number, plural
 
 
 def section(identity: str, title: str, parts: Sequence[str]) -> str:

@@ -9,6 +9,8 @@ from cardqp.problem import SparseQP
 from cardqp.report.contents import ReportData
 from cardqp.solution import Solution, Status
 
+PROVED = (Status.OPTIMAL, Status.INFEASIBLE)
+
 ERROR = "penalised mean squared error"
 
 FINEST = 0.01
@@ -114,8 +116,9 @@ def _outlook(solution: Solution) -> str:
 
 def certificate(solution: Solution) -> list[str]:
     """Sentences on what is proved."""
-    is_proved = solution.status in (Status.OPTIMAL, Status.INFEASIBLE)
-    end = _how(solution) if is_proved else f"What could help: {solution.advice}."
+    end = f"What could help: {solution.advice}."
+    if solution.status in PROVED:
+        end = _how(solution)
     said = [*_known(solution), end]
     claim = solution.claim
     if claim is not None:
