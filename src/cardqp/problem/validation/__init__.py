@@ -30,7 +30,6 @@ from cardqp.problem.validation.quadratic import (
     refuse_indefinite,
     specific_variance,
     square,
-    square_matrix,
     symmetric_matrix,
 )
 from cardqp.problem.validation.settings import (
