@@ -184,9 +184,14 @@ def optional(module: str, need: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as err:
-        raise BackendNotFoundError(
-            f"{need}: install it with `pip install 'cardqp[{extra}]'`."
-        ) from err
+        raise not_installed(need, extra) from err
+
+
+def not_installed(need: str, extra: str) -> BackendNotFoundError:
+    """The error about a missing module; see :func:`optional`."""
+    return BackendNotFoundError(
+        f"{need}: install it with `pip install 'cardqp[{extra}]'`."
+    )
 
 
 class DataError(InputError, OSError):

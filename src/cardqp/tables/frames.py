@@ -3,7 +3,7 @@
 import io
 from typing import Any
 
-from cardqp.exceptions import DataError, optional
+from cardqp.exceptions import DataError, not_installed, optional
 
 BROKEN_PARQUET = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
 """Exceptions of pyarrow for damaged files, depending on the place of the damage."""
@@ -42,9 +42,10 @@ def read_parquet(data: bytes, label: str) -> Any:
         How messages call it.
     """
     pandas = require_pandas()
-    optional("pyarrow.parquet", f"{label} needs pyarrow", "data")
     try:
         return pandas.read_parquet(io.BytesIO(data), engine="pyarrow")
+    except ImportError as err:  # there is none, or pandas wants a newer one
+        raise not_installed(f"{label} needs pyarrow", "data") from err
     except BROKEN_PARQUET as err:
         reason = " ".join(str(err).split()).rstrip(".")
         raise DataError(f"{label} is not a readable parquet file: {reason}.") from err

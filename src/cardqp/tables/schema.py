@@ -109,13 +109,18 @@ def infer_schema(columns: Sequence[str], total: Total, request: Request) -> Sche
     found = _columns(sums, kinds, request.max_levels)
     used = {column.name for column in found}
     constant = [name for name in kinds if name not in used]
-    filled = [c.name for c in found if profiles[c.name].missing_cells]
+    is_filled = missing == "mean"
+    filled = [c.name for c in found if is_filled and profiles[c.name].missing_cells]
     empty = [name for name in names if profiles[name].is_empty]
     notes = [
-        *_left_out(empty, "without any value"),
-        *_left_out(constant, "without variation"),
+        *_note(f"left out {count(len(empty), 'column')} without any value", empty),
+        *_note(
+            f"left out {count(len(constant), 'column')} without variation", constant
+        ),
         *_about(found),
-        *_filled(filled if missing == "mean" else []),
+        *_note(
+            "filled in missing cells, by the mean or the most frequent label", filled
+        ),
     ]
     return Schema(target_kind, found, tuple(notes), text)
 
@@ -219,10 +224,9 @@ def _levels(name: str, sums: ColumnSums, most: int) -> tuple[str, ...]:
     return (first, *(level for level in levels if level != first))
 
 
-def _left_out(names: Sequence[str], reason: str) -> list[str]:
-    if not names:
-        return []
-    return [f"left out {count(len(names), 'column')} {reason}: {listed(names)}"]
+def _note(words: str, names: Sequence[str]) -> list[str]:
+    """A sentence about some columns, if there are any."""
+    return [f"{words}: {listed(names)}"] if names else []
 
 
 def _about(columns: Sequence[Column]) -> list[str]:
@@ -232,24 +236,10 @@ def _about(columns: Sequence[Column]) -> list[str]:
         since = ", ".join(f"`{c.name}` ({_day(c.origin)})" for c in dates[:5])
         notes.append(f"dates became days since the first one: {since}")
     labels = [column for column in columns if column.kind == CATEGORY]
-    if labels:
-        width = sum(len(column.levels) - 1 for column in labels)
-        names = listed([column.name for column in labels])
-        notes.append(
-            f"{count(len(labels), 'column')} of labels became "
-            f"{count(width, 'feature')}, one for each label but the most frequent: "
-            f"{names}"
-        )
-    return notes
-
-
-def _filled(names: Sequence[str]) -> list[str]:
-    if not names:
-        return []
-    return [
-        f"filled in missing cells, by the mean or the most frequent label: "
-        f"{listed(names)}"
-    ]
+    width = count(sum(len(column.levels) - 1 for column in labels), "feature")
+    became = f"{count(len(labels), 'column')} of labels became {width}"
+    words = f"{became}, one for each label but the most frequent"
+    return [*notes, *_note(words, [column.name for column in labels])]
 
 
 def _day(days: float) -> str:
