@@ -9,8 +9,8 @@ from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram.accumulator import GramAccumulator
 from cardqp.gram.files import Meter, Progress
 from cardqp.gram.readers import NotNumbersError, Piece
-from cardqp.gram.selection import Selection
-from cardqp.gram.source import Paths, Source, added
+from cardqp.gram.selection import Paths, Selection
+from cardqp.gram.source import Source, added
 from cardqp.gram.sums import ShiftedSums
 from cardqp.gram.tree_sum import dask, total
 from cardqp.tables.schema import Measure

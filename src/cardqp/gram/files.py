@@ -14,8 +14,8 @@ from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.gram.accumulator import GramAccumulator
 from cardqp.gram.encoding import FileEncoder
 from cardqp.gram.readers import NotNumbersError
-from cardqp.gram.selection import Selection
-from cardqp.gram.source import Paths, Source, added
+from cardqp.gram.selection import Paths, Selection
+from cardqp.gram.source import Source, added
 from cardqp.gram.sums import ShiftedSums
 from cardqp.gram.validation import from_json, sums_from_arrays, sums_to_arrays
 from cardqp.problem import validation as check

@@ -1,16 +1,13 @@
 """Which columns of which files are added up, and what to do about bad rows."""
 
-import glob
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray
-from cardqp.exceptions import DataError, ParameterError, Phrase, Setting
+from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.gram.encoding import FileEncoder
 from cardqp.gram.readers import (
     Blocks,
@@ -20,15 +17,12 @@ from cardqp.gram.readers import (
     Reader,
     open_reader,
 )
-from cardqp.gram.selection import Selection
+from cardqp.gram.selection import Paths, Selection, find_files
 from cardqp.gram.sums import ShiftedSums, UnusableEntryError, block_rows
-from cardqp.problem import validation as check
 from cardqp.problem.validation import LARGEST
 from cardqp.tables.encoder import TableEncoder
 from cardqp.tables.place import Place
 from cardqp.tables.schema import Measure, Total, infer_schema
-
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,22 +292,3 @@ def added(total: Any, part: Any) -> Any:
     if total is None or part is None:
         return part if total is None else total
     return total + part
-
-
-def find_files(paths: Paths) -> list[Path]:
-    """Files in the given order, or in the order of their names for a pattern."""
-    if isinstance(paths, str):
-        # Patterns of pathlib cannot be absolute.
-        names = sorted(glob.glob(paths, recursive=True))  # noqa: PTH207
-        found = [Path(name) for name in ([paths] if Path(paths).is_file() else names)]
-    elif isinstance(paths, os.PathLike):
-        found = [Path(paths)]
-    else:
-        several = list(paths) if isinstance(paths, Iterable) else paths
-        check.listing("paths", several, "files", str | os.PathLike)
-        found = [Path(name) for name in several]
-    if not found:
-        raise ParameterError(
-            "paths", "must name files", given=f"nothing matches {paths!r}"
-        )
-    return found
