@@ -73,7 +73,7 @@ class Table:
         >>> split.X_train.shape, split.y_test.shape
         ((7, 2), (3,))
         """
-        check.seed(seed)
+        check.count("seed", seed, least=0)
         X, y = _to_unit_interval(self.X), _to_unit_interval(self.y)
         rows = np.random.default_rng(seed).permutation(len(y))
         train, test = np.split(rows, [int(TRAINING_SHARE * len(y))])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Self, overload
 
 
@@ -166,6 +167,31 @@ class BackendError(CardQPError, RuntimeError):
 
 class BackendNotFoundError(CardQPError, ImportError):
     """An optional package is missing; the message says what to install."""
+
+
+def optional(module: str, need: str, extra: str) -> Any:
+    """A module that is not always installed, or an error that says how to get it.
+
+    Parameters
+    ----------
+    module : str
+        Its name.
+    need : str
+        What needs which package.
+    extra : str
+        The part of cardqp's dependencies that it belongs to.
+    """
+    try:
+        return import_module(module)
+    except ImportError as err:
+        raise not_installed(need, extra) from err
+
+
+def not_installed(need: str, extra: str) -> BackendNotFoundError:
+    """The error about a missing module; see :func:`optional`."""
+    return BackendNotFoundError(
+        f"{need}: install it with `pip install 'cardqp[{extra}]'`."
+    )
 
 
 class DataError(InputError, OSError):

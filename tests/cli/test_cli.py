@@ -183,7 +183,7 @@ def test_solutions_are_verified_by_the_checker(archive, tmp_path, capsys, monkey
     assert "`--gap` is not for `--exact`" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "cardqp_check", None)
     assert run("verify", archive, path, "--exact") == 2
-    assert "pip install cardqp[check]" in capsys.readouterr().err
+    assert "pip install 'cardqp[check]'" in capsys.readouterr().err
 
 
 def test_columns_in_a_file_of_their_own(tmp_path, capsys):

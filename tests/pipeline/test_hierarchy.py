@@ -55,7 +55,7 @@ def test_plot_draws_what_the_table_says(kind):
 
 def test_plot_without_matplotlib(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install cardqp\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install 'cardqp\[plot\]'"):
         cardqp.plot.new_axes()
 
 

@@ -12,7 +12,6 @@ from cardqp.report import (
     Feature,
     Predictions,
     ReportData,
-    Score,
 )
 
 ATTACK = "<script>window.parent.hacked = true</script>"
@@ -64,7 +63,6 @@ def report_data(names=None):
         intercept=1.25,
         r2_in_sample=0.912,
         r2_out_of_sample=0.871,
-        baseline=Score(f"all but {names[3]}", 0.95, None),
         notes=(f"`{names[4]}` became 4 columns", "3 rows dropped"),
         path=path(problem, range(6)),
         cv=CVCurve((1, 2, 4), (3.0, 2.0, 1.5), (0.2, 0.1, 0.1), 4, "It is the least."),
@@ -81,7 +79,6 @@ def bare(data):
     return replace(
         data,
         r2_out_of_sample=None,
-        baseline=None,
         notes=(),
         path=None,
         cv=None,

@@ -242,7 +242,7 @@ def test_versions_name_what_matters():
 
 def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install cardqp\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install 'cardqp\[plot\]'"):
         regression_report(report_data())
 
 

@@ -85,8 +85,9 @@ TAMPERED = [
     ("coefficients", {"weight": 1.0}, "the coefficient of 'weight' has no column"),
     ("recipe", {"target": "y"}, "`recipe` must say how columns are encoded"),
     ("status", 1, "`status` is missing"),
-    ("eta", "x", "`eta` must be a number, it is 'x'"),
-    ("gap", "x", "`gap` must be a number, it is 'x'"),
+    ("eta", "x", "`eta` must be a finite number, it is 'x'"),
+    ("n_rows", None, "`n_rows` must be a finite number, it is None"),
+    ("gap", "x", "`gap` must be a finite number, it is 'x'"),
 ]
 
 

@@ -11,7 +11,7 @@ from cardqp.cli.codes import REFUTED, SOLVED
 from cardqp.cli.outputs import check_folder, check_picture
 from cardqp.cli.progress import ProgressLine
 from cardqp.cli.solution_text import backend_table, exit_code, solution_table
-from cardqp.exceptions import BackendNotFoundError, ParameterError, ProblemError
+from cardqp.exceptions import ParameterError, ProblemError, optional
 from cardqp.pipeline.hierarchy import hierarchy
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
@@ -53,13 +53,8 @@ def _check_file(options: argparse.Namespace) -> int:
     """``cardqp verify --exact``: by the checker, which uses nothing of cardqp."""
     if options.gap is not None:
         raise ParameterError("--gap", "is not for `--exact`", remedy="leave it out")
-    try:
-        from cardqp_check import check
-    except ImportError as err:
-        raise BackendNotFoundError(
-            "`--exact` needs the checker: install it with `pip install cardqp[check]`."
-        ) from err
-    verdict = check(
+    checker = optional("cardqp_check", "`--exact` needs the checker", "check")
+    verdict = checker.check(
         options.file, options.solution, data=options.data, jobs=options.threads
     )
     print(verdict)
@@ -92,16 +87,11 @@ def demo(options: argparse.Namespace) -> int:
 
 def diabetes_problem() -> SparseQP:
     """Diabetes data with all squares and products, standardised: n = 65, s = 10."""
-    try:
-        from sklearn.datasets import load_diabetes
-        from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-    except ImportError as err:
-        raise BackendNotFoundError(
-            "The demo needs scikit-learn: install it with `pip install cardqp[demo]`."
-        ) from err
-    data = load_diabetes()
-    polynomial = PolynomialFeatures(degree=2, include_bias=False)
-    X = StandardScaler().fit_transform(polynomial.fit_transform(data.data))
+    need = "The demo needs scikit-learn"
+    data = optional("sklearn.datasets", need, "demo").load_diabetes()
+    scaling = optional("sklearn.preprocessing", need, "demo")
+    polynomial = scaling.PolynomialFeatures(degree=2, include_bias=False)
+    X = scaling.StandardScaler().fit_transform(polynomial.fit_transform(data.data))
     y = (data.target - data.target.mean()) / data.target.std()
     names = polynomial.get_feature_names_out(data.feature_names)
     return SparseQP.from_regression(X, y, eta=10.0, sparsity=10, names=names)
@@ -123,16 +113,14 @@ def _load(options: argparse.Namespace) -> SparseQP:
 
 def _backend(options: argparse.Namespace) -> Backend | None:
     """The other solver that was asked for, with its settings."""
-    if options.backend is None:
-        if options.formulation is not None:
-            raise ParameterError(
-                "--formulation", "is for another solver", remedy="`--backend`"
-            )
-        return None
-    backend = find(options.backend)
-    if options.formulation is None:
-        return backend
-    return replace(backend, formulation=options.formulation)
+    chosen = {} if options.formulation is None else {"formulation": options.formulation}
+    if options.backend is not None:
+        return replace(find(options.backend), **chosen)
+    if chosen:
+        raise ParameterError(
+            "--formulation", "is for another solver", remedy="`--backend`"
+        )
+    return None
 
 
 def _solve(

@@ -8,11 +8,11 @@ from cardqp import storage
 from cardqp.bounds.gap import finite
 from cardqp.cli.fit_model import FittedTable, check_options, fit_table
 from cardqp.cli.messages import one_line
-from cardqp.cli.outputs import check_distinct, check_folder, print_json, print_notes
-from cardqp.cli.solution_text import exit_code
+from cardqp.cli.outputs import check_outputs, print_json, print_notes
+from cardqp.cli.solution_text import coefficient_lines, exit_code
 from cardqp.cli.text_table import read_file
-from cardqp.exceptions import ParameterError
 from cardqp.pipeline.alternatives import Alternatives
+from cardqp.problem import validation as check
 from cardqp.tables import ModelFile, Proof
 from cardqp.tables.phrases import count
 
@@ -20,15 +20,11 @@ from cardqp.tables.phrases import count
 def fit(options: argparse.Namespace) -> int:
     """``cardqp fit FILE``."""
     check_options(options)
-    check_folder("--model", options.model)
-    check_folder("--report", options.report)
     outputs = {"--model": options.model, "--report": options.report}
-    check_distinct([options.file], outputs)
+    check_outputs([options.file], outputs)
     within = options.alternatives
-    if within is not None and not 0 <= within < math.inf:
-        raise ParameterError(
-            "--alternatives", "must be at least 0", given=f"it is {within}"
-        )
+    is_met = within is None or 0 <= within < math.inf
+    check.demand(is_met, "--alternatives", "must be at least 0", within)
     found = fit_table(read_file(options), options, options.test)
     others = None
     if within is not None and not found.is_interrupted:
@@ -138,6 +134,7 @@ def table(found: FittedTable) -> str:
     """Status, proof, R2 and coefficients for people."""
     solution = found.model.solution_
     columns = count(len(found.encoder.columns), "column")
+    values = found.coefficients() | {"(intercept)": found.model.intercept_}
     lines = [
         f"status    {solution.status.name}: {solution.status.value}",
         f"proof     {gap_in_words(found)}",
@@ -146,7 +143,7 @@ def table(found: FittedTable) -> str:
         *_size_lines(found),
         f"R2        {', '.join(_r2_words(found))}",
         "",
-        *_coefficients(found),
+        *coefficient_lines("feature", values.items()),
     ]
     return "\n".join(lines)
 
@@ -194,12 +191,3 @@ def _r2_words(found: FittedTable) -> list[str]:
         rows = count(len(found.test.rows), "row")
         words.append(f"{found.r2_test():.4f} on {rows} left out")
     return words
-
-
-def _coefficients(found: FittedTable) -> list[str]:
-    values = found.coefficients() | {"(intercept)": found.model.intercept_}
-    width = max(len("feature"), *map(len, values))
-    rows = [
-        f"{one_line(name):<{width}}  {value:>13.6g}" for name, value in values.items()
-    ]
-    return [f"{'feature':<{width}}  {'coefficient':>13}", *rows]

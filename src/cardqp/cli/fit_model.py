@@ -15,6 +15,7 @@ from cardqp.cli.feature_groups import feature_groups, not_used
 from cardqp.cli.progress import ProgressLine
 from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
 from cardqp.exceptions import ParameterError
+from cardqp.problem import validation as check
 from cardqp.solution.trace import Trace
 from cardqp.tables import Encoded, TableEncoder
 from cardqp.tables.frames import require_pandas
@@ -104,18 +105,14 @@ def check_options(options: argparse.Namespace) -> None:
             "range such as 1:20",
             given=f"there is {given}",
         )
-    if options.sparsity is not None and options.sparsity < 1:
-        raise ParameterError(
-            "--sparsity", "must be at least 1", given=f"it is {options.sparsity}"
-        )
-    if options.cv is not None and options.cv < 2:
-        raise ParameterError(
-            "--cv", "must be at least 2 folds", given=f"it is {options.cv}"
-        )
-    if options.seed < 0:
-        raise ParameterError(
-            "--seed", "must be at least 0", given=f"it is {options.seed}"
-        )
+    for name, least, what in (
+        ("sparsity", 1, ""),
+        ("cv", 2, " folds"),
+        ("seed", 0, ""),
+    ):
+        value = getattr(options, name)
+        is_met = value is None or value >= least
+        check.demand(is_met, f"--{name}", f"must be at least {least}{what}", value)
 
 
 def fit_table(
@@ -204,10 +201,9 @@ def _estimator(encoder: TableEncoder, n_rows: int, options: argparse.Namespace) 
         sizes = sizes or range(_least(options), options.sparsity + 1)
         sizes = _within(sizes, len(encoder.names))
         return SparseRidgeCV(sizes, cv=folds, **settings)
-    if sizes is not None:
-        sizes = _within(sizes, len(encoder.names))
-        return SparseRidgePath(sizes, **settings)
-    return SparseRidge(options.sparsity, **settings)
+    if sizes is None:
+        return SparseRidge(options.sparsity, **settings)
+    return SparseRidgePath(_within(sizes, len(encoder.names)), **settings)
 
 
 def _within(sizes: range, n_features: int) -> range:

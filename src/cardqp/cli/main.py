@@ -3,13 +3,29 @@
 import os
 import shlex
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
+from importlib import import_module
 
 from cardqp.cli.codes import BAD_INPUT, SOLVED, UNKNOWN
 from cardqp.cli.messages import error_text, one_line
 from cardqp.cli.parser import build_parser
-from cardqp.cli.run import run
 from cardqp.exceptions import CardQPError, NotSolvedError
+
+_HOME = {
+    "backends": "commands.list_backends",
+    "bench": "bench.bench",
+    "completion": "shell_completion.complete",
+    "demo": "commands.demo",
+    "fit": "fit.fit",
+    "portfolio": "portfolio_command.portfolio",
+    "predict": "predict.predict",
+    "reproduce": "reproduce.reproduce_paper",
+    "select": "select.select",
+    "solve": "commands.solve_file",
+    "verify": "commands.verify_file",
+}
+"""Which function runs which command; only its module is loaded."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(words)
     options.words = shlex.join(["cardqp", *words])
     try:
-        return run(options)
+        return _run(options)
     except BrokenPipeError:
         # The reader went away; keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -37,6 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(f"not enough memory: {err}; use fewer rows or columns", BAD_INPUT)
     except KeyboardInterrupt:
         return _say("interrupted", UNKNOWN)
+
+
+def _run(options: Namespace) -> int:
+    module, function = _HOME[options.command].split(".")
+    code: int = getattr(import_module(f"cardqp.cli.{module}"), function)(options)
+    return code
 
 
 def _say(message: str, code: int) -> int:

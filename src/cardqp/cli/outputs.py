@@ -42,8 +42,8 @@ def check_folder(option: str, path: str | None) -> None:
         )
 
 
-def check_distinct(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> None:
-    """No file may be written over another one of the same command.
+def check_outputs(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> None:
+    """Files can be written, and none over another one of the same command.
 
     Parameters
     ----------
@@ -56,6 +56,7 @@ def check_distinct(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> 
     for option, path in outputs.items():
         if path is None:
             continue
+        check_folder(option, path)
         if Path(path).resolve() in taken:
             raise ParameterError(
                 option,
@@ -65,11 +66,11 @@ def check_distinct(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> 
         taken.add(Path(path).resolve())
 
 
-def check_csv(option: str, path: str | None) -> None:
-    """A table to be written, if any."""
+def check_csv(inputs: Sequence[str], path: str | None) -> None:
+    """A table to be written, if any, by a command that reads some files."""
     if path is not None and path.lower().endswith(".parquet"):
-        raise ParameterError(option, "must be for CSV", given=f"it is {path}")
-    check_folder(option, path)
+        raise ParameterError("--output", "must be for CSV", given=f"it is {path}")
+    check_outputs(inputs, {"--output": path})
 
 
 def print_notes(notes: Iterable[str]) -> None:

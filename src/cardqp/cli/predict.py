@@ -8,7 +8,6 @@ from cardqp.bounds.gap import finite
 from cardqp.cli.codes import SOLVED
 from cardqp.cli.outputs import (
     check_csv,
-    check_distinct,
     print_json,
     print_notes,
     write_rows,
@@ -20,8 +19,7 @@ from cardqp.tables.phrases import count
 
 def predict(options: argparse.Namespace) -> int:
     """``cardqp predict MODEL FILE``."""
-    check_csv("--output", options.output)
-    check_distinct([options.file, options.model], {"--output": options.output})
+    check_csv([options.file, options.model], options.output)
     model = ModelFile.load(options.model)
     if options.missing is not None:
         model = model.with_policy(options.missing)

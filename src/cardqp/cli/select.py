@@ -7,7 +7,6 @@ from cardqp.cli.fit import proof_of
 from cardqp.cli.fit_model import check_options, fit_table
 from cardqp.cli.outputs import (
     check_csv,
-    check_distinct,
     escaped,
     print_json,
     print_notes,
@@ -20,8 +19,7 @@ from cardqp.cli.text_table import read_file
 def select(options: argparse.Namespace) -> int:
     """``cardqp select FILE``."""
     check_options(options)
-    check_csv("--output", options.output)
-    check_distinct([options.file], {"--output": options.output})
+    check_csv([options.file], options.output)
     frame = read_file(options)
     found = fit_table(frame, options)
     print_notes(found.notes)

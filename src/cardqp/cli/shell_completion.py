@@ -1,6 +1,7 @@
 """``cardqp completion``: scripts for shells, made from the parsers."""
 
 import argparse
+from argparse import Action
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,43 +13,27 @@ FILES = ("CSV", "DIR", "FILE", "HTML", "JSON", "NPZ", "PNG")
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """An option, or an argument that has no name, of a command.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Such as ``-s`` and ``--sparsity``; empty for arguments.
-    help : str
-        What it is for.
-    takes_value : bool
-        Whether a value follows.
-    choices : tuple of str
-        All values, if they are few.
-    is_file : bool
-        Whether the value is the name of a file.
-    """
-
-    names: tuple[str, ...]
-    help: str
-    takes_value: bool
-    choices: tuple[str, ...]
-    is_file: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Command:
     """A command with all that may follow it."""
 
     name: str
     help: str
-    options: tuple[Option, ...]
-    arguments: tuple[Option, ...]
+    actions: tuple[Action, ...]
+
+    @property
+    def options(self) -> list[Action]:
+        """What has names, such as ``-s`` and ``--sparsity``."""
+        return [action for action in self.actions if action.option_strings]
+
+    @property
+    def arguments(self) -> list[Action]:
+        """What has no names."""
+        return [action for action in self.actions if not action.option_strings]
 
     @property
     def words(self) -> tuple[str, ...]:
         """All names of options."""
-        return tuple(name for option in self.options for name in option.names)
+        return tuple(name for action in self.actions for name in action.option_strings)
 
 
 def complete(options: argparse.Namespace) -> int:
@@ -64,27 +49,21 @@ def list_commands() -> list[Command]:
     found = next(a for a in actions if isinstance(a, argparse._SubParsersAction))
     helps = {action.dest: action.help or "" for action in found._choices_actions}
     return [
-        Command(
-            name,
-            helps[name],
-            tuple(_option(a) for a in parser._actions if a.option_strings),
-            tuple(_option(a) for a in parser._actions if not a.option_strings),
-        )
+        Command(name, helps[name], tuple(parser._actions))
         for name, parser in found.choices.items()
     ]
 
 
-def _option(action: argparse.Action) -> Option:
-    is_argument = not action.option_strings
-    metavar = action.metavar if isinstance(action.metavar, str) else ""
-    choices = tuple(str(choice) for choice in action.choices or ())
-    return Option(
-        tuple(action.option_strings),
-        (action.help or "") % vars(action),
-        action.nargs != 0,
-        choices,
-        not choices and (metavar in FILES or (is_argument and not metavar)),
-    )
+def _choices(action: Action) -> str:
+    """All values, if they are few."""
+    return " ".join(str(choice) for choice in action.choices or ())
+
+
+def _is_file(action: Action) -> bool:
+    """Whether the value is the name of a file."""
+    if action.metavar is None:
+        return not action.option_strings and not action.choices
+    return action.metavar in FILES
 
 
 def bash(commands: list[Command]) -> str:
@@ -122,20 +101,21 @@ complete -o filenames -F _cardqp cardqp"""
 
 def _bash_values(command: Command) -> Iterator[str]:
     for option in command.options:
-        if not option.takes_value:
+        if option.nargs == 0:
             continue
-        patterns = "|".join(f'"{command.name} {name}"' for name in option.names)
+        names = option.option_strings
+        patterns = "|".join(f'"{command.name} {name}"' for name in names)
         action = ":"
         if option.choices:
-            found = f'compgen -W "{" ".join(option.choices)}" -- "$cur"'
+            found = f'compgen -W "{_choices(option)}" -- "$cur"'
             action = f"COMPREPLY=($({found}))"
-        elif option.is_file:
+        elif _is_file(option):
             action = '_cardqp_files "$cur"'
         yield f"        {patterns}) {action}; return ;;"
 
 
 def _bash_words(command: Command) -> Iterator[str]:
-    given = " ".join(choice for a in command.arguments for choice in a.choices)
+    given = " ".join(filter(None, map(_choices, command.arguments)))
     words = " ".join(command.words)
     yield (
         f'        {command.name}) [[ $cur == -* ]] && words="{words}" || '
@@ -170,21 +150,21 @@ compdef _cardqp cardqp"""
 
 def _zsh_case(command: Command) -> str:
     specs = [
-        _quoted(f"{name}[{_plain(option.help)}]{_zsh_value(option)}")
+        _quoted(f"{name}[{_plain(option)}]{_zsh_value(option)}")
         for option in command.options
-        for name in option.names
+        for name in option.option_strings
     ]
     specs += [_quoted(f"*{_zsh_value(argument)}") for argument in command.arguments]
     joined = " \\\n                ".join(specs)
     return f"        {command.name})\n            _arguments {joined} ;;"
 
 
-def _zsh_value(option: Option) -> str:
-    if not option.takes_value:
+def _zsh_value(option: Action) -> str:
+    if option.nargs == 0:
         return ""
     if option.choices:
-        return f":value:({' '.join(option.choices)})"
-    return ":file:_files" if option.is_file else ":value:"
+        return f":value:({_choices(option)})"
+    return ":file:_files" if _is_file(option) else ":value:"
 
 
 def fish(commands: list[Command]) -> str:
@@ -203,23 +183,24 @@ def fish(commands: list[Command]) -> str:
     return "\n".join(lines)
 
 
-def _fish_option(option: Option) -> str:
+def _fish_option(option: Action) -> str:
     names = (
         f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}"
-        for name in option.names
+        for name in option.option_strings
     )
-    value = _fish_value(option) or " -x" if option.takes_value else ""
-    return f"{''.join(names)}{value} -d {_quoted(_plain(option.help))}"
+    value = "" if option.nargs == 0 else _fish_value(option) or " -x"
+    return f"{''.join(names)}{value} -d {_quoted(_plain(option))}"
 
 
-def _fish_value(option: Option) -> str:
+def _fish_value(option: Action) -> str:
     if option.choices:
-        return f" -x -a {_quoted(' '.join(option.choices))}"
-    return " -r -F" if option.is_file else ""
+        return f" -x -a {_quoted(_choices(option))}"
+    return " -r -F" if _is_file(option) else ""
 
 
-def _plain(text: str) -> str:
-    """Without what has a meaning in the descriptions of zsh."""
+def _plain(option: Action) -> str:
+    """What it is for, without what has a meaning in the descriptions of zsh."""
+    text = (option.help or "") % vars(option)
     return text.replace("[", "(").replace("]", ")").replace(":", "")
 
 

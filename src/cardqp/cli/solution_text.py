@@ -1,7 +1,10 @@
 """A solution as text for people."""
 
+from collections.abc import Iterable
+
 from cardqp.backends import BackendInfo, Claim
 from cardqp.cli.codes import INFEASIBLE, SOLVED, STOPPED_EARLY, UNKNOWN
+from cardqp.cli.messages import one_line
 from cardqp.solution import Solution, Status
 
 
@@ -57,14 +60,16 @@ def backend_table(found: list[BackendInfo]) -> str:
 def _variables(solution: Solution) -> list[str]:
     if solution.x is None:
         return ["no feasible point"]
-    names = solution.names
-    width = max([len("variable"), *(len(name) for name in names)])
-    values = [solution.x[j] for j in solution.support]
-    rows = [
-        f"{name:<{width}}  {value:>13.6g}"
-        for name, value in zip(names, values, strict=True)
-    ]
-    return [f"{'variable':<{width}}  {'coefficient':>13}", *rows]
+    values = solution.x[solution.support]
+    return coefficient_lines("variable", zip(solution.names, values, strict=True))
+
+
+def coefficient_lines(what: str, entries: Iterable[tuple[str, float]]) -> list[str]:
+    """Names of something with their coefficients, side by side."""
+    named = [(one_line(name), value) for name, value in entries]
+    width = max(len(name) for name in (what, *dict(named)))
+    rows = [f"{name:<{width}}  {value:>13.6g}" for name, value in named]
+    return [f"{what:<{width}}  {'coefficient':>13}", *rows]
 
 
 def _stages(solution: Solution) -> list[str]:

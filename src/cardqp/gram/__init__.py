@@ -2,7 +2,6 @@
 
 from cardqp.gram.accumulator import GramAccumulator
 from cardqp.gram.least_squares_problem import (
-    columns_problem,
     is_constant,
     regression_problem,
     unit_scale,
@@ -22,7 +21,6 @@ __all__ = [
     "GramMoments",
     "Moments",
     "RowMoments",
-    "columns_problem",
     "is_constant",
     "mean_squared_error",
     "merge",

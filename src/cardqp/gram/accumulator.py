@@ -403,16 +403,11 @@ class GramAccumulator:
         mine = self._names
         if mine is None or given is None or mine == given:
             return mine or given
+        found, remedy = f"it has {len(given)}, not {len(mine)}", ""
         for j, (old, new) in enumerate(zip(mine, given, strict=False)):
             if old != new:
-                raise ProblemError(
-                    "X",
-                    "must have the columns of the rows before",
-                    given=f"column {j} is {new!r}, not {old!r}",
-                    remedy="put columns in the same order",
-                )
-        raise ProblemError(
-            "X",
-            "must have the columns of the rows before",
-            given=f"it has {len(given)}, not {len(mine)}",
-        )
+                found = f"column {j} is {new!r}, not {old!r}"
+                remedy = "put columns in the same order"
+                break
+        rule = "must have the columns of the rows before"
+        raise ProblemError("X", rule, given=found, remedy=remedy)

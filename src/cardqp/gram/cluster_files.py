@@ -1,22 +1,19 @@
 """Adding up Parquet files on a Dask cluster, in an order that it cannot change."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
 from cardqp._typing import FloatArray
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram.accumulator import GramAccumulator
-from cardqp.gram.encoding import add, measure_piece, not_empty
 from cardqp.gram.files import Meter, Progress
 from cardqp.gram.readers import NotNumbersError, Piece
-from cardqp.gram.selection import Selection
-from cardqp.gram.source import Paths, Source
+from cardqp.gram.selection import Paths, Selection
+from cardqp.gram.source import Source, added
 from cardqp.gram.sums import ShiftedSums
 from cardqp.gram.tree_sum import dask, total
-from cardqp.tables.place import Place
-from cardqp.tables.schema import Sum
+from cardqp.tables.schema import Measure
 
 TASK_ENTRIES = 2**24
 """Entries that a task reads, so that it takes a tenth of a second or more."""
@@ -43,7 +40,8 @@ class Batch(NamedTuple):
 
     def pieces(self, source: Source) -> list[Piece]:
         """The row groups."""
-        found = source.readers[self.reader].pieces(self.start)
+        reader = source.readers[self.reader]
+        found: Iterator[tuple[int, Piece]] = reader.pieces(self.start)
         return [next(found)[1] for _ in range(self.start, self.stop)]
 
 
@@ -102,48 +100,38 @@ def batches_of(source: Source) -> list[Batch]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterTable:
-    """The rows of files, read by the workers of a cluster, to infer types from."""
-
-    source: Source
-    batches: Sequence[Batch]
-    meter: Meter
-    client: Any
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns that were selected, the weight left out."""
-        return self.source.columns
-
-    def reduce(
-        self, measure: Callable[[Any, Place], Sum], text: frozenset[str] | None
-    ) -> Sum:
-        """The sum of ``measure`` over all rows, in a fixed tree."""
-        shared = dask().delayed((self.source, measure, text))
-        task = dask().delayed(_measured)
-        parts = [task(shared, batch) for batch in self.batches]
-        sizes = [batch.n_rows for batch in self.batches]
-        found: Sum | None = total(parts, add, self.client, self.meter, sizes)
-        return not_empty(self.source, found)
-
-
 def _infer_encoder(
     source: Source, batches: Sequence[Batch], meter: Meter, client: Any
 ) -> Source:
     meter.passes += 2
-    return source.with_inferred_encoder(ClusterTable(source, batches, meter, client))
+
+    def total_of(measure: Measure, text: frozenset[str] | None) -> Any:
+        shared = source, measure, text
+        return _over(batches, _measured, shared, added, meter, client)
+
+    return source.with_inferred_encoder(total_of)
 
 
 def _add_up(
     source: Source, batches: Sequence[Batch], meter: Meter, client: Any
 ) -> GramAccumulator:
-    shared = dask().delayed((source, source.shift()))
-    task = dask().delayed(_sums)
-    parts = [task(shared, batch) for batch in batches]
-    sizes = [batch.n_rows for batch in batches]
-    sums = total(parts, ShiftedSums.__add__, client, meter, sizes)
+    shared = source, source.shift()
+    sums = _over(batches, _sums, shared, ShiftedSums.__add__, meter, client)
     return GramAccumulator.from_sums(sums, source.names, source.encoder)
+
+
+def _over(
+    batches: Sequence[Batch],
+    part_of: Callable[[Any, Batch], Any],
+    shared: tuple[Any, ...],
+    add: Callable[[Any, Any], Any],
+    meter: Meter,
+    client: Any,
+) -> Any:
+    """The sum over all batches of what workers make of them, in a fixed tree."""
+    sent, task = dask().delayed(shared), dask().delayed(part_of)
+    parts = [task(sent, batch) for batch in batches]
+    return total(parts, add, client, meter, [batch.n_rows for batch in batches])
 
 
 def _sums(shared: tuple[Source, FloatArray], batch: Batch) -> ShiftedSums:
@@ -159,14 +147,9 @@ def _sums(shared: tuple[Source, FloatArray], batch: Batch) -> ShiftedSums:
 
 
 def _measured(
-    shared: tuple[Source, Callable[[Any, Place], Sum], frozenset[str] | None],
-    batch: Batch,
-) -> Sum | None:
-    """The sum of ``measure`` over some row groups."""
+    shared: tuple[Source, Measure, frozenset[str] | None], batch: Batch
+) -> Any:
+    """The sum of a measure over some row groups."""
     source, measure, text = shared
-    row, found = batch.row, None
-    for piece in batch.pieces(source):
-        part, rows = measure_piece(source, batch.reader, piece, row, measure, text)
-        found = add(found, part)
-        row += rows
-    return found
+    reader = source.readers[batch.reader]
+    return source.measured(reader, batch.pieces(source), batch.row, measure, text)

@@ -1,9 +1,8 @@
-"""Files whose columns are not all numbers: types are inferred first, then encoded."""
+"""Files whose columns are not all numbers, encoded as numbers piece by piece."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +14,6 @@ from cardqp.tables.cells import read_cells
 from cardqp.tables.encoder import TableEncoder
 from cardqp.tables.kinds import NUMBER
 from cardqp.tables.place import Place
-from cardqp.tables.schema import Request, Sum, Table, infer_schema
-
-if TYPE_CHECKING:
-    from cardqp.gram.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +33,6 @@ class FileEncoder:
     encoder: TableEncoder
     text: frozenset[str]
     weight: str | None
-
-    @classmethod
-    def from_table(
-        cls, table: Table, request: Request, weight: str | None
-    ) -> "FileEncoder":
-        """Infer types from a table and choose an encoding for each column.
-
-        Parameters
-        ----------
-        table : Table
-            The rows.
-        request : Request
-            What is wanted of them.
-        weight : str or None
-            The column with weights.
-        """
-        schema = infer_schema(table, request)
-        encoder = TableEncoder.from_schema(request, schema)
-        return cls(encoder, schema.text, weight)
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -113,90 +89,3 @@ class FileEncoder:
             )
         encoder = TableEncoder.from_dict(entry["recipe"])
         return cls(encoder, frozenset(entry["text"]), entry["weight"])
-
-
-@dataclass(frozen=True, slots=True)
-class FileTable:
-    """The rows of files as a table to infer types from.
-
-    Attributes
-    ----------
-    source : Source
-        The files.
-    watch : callable
-        Called with the number of rows of a piece once they have been read.
-    """
-
-    source: "Source"
-    watch: Callable[[int], object]
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns that were selected, the weight left out."""
-        return self.source.columns
-
-    def reduce(
-        self, measure: Callable[[Any, Place], Sum], text: frozenset[str] | None
-    ) -> Sum:
-        """The sum of ``measure`` over all rows, in their order."""
-        total: Sum | None = None
-        for i, reader in enumerate(self.source.readers):
-            row = 0
-            for _, piece in reader.pieces(0):
-                part, rows = measure_piece(self.source, i, piece, row, measure, text)
-                total = add(total, part)
-                row += rows
-                self.watch(rows)
-        return not_empty(self.source, total)
-
-
-def measure_piece(
-    source: "Source",
-    number: int,
-    piece: Piece,
-    row: int,
-    measure: Callable[[Any, Place], Sum],
-    text: frozenset[str] | None,
-) -> tuple[Sum | None, int]:
-    """The sum of ``measure`` over one piece of a file, and its number of rows.
-
-    Parameters
-    ----------
-    source : Source
-        The files.
-    number : int
-        Which file.
-    piece : Piece
-        A piece of it.
-    row : int
-        How many of its rows are before the piece.
-    measure, text
-        As for :meth:`cardqp.tables.schema.Table.reduce`.
-    """
-    total: Sum | None = None
-    start, path = row, str(source.readers[number].path)
-    for frame in piece.frames(source.columns, text, block_rows(len(source.columns))):
-        total = add(total, measure(frame, Place(path, row)))
-        row += len(frame)
-    return total, row - start
-
-
-def add(total: Sum | None, part: Sum | None) -> Sum | None:
-    """The sum of two parts, where None is nothing."""
-    if total is None or part is None:
-        return part if total is None else total
-    return total + part
-
-
-def not_empty(source: "Source", total: Sum | None) -> Sum:
-    """A sum over the rows of files; an error if there are no rows."""
-    if total is None:
-        raise DataError(
-            None,
-            "Files must have rows",
-            given=(
-                f"`{source.readers[0].path}` and {len(source.readers) - 1} others have "
-                "none"
-            ),
-        )
-    return total

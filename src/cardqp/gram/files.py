@@ -4,19 +4,23 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from cardqp import storage
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.gram.accumulator import GramAccumulator
-from cardqp.gram.encoding import FileEncoder, FileTable
+from cardqp.gram.encoding import FileEncoder
 from cardqp.gram.readers import NotNumbersError
-from cardqp.gram.selection import Selection
-from cardqp.gram.source import Paths, Source
+from cardqp.gram.selection import Paths, Selection
+from cardqp.gram.source import Source, added
 from cardqp.gram.sums import ShiftedSums
 from cardqp.gram.validation import from_json, sums_from_arrays, sums_to_arrays
 from cardqp.problem import validation as check
+from cardqp.tables.place import Place
+from cardqp.tables.schema import Measure
 
 SECONDS_BETWEEN_CHECKPOINTS = 10.0
 
@@ -74,10 +78,27 @@ def accumulate(
 def infer_encoder(source: Source, meter: "Meter") -> Source:
     """The source with an encoder, for which all files are read twice."""
     meter.passes += 2
-    source = source.with_inferred_encoder(FileTable(source, meter.add))
+    source = source.with_inferred_encoder(partial(_total, source, meter))
     if meter.n_rows is None:
         meter.n_rows = meter.done // 2
     return source
+
+
+def _total(
+    source: Source, meter: "Meter", measure: Measure, text: frozenset[str] | None
+) -> Any:
+    """The sum of a measure over all rows, in their order."""
+
+    def watched(frame: Any, place: Place) -> Any:
+        part = measure(frame, place)
+        meter.add(len(frame))
+        return part
+
+    total = None
+    for reader in source.readers:
+        pieces = (piece for _, piece in reader.pieces(0))
+        total = added(total, source.measured(reader, pieces, 0, watched, text))
+    return total
 
 
 def _add_up(
@@ -155,16 +176,10 @@ class Checkpoint:
     @classmethod
     def of(cls, source: Source, path: str | PathLike[str]) -> "Checkpoint":
         """The checkpoint of a source."""
-        if not isinstance(path, str | PathLike) or Path(path).is_dir():
-            raise ParameterError(
-                "checkpoint", "must be the path of a file", given=f"it is {str(path)!r}"
-            )
-        if not Path(path).parent.is_dir():
-            raise ParameterError(
-                "checkpoint",
-                "must be in a folder that exists",
-                given=f"it is {str(path)!r}",
-            )
+        is_file = isinstance(path, str | PathLike) and not Path(path).is_dir()
+        check.demand(is_file, "checkpoint", "must be the path of a file", str(path))
+        is_there, rule = Path(path).parent.is_dir(), "must be in a folder that exists"
+        check.demand(is_there, "checkpoint", rule, str(path))
         return cls(Path(path), json.dumps(source.plan()))
 
     def read(self) -> tuple[Cursor | None, FileEncoder | None]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
 from cardqp.arithmetic.rounding import mean_unit
-from cardqp.gram.moments import Moments, RowMoments
+from cardqp.gram.moments import Moments
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 
@@ -46,16 +46,3 @@ def regression_problem(
         constant=check.mean_square("y", rows.power),
         **settings,
     )
-
-
-def columns_problem(
-    rows: RowMoments, scale: FloatArray, *, eta: ArrayLike | None, **settings: Any
-) -> SparseQP:
-    """The regression problem of some rows, whose columns are streamed.
-
-    Parameters
-    ----------
-    rows, scale, eta, **settings
-        As for :func:`regression_problem`.
-    """
-    return SparseQP.from_data(*rows.columns(scale), eta=eta, **settings)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -27,63 +27,12 @@ from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, Gram
 
 
-class Moments(Protocol):
-    """Means and second moments of some rows, all that least squares needs of them.
+@dataclass(frozen=True, eq=False)
+class GramMoments:
+    """Means and second moments of some rows, with the matrix of second moments at hand.
 
     Means are weighted.  Second moments are about the means, or about zero if the means
     are held to be zero.
-    """
-
-    @property
-    def weight(self) -> float:
-        """Sum of the weights."""
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-
-    @property
-    def mean(self) -> FloatArray:
-        """Means of the features; zeros for moments about zero."""
-
-    @property
-    def target_mean(self) -> float:
-        """Mean of the target; zero for moments about zero."""
-
-    @property
-    def variance(self) -> FloatArray:
-        """Second moments of the features."""
-
-    @property
-    def cross(self) -> FloatArray:
-        """Mixed moments of each feature and the target."""
-
-    @property
-    def power(self) -> float:
-        """Second moment of the target."""
-
-    def form(self, scale: FloatArray) -> Gram | Factor:
-        """The quadratic form of the second moments of ``feature / scale``."""
-
-    def block(self, support: IntArray) -> FloatArray:
-        """Second moments of some features."""
-
-    def mean_square(self, coef: FloatArray) -> float:
-        """The second moment of ``target - features @ coef``."""
-
-
-def mean_squared_error(rows: Moments, coef: FloatArray, intercept: float) -> float:
-    """The mean squared error of a linear model on the rows behind moments.
-
-    Moments about zero know nothing of an intercept: it must be 0 with them.
-    """
-    offset = rows.target_mean - intercept - float(rows.mean @ coef)
-    return rows.mean_square(coef) + offset * offset
-
-
-@dataclass(frozen=True, eq=False)
-class GramMoments:
-    """Moments with the matrix of second moments at hand.
 
     Attributes
     ----------
@@ -98,18 +47,22 @@ class GramMoments:
 
     @property
     def weight(self) -> float:
+        """Sum of the weights."""
         return self.sums.weight
 
     @property
     def n_samples(self) -> int:
+        """Number of rows."""
         return self.sums.n_samples
 
     @property
     def mean(self) -> FloatArray:
+        """Means of the features; zeros for moments about zero."""
         return self._means[:-1]
 
     @property
     def target_mean(self) -> float:
+        """Mean of the target; zero for moments about zero."""
         return float(self._means[-1])
 
     @property
@@ -119,23 +72,29 @@ class GramMoments:
 
     @property
     def variance(self) -> FloatArray:
+        """Second moments of the features, one by one."""
         return np.asarray(self.gram.diagonal())
 
     @property
     def cross(self) -> FloatArray:
+        """Mixed moments of each feature and the target."""
         return self._second[:-1, -1]
 
     @property
     def power(self) -> float:
+        """Second moment of the target."""
         return float(self._second[-1, -1])
 
     def form(self, scale: FloatArray) -> Gram:
+        """The quadratic form of the second moments of ``feature / scale``."""
         return check.quadratic_matrix(self.gram / np.multiply.outer(scale, scale))
 
     def block(self, support: IntArray) -> FloatArray:
+        """Second moments of some features."""
         return np.asarray(self.gram[np.ix_(support, support)])
 
     def mean_square(self, coef: FloatArray) -> float:
+        """The second moment of ``target - features @ coef``."""
         support = np.flatnonzero(coef)
         part = coef[support]
         curved = part @ self.block(support) @ part
@@ -164,7 +123,7 @@ class GramMoments:
 
 @dataclass(frozen=True, eq=False)
 class RowMoments:
-    """Moments of some of the rows, which are kept: for more features than rows.
+    """The same of rows that are kept: for more features than rows.
 
     Attributes
     ----------
@@ -251,6 +210,19 @@ class RowMoments:
     @cached_property
     def _target(self) -> FloatArray:
         return np.asarray((self.y[self.rows] - self.target_mean) * np.sqrt(self._share))
+
+
+Moments = GramMoments | RowMoments
+"""Means and second moments of some rows, all that least squares needs of them."""
+
+
+def mean_squared_error(rows: Moments, coef: FloatArray, intercept: float) -> float:
+    """The mean squared error of a linear model on the rows behind moments.
+
+    Moments about zero know nothing of an intercept: it must be 0 with them.
+    """
+    offset = rows.target_mean - intercept - float(rows.mean @ coef)
+    return rows.mean_square(coef) + offset * offset
 
 
 def moments(

@@ -1,7 +1,10 @@
-"""The choice of columns of files, and of the policy for their missing cells."""
+"""The choice of files, of their columns, and of the policy for missing cells."""
 
-from collections.abc import Sequence
+import glob
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from cardqp.exceptions import ParameterError, Phrase, Setting
@@ -11,6 +14,7 @@ from cardqp.tables.schema import Request
 from cardqp.tables.text import Layout
 
 Missing = Literal["error", "drop", "mean"]
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 Key = str | int
 
 
@@ -108,3 +112,22 @@ def _find(argument: str, key: Any, reader: Reader) -> str:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" * (len(names) > 5))
+
+
+def find_files(paths: Paths) -> list[Path]:
+    """Files in the given order, or in the order of their names for a pattern."""
+    if isinstance(paths, str):
+        # Patterns of pathlib cannot be absolute.
+        names = sorted(glob.glob(paths, recursive=True))  # noqa: PTH207
+        found = [Path(name) for name in ([paths] if Path(paths).is_file() else names)]
+    elif isinstance(paths, os.PathLike):
+        found = [Path(paths)]
+    else:
+        several = list(paths) if isinstance(paths, Iterable) else paths
+        check.listing("paths", several, "files", str | os.PathLike)
+        found = [Path(name) for name in several]
+    if not found:
+        raise ParameterError(
+            "paths", "must name files", given=f"nothing matches {paths!r}"
+        )
+    return found

@@ -1,16 +1,13 @@
 """Which columns of which files are added up, and what to do about bad rows."""
 
-import glob
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray
-from cardqp.exceptions import DataError, ParameterError, Phrase, Setting
+from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.gram.encoding import FileEncoder
 from cardqp.gram.readers import (
     Blocks,
@@ -20,14 +17,12 @@ from cardqp.gram.readers import (
     Reader,
     open_reader,
 )
-from cardqp.gram.selection import Selection
-from cardqp.gram.sums import ShiftedSums, UnusableEntryError
-from cardqp.problem import validation as check
+from cardqp.gram.selection import Paths, Selection, find_files
+from cardqp.gram.sums import ShiftedSums, UnusableEntryError, block_rows
 from cardqp.problem.validation import LARGEST
 from cardqp.tables.encoder import TableEncoder
-from cardqp.tables.schema import Table
-
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+from cardqp.tables.place import Place
+from cardqp.tables.schema import Measure, Total, infer_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +70,26 @@ class Source:
         """Whether an encoder is needed even if all columns hold numbers."""
         return self.selection.missing == "mean" or bool(self.selection.categorical)
 
-    def with_inferred_encoder(self, table: Table) -> "Source":
+    def with_inferred_encoder(self, total: Total) -> "Source":
         """The source with an encoder that is inferred from the rows.
 
         Parameters
         ----------
-        table : Table
-            Their rows.
+        total : callable
+            Adds up a measure over all of them; None if there are none.
         """
         request = self.selection.request(self.readers[0])
+
+        def total_of(measure: Measure, text: frozenset[str] | None) -> Any:
+            found = total(measure, text)
+            if found is None:
+                raise self._lacks("rows")
+            return found
+
+        schema = infer_schema(self.columns, total_of, request)
+        encoder = TableEncoder.from_schema(request, schema)
         weight = self.wanted[-1] if self.has_weight else None
-        return self.with_encoder(FileEncoder.from_table(table, request, weight))
+        return self.with_encoder(FileEncoder(encoder, schema.text, weight))
 
     def with_encoder(self, file_encoder: FileEncoder | None) -> "Source":
         """The source with an encoder that is known; itself without one."""
@@ -152,13 +156,44 @@ class Source:
                 return np.where(np.isfinite(mean), mean, 0.0)
         if n_rows and self.file_encoder is None:
             raise NotNumbersError("Some column may be empty.")  # and is then left out
-        raise DataError(
+        raise self._lacks("rows in which nothing is missing")
+
+    def _lacks(self, what: str) -> DataError:
+        """The error about rows that no file has."""
+        first, others = self.readers[0].path, len(self.readers) - 1
+        return DataError(
             None,
-            "Files must have rows in which nothing is missing",
-            given=(
-                f"`{self.readers[0].path}` and {len(self.readers) - 1} others have none"
-            ),
+            f"Files must have {what}",
+            given=f"`{first}` and {others} others have none",
         )
+
+    def measured(
+        self,
+        reader: Reader,
+        pieces: Iterable[Piece],
+        row: int,
+        measure: Measure,
+        text: frozenset[str] | None,
+    ) -> Any:
+        """The sum of a measure over pieces of a file, as they are; None without rows.
+
+        Parameters
+        ----------
+        reader : Reader
+            The file.
+        pieces : iterable of Piece
+            Pieces of it that come one after the other.
+        row : int
+            How many rows of the file are before them.
+        measure, text
+            As for :data:`cardqp.tables.schema.Total`.
+        """
+        total, rows = None, block_rows(len(self.columns))
+        for piece in pieces:
+            for frame in piece.frames(self.columns, text, rows):
+                total = added(total, measure(frame, Place(str(reader.path), row)))
+                row += len(frame)
+        return total
 
     def sums_of(
         self, reader: Reader, piece: Piece, row: int, shift: FloatArray
@@ -252,20 +287,8 @@ class Source:
         )
 
 
-def find_files(paths: Paths) -> list[Path]:
-    """Files in the given order, or in the order of their names for a pattern."""
-    if isinstance(paths, str):
-        # Patterns of pathlib cannot be absolute.
-        names = sorted(glob.glob(paths, recursive=True))  # noqa: PTH207
-        found = [Path(name) for name in ([paths] if Path(paths).is_file() else names)]
-    elif isinstance(paths, os.PathLike):
-        found = [Path(paths)]
-    else:
-        several = list(paths) if isinstance(paths, Iterable) else paths
-        check.listing("paths", several, "files", str | os.PathLike)
-        found = [Path(name) for name in several]
-    if not found:
-        raise ParameterError(
-            "paths", "must name files", given=f"nothing matches {paths!r}"
-        )
-    return found
+def added(total: Any, part: Any) -> Any:
+    """The sum of two parts, where None is nothing."""
+    if total is None or part is None:
+        return part if total is None else total
+    return total + part

@@ -51,11 +51,11 @@ class ShiftedSums:
     n_dropped: int = 0
 
     @classmethod
-    def zero(cls, shift: FloatArray, n_dropped: int = 0) -> "ShiftedSums":
+    def zero(cls, shift: FloatArray) -> "ShiftedSums":
         """The sums of no rows."""
         size = len(shift)
         second = np.zeros((size, size))
-        return cls(shift, 0.0, 0, np.zeros(size), second, n_dropped)
+        return cls(shift, 0.0, 0, np.zeros(size), second)
 
     @classmethod
     def of_block(

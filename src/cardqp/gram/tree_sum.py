@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
-from cardqp.exceptions import BackendNotFoundError
+from cardqp.exceptions import optional
 from cardqp.gram.files import Meter
 
 SECONDS_BETWEEN_REPORTS = 0.2
@@ -86,11 +86,5 @@ def _tell(part: Any, topic: str, number: int) -> Any:
 
 def dask(module: str = "") -> Any:
     """The module dask or a part of it, or an error that says how to get it."""
-    from importlib import import_module
-
-    try:
-        return import_module(f"dask.{module}" if module else "dask")
-    except ImportError as err:
-        raise BackendNotFoundError(
-            "Clusters need Dask: install it with `pip install 'cardqp[dask]'`."
-        ) from err
+    name = f"dask.{module}" if module else "dask"
+    return optional(name, "Clusters need Dask", "dask")

@@ -94,7 +94,7 @@ class BlockDecomposition:
             check.count(name, getattr(self, name))
         for name in ("proximal", "tolerance"):
             check.at_least(name, getattr(self, name), 0.0)
-        check.seed(self.seed)
+        check.count("seed", self.seed, least=0)
         if self.n_random + self.n_greedy > MOST_AT_ONCE:
             raise ParameterError(
                 None,

@@ -102,7 +102,7 @@ class BinaryQP:
         sparsity: int | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
-        self.Q = check.square_matrix("Q", Q)
+        self.Q = check.symmetric_matrix("Q", Q)
         n = len(self.Q)
         self.c = check.vector("c", c, n)
         shift = _shift(self.Q)

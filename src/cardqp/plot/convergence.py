@@ -6,7 +6,7 @@ import numpy as np
 
 from cardqp.bounds.gap import percent
 from cardqp.exceptions import ParameterError
-from cardqp.plot.style import BLUE, ORANGE, focus, new_axes, remark
+from cardqp.plot.style import BLUE, ORANGE, arrays, focus, new_axes, remark
 
 if TYPE_CHECKING:
     from cardqp._typing import FloatArray
@@ -47,10 +47,7 @@ def plot_convergence(trace: "Trace", ax: Any = None) -> Any:
             remedy="call `trace.close(solution)`",
         )
     ax = new_axes() if ax is None else ax
-    columns = trace.to_dict()
-    seconds, upper, lower = (
-        np.array(columns[name]) for name in ("seconds", "objective", "lower_bound")
-    )
+    seconds, upper, lower = arrays(trace, "seconds", "objective", "lower_bound")
     if trace.end is not None:
         upper = np.maximum(upper, trace.end.objective)
         lower = np.minimum(lower, trace.end.lower_bound)

@@ -8,6 +8,7 @@ from cardqp.plot.style import (
     BLUE,
     GREEN,
     ORANGE,
+    arrays,
     focus,
     joint_legend,
     new_axes,
@@ -38,10 +39,8 @@ def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
         ``ax.figure.savefig("hierarchy.png")`` writes it to a file.
     """
     ax = new_axes() if ax is None else ax
-    columns = {name: np.array(v) for name, v in hierarchy.to_dict().items()}
-    level, lower, upper = (
-        columns[name] for name in ("level", "lower_bound", "objective")
-    )
+    names = "level", "lower_bound", "objective", "n_candidates"
+    level, lower, upper, candidates = arrays(hierarchy, *names)
     feasible = np.isfinite(upper)
     best = upper[feasible].min(initial=np.inf)
     ax.plot(level, lower, "o-", color=BLUE, label="lower bound (proved)")
@@ -59,9 +58,7 @@ def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
     ax.set_xlabel("level k (eigenvectors kept)")
     ax.set_ylabel("objective")
     right = ax.twinx()
-    right.plot(
-        level, columns["n_candidates"], "^:", color=GREEN, label="candidates (guessed)"
-    )
+    right.plot(level, candidates, "^:", color=GREEN, label="candidates (guessed)")
     right.set_ylabel("number of candidates")
     right.set_ylim(bottom=0)
     joint_legend(ax, right, loc="lower right")
@@ -85,10 +82,8 @@ def plot_path(path: "Path", ax: Any = None) -> Any:
         ``ax.figure.savefig("path.png")`` writes it to a file.
     """
     ax = new_axes() if ax is None else ax
-    columns = {name: np.array(v) for name, v in path.to_dict().items()}
-    sparsity, upper, lower, gap = (
-        columns[name] for name in ("sparsity", "objective", "lower_bound", "gap")
-    )
+    names = "sparsity", "objective", "lower_bound", "gap"
+    sparsity, upper, lower, gap = arrays(path, *names)
     feasible = np.isfinite(upper)
     both = feasible & np.isfinite(lower)
     ax.set_title("Certified path")
@@ -132,12 +127,9 @@ def plot_frontier(frontier: "Frontier", ax: Any = None) -> Any:
         ``ax.figure.savefig("frontier.png")`` writes it to a file.
     """
     ax = new_axes() if ax is None else ax
-    columns = {name: np.array(v) for name, v in frontier.to_dict().items()}
-    known = np.isfinite(columns["objective"])
-    target, risk, reward, objective, bound = (
-        columns[name][known]
-        for name in ("target", "risk", "expected_return", "objective", "lower_bound")
-    )
+    names = "target", "risk", "expected_return", "objective", "lower_bound"
+    columns = np.array(arrays(frontier, *names))
+    target, risk, reward, objective, bound = columns[:, np.isfinite(columns[3])]
     lower = np.sqrt(np.maximum(bound, 0.0))
     ax.fill_betweenx(
         target, lower, np.sqrt(objective), color=BLUE, alpha=0.25, linewidth=0

@@ -53,6 +53,15 @@ class _Story:
         return cls(tuple(labels), np.array(rows), chosen, _answer(solution))
 
     @property
+    def ticks(self) -> tuple[list[float], list[str]]:
+        """Places and names of the steps, and of the answer, apart from them."""
+        steps = len(self.labels)
+        places, labels = list[float](range(steps)), list(self.labels)
+        if self.answer:
+            return [*places, steps + APART], [*labels, self.answer]
+        return places, labels
+
+    @property
     def n_open(self) -> int:
         return int(np.count_nonzero(self.status[-1] == 0))
 
@@ -100,6 +109,9 @@ def plot_screening(solution: Solution, ax: Any = None) -> Any:
         _draw_grid(ax, story, solution.problem.name_of)
     else:
         _draw_bars(ax, story)
+    ax.tick_params(length=0)
+    ax.xaxis.tick_top()
+    ax.spines[:].set_visible(False)
     # Names take room on the left: there the title may begin.
     title = f"{story.n_open} of {count} variables stay open at the root"
     ax.set_title(title, loc="right")
@@ -120,21 +132,15 @@ def _draw_grid(ax: Any, story: _Story, name_of: Any) -> None:
     columns = np.arange(steps + 1) - 0.5
     cells = story.status.T[order]
     ax.pcolormesh(columns, edges, cells, cmap=colours, vmin=-1, vmax=1, **lines)
-    places, labels = list[float](range(steps)), list(story.labels)
     if story.answer:
         columns = np.array([steps - 0.5, steps + 0.5]) + APART
         cells = story.chosen[order][:, None].astype(int)
         colours = ListedColormap(["#F7F7F7", DARK])
         ax.pcolormesh(columns, edges, cells, cmap=colours, vmin=0, vmax=1, **lines)
-        places.append(steps + APART)
-        labels.append(story.answer)
-    ax.set_xticks(places, labels)
+    ax.set_xticks(*story.ticks)
     names = [plain(name_of(int(j))) for j in order]
     ax.set_yticks(np.arange(n), names, fontsize="small")
     ax.set_ylim(n - 0.5, -0.5)
-    ax.tick_params(length=0)
-    ax.xaxis.tick_top()
-    ax.spines[:].set_visible(False)
 
 
 def _draw_bars(ax: Any, story: _Story) -> None:
@@ -145,21 +151,16 @@ def _draw_bars(ax: Any, story: _Story) -> None:
         "{} in, {} open, {} out".format(*(int((row == k).sum()) for k, _, _ in KINDS))
         for row in story.status
     ]
-    places, labels = list[float](range(steps)), list(story.labels)
+    places, labels = story.ticks
     if story.answer:
         kinds = ((1, DARK, "chosen"), (0, "#F7F7F7", "not chosen"))
-        places.append(steps + APART)
         _bars(ax, places[-1:], story.chosen[None, :], kinds)
-        labels.append(story.answer)
         words.append(f"{int(story.chosen.sum())} chosen")
     for place, text in zip(places, words, strict=True):
         ax.text(total, place, f" {text}", va="center", ha="left", fontsize="small")
     ax.set_yticks(places, labels)
     ax.set_ylim(places[-1] + 0.6, -0.6)
     ax.set_xlim(0, total)
-    ax.tick_params(length=0)
-    ax.xaxis.tick_top()
-    ax.spines[:].set_visible(False)
 
 
 def _bars(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import FloatArray
-from cardqp.exceptions import BackendNotFoundError
+from cardqp.exceptions import optional
 from cardqp.storage import replacing
 
 # Okabe and Ito's palette, told apart by colour-blind readers and in grey.
@@ -26,13 +26,8 @@ LONGEST = 24
 
 def new_axes(rows: int = 1, height: float = 4.2) -> Any:
     """Axes of a new figure that belongs to no window; an array of them if several."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as err:
-        raise BackendNotFoundError(
-            "Plots need Matplotlib: install it with `pip install cardqp[plot]`."
-        ) from err
-    return Figure(figsize=(7.0, height), layout="constrained").subplots(rows)
+    module = optional("matplotlib.figure", "Plots need Matplotlib", "plot")
+    return module.Figure(figsize=(7.0, height), layout="constrained").subplots(rows)
 
 
 def saved(ax: Any, path: str | PathLike[str] | None) -> Any:
@@ -61,6 +56,12 @@ def plain(name: str) -> str:
     if len(line) > LONGEST:
         line = line[: LONGEST - 1] + "…"
     return line.replace("$", r"\$")
+
+
+def arrays(table: Any, *names: str) -> list[Any]:
+    """Some columns of results that are a table."""
+    columns = table.to_dict()
+    return [np.array(columns[name]) for name in names]
 
 
 def legend(handles: list[Any], names: list[str], ax: Any, **place: Any) -> None:

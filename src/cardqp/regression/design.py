@@ -10,7 +10,6 @@ from cardqp.branch_and_bound.streamed.size import is_worth_streaming
 from cardqp.gram import (
     Moments,
     RowMoments,
-    columns_problem,
     is_constant,
     regression_problem,
     unit_scale,
@@ -99,7 +98,7 @@ class Design:
             "names": self.names,
         }
         if isinstance(rows, RowMoments) and self._is_streamed(rows):
-            problem = columns_problem(rows, scale, **settings)
+            problem = SparseQP.from_data(*rows.columns(scale), **settings)
         else:
             problem = regression_problem(rows, scale, **settings)
         if np.isinf(eta):

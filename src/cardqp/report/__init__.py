@@ -6,7 +6,6 @@ from cardqp.report.contents import (
     Feature,
     Predictions,
     ReportData,
-    Score,
 )
 from cardqp.report.regression_page import regression_report
 
@@ -16,6 +15,5 @@ __all__ = [
     "Feature",
     "Predictions",
     "ReportData",
-    "Score",
     "regression_report",
 ]

@@ -47,15 +47,6 @@ class Feature:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """R² of a model in sample and, if known, out of sample."""
-
-    name: str
-    in_sample: float
-    out_of_sample: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CVCurve:
     """Errors on data that was left out, by sparsity.
 
@@ -88,12 +79,8 @@ class CVCurve:
                     f"{len(self.sparsities)}"
                 ),
             )
-        if self.chosen not in self.sparsities:
-            raise ParameterError(
-                "chosen",
-                "must be one of the sparsities",
-                given=f"it is {self.chosen!r}",
-            )
+        is_tried = self.chosen in self.sparsities
+        check.demand(is_tried, "chosen", "must be one of the sparsities", self.chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +144,6 @@ class ReportData:
         The prediction where all features are zero.
     r2_in_sample, r2_out_of_sample : float, float or None
         Share of the variation that is explained.
-    baseline : Score or None
-        Another model to compare with.
     is_refitted : bool
         Whether coefficients were fitted without the ridge, once features were chosen.
     notes : tuple of str
@@ -183,7 +168,6 @@ class ReportData:
     intercept: float
     r2_in_sample: float
     r2_out_of_sample: float | None = None
-    baseline: Score | None = None
     is_refitted: bool = False
     notes: tuple[str, ...] = ()
     path: Path | None = None

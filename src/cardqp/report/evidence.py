@@ -5,8 +5,9 @@ from cardqp.plot import plot_coefficients, plot_convergence, plot_path, plot_scr
 from cardqp.report import pictures
 from cardqp.report.contents import ReportData
 from cardqp.report.page import table, text
-from cardqp.report.sections import PROVED, paragraph, section
+from cardqp.report.sections import paragraph, section
 from cardqp.report.sentences import (
+    PROVED,
     bound_of,
     gap_of,
     number,

@@ -3,12 +3,9 @@
 from collections.abc import Sequence
 
 from cardqp.report import pictures
-from cardqp.report.contents import Feature, ReportData, Score
+from cardqp.report.contents import Feature, ReportData
 from cardqp.report.page import made_with, name, table, text
-from cardqp.report.sentences import certificate, gap_of, number, plural
-from cardqp.solution import Status
-
-PROVED = (Status.OPTIMAL, Status.INFEASIBLE)
+from cardqp.report.sentences import PROVED, certificate, gap_of, number, plural
 
 
 def section(identity: str, title: str, parts: Sequence[str]) -> str:
@@ -93,17 +90,12 @@ def _features(ranked: Sequence[Feature]) -> str:
 
 
 def quality(data: ReportData) -> str:
-    """Section with the R² of the model, and of a baseline if there is one."""
+    """Section with the R² of the model, and its predictions."""
     if data.solution.x is None:
         return ""
-    scores = [Score("this model", data.r2_in_sample, data.r2_out_of_sample)]
-    if data.baseline is not None:
-        scores.append(data.baseline)
-    shown = [
-        [s.name, number(s.in_sample, 3), number(s.out_of_sample, 3)] for s in scores
-    ]
+    shown = [number(data.r2_in_sample, 3), number(data.r2_out_of_sample, 3)]
     header = ["R²", "in sample", "out of sample"]
-    parts = [table(header, shown, numbers=(1, 2), label="R²")]
+    parts = [table(header, [["this model", *shown]], numbers=(1, 2), label="R²")]
     predictions = data.predictions
     if predictions is not None:
         drawn = pictures.figure(

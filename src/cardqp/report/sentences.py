@@ -9,6 +9,8 @@ from cardqp.problem import SparseQP
 from cardqp.report.contents import ReportData
 from cardqp.solution import Solution, Status
 
+PROVED = (Status.OPTIMAL, Status.INFEASIBLE)
+
 ERROR = "penalised mean squared error"
 
 FINEST = 0.01
@@ -114,46 +116,33 @@ def _outlook(solution: Solution) -> str:
 
 def certificate(solution: Solution) -> list[str]:
     """Sentences on what is proved."""
-    said = {
-        Status.OPTIMAL: _optimal,
-        Status.FEASIBLE: _feasible,
-        Status.INFEASIBLE: _infeasible,
-        Status.UNKNOWN: _unknown,
-    }[solution.status](solution)
+    end = f"What could help: {solution.advice}."
+    if solution.status in PROVED:
+        end = _how(solution)
+    said = [*_known(solution), end]
     claim = solution.claim
     if claim is not None:
         said.append(f"{claim.solver}: {claim.status.value}; that is not proved here.")
     return said
 
 
-def _optimal(solution: Solution) -> list[str]:
-    return [*_between(solution), _how(solution)]
-
-
-def _feasible(solution: Solution) -> list[str]:
+def _known(solution: Solution) -> list[str]:
+    stopped = solution.stop.value
+    if solution.status is Status.OPTIMAL:
+        return _between(solution)
+    if solution.status is Status.INFEASIBLE:
+        return [f"No {choices(solution.problem)} exists."]
+    if solution.status is Status.UNKNOWN:
+        return [
+            f"No {choices(solution.problem)} was found, and it is not proved that "
+            f"there is none: {stopped}."
+        ]
     if solution.lower_bound == -np.inf:
         return [
             f"This choice has a {ERROR} of {objective_of(solution)}.",
             "How far it is from the best possible is not known: no bound was proved.",
-            _what_next(solution),
         ]
-    return [
-        *_between(solution),
-        f"It is not proved to be the best: {solution.stop.value}.",
-        _what_next(solution),
-    ]
-
-
-def _infeasible(solution: Solution) -> list[str]:
-    return [f"No {choices(solution.problem)} exists.", _how(solution)]
-
-
-def _unknown(solution: Solution) -> list[str]:
-    return [
-        f"No {choices(solution.problem)} was found, and it is not proved that there is "
-        f"none: {solution.stop.value}.",
-        _what_next(solution),
-    ]
+    return [*_between(solution), f"It is not proved to be the best: {stopped}."]
 
 
 def _between(solution: Solution) -> list[str]:
@@ -178,7 +167,3 @@ def _how(solution: Solution) -> str:
     return (
         f"Proved by {branches} in {took}; replayed from the data before it was claimed."
     )
-
-
-def _what_next(solution: Solution) -> str:
-    return f"What could help: {solution.advice}."

@@ -1,7 +1,7 @@
-"""Some columns of a table as one block of numbers, and labels of categories."""
+"""Some columns of a table as one block of numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,12 @@ from cardqp.problem.validation import LARGEST
 from cardqp.tables.kinds import (
     BOOLEAN,
     CATEGORY,
-    CONVERT,
     NUMBER,
-    Labels,
-    as_labels,
+    as_codes,
+    as_numbers,
     plain_kinds,
 )
-from cardqp.tables.missing_cells import MissingCells
-from cardqp.tables.place import Place
+from cardqp.tables.place import MissingCells, Place
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -28,22 +26,19 @@ class Cells:
 
     Attributes
     ----------
-    kinds : dict
-        From the names of columns to what they hold.
-    numeric : tuple of str
-        Names of the columns that are no categories.
-    numbers : (n_rows, n_numeric) array
-        Their cells; NaN where there are none.
+    names : tuple of str
+        Names of the columns.
+    numbers : (n_rows, n_columns) array
+        Their cells, those of categories as codes; NaN where there are none.
     labels : dict
-        From the names of categories to their cells.
+        From the names of categories to the labels that codes stand for.
     place : Place
         Where the rows are.
     """
 
-    kinds: Mapping[str, str]
-    numeric: tuple[str, ...]
+    names: tuple[str, ...]
     numbers: FloatArray
-    labels: Mapping[str, Labels]
+    labels: Mapping[str, tuple[str, ...]]
     place: Place = field(default_factory=Place)
 
     @property
@@ -53,40 +48,26 @@ class Cells:
 
     def missing_cells(self) -> list[MissingCells]:
         """Counts for each column with missing cells."""
-        found = np.isnan(self.numbers).sum(axis=0)
-        counts = dict(zip(self.numeric, found, strict=True))
-        counts |= {name: labels.missing.sum() for name, labels in self.labels.items()}
-        return [
-            self._missing_cells(name, int(counts[name]))
-            for name in self.kinds
-            if counts[name]
-        ]
-
-    def _missing_cells(self, name: str, number: int) -> MissingCells:
-        where = self.place.row(int(np.argmax(self.missing(name))))
-        return MissingCells(name, number, self.n_rows, where)
+        gone = np.isnan(self.numbers)
+        found = []
+        for j, number in enumerate(gone.sum(axis=0).tolist()):
+            if number:
+                where = self.place.row(int(gone[:, j].argmax()))
+                found.append(MissingCells(self.names[j], number, self.n_rows, where))
+        return found
 
     def missing(self, name: str) -> BoolArray:
         """Where one column has no cell."""
-        if name in self.labels:
-            return self.labels[name].missing
-        return np.asarray(np.isnan(self.numbers[:, self.numeric.index(name)]))
+        return np.asarray(np.isnan(self.numbers[:, self.names.index(name)]))
 
     def incomplete(self) -> BoolArray:
         """Rows where some column has no cell."""
-        rows = np.isnan(self.numbers).any(axis=1)
-        for labels in self.labels.values():
-            rows |= labels.missing
-        return np.asarray(rows)
+        return np.asarray(np.isnan(self.numbers).any(axis=1))
 
     def take(self, rows: IntArray) -> "Cells":
         """Some rows."""
-        labels = {
-            name: Labels(column.levels, column.codes[rows])
-            for name, column in self.labels.items()
-        }
         numbers, place = self.numbers[rows], self.place.only(rows)
-        return Cells(self.kinds, self.numeric, numbers, labels, place)
+        return replace(self, numbers=numbers, place=place)
 
 
 def read_cells(
@@ -109,23 +90,20 @@ def read_cells(
         When cells are not what their column must hold, or are too large.
     """
     frame, place = frame[list(kinds)], place or Place()
-    types = plain_kinds(frame)
-    numeric = tuple(name for name, kind in kinds.items() if kind != CATEGORY)
-    numbers = np.empty((len(frame), len(numeric)))
-    plain = np.array([_fits(types[name], kinds[name]) for name in numeric], bool)
+    types, labels = plain_kinds(frame), dict[str, tuple[str, ...]]()
+    numbers = np.empty(frame.shape)
+    plain = np.array([_fits(types[name], kind) for name, kind in kinds.items()], bool)
     if plain.any():
-        block = [
-            name for name, is_plain in zip(numeric, plain, strict=True) if is_plain
-        ]
-        numbers[:, plain] = frame[block].to_numpy(dtype=float)
+        numbers[:, plain] = frame.loc[:, plain].to_numpy(dtype=float)
+    names = tuple(kinds)
     for j in np.flatnonzero(~plain):
-        name = numeric[j]
-        numbers[:, j] = CONVERT[kinds[name]](frame[name], name, place)
-    _check_finite(numbers, numeric, place)
-    labels = {
-        name: as_labels(frame[name]) for name, kind in kinds.items() if kind == CATEGORY
-    }
-    return Cells(kinds, numeric, numbers, labels, place)
+        name = names[j]
+        if kinds[name] == CATEGORY:
+            numbers[:, j], labels[name] = as_codes(frame[name])
+        else:
+            numbers[:, j] = as_numbers(frame[name], name, place, kinds[name])
+    _check_finite(numbers, names, place)
+    return Cells(names, numbers, labels, place)
 
 
 def _fits(plain: str | None, kind: str) -> bool:

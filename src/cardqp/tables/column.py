@@ -9,7 +9,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.exceptions import DataError
-from cardqp.tables.kinds import CATEGORY, DATE, KINDS, Labels
+from cardqp.tables.kinds import CATEGORY, DATE, KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,17 @@ class Column:
             return (self.name,)
         return tuple(f"{self.name}={level}" for level in self.levels[1:])
 
-    def dummies(self, labels: Labels) -> tuple[FloatArray, int]:
+    def dummies(
+        self, codes: FloatArray, labels: Sequence[str]
+    ) -> tuple[FloatArray, int]:
         """A column of zeros and ones for each level but the first.
 
         Parameters
         ----------
-        labels : Labels
-            The cells.
+        codes : (n_rows,) array
+            The cells; NaN where there are none.
+        labels : sequence of str
+            What codes stand for.
 
         Returns
         -------
@@ -58,9 +62,10 @@ class Column:
         unknown : int
             How many labels are none of the levels; they are taken for the first.
         """
-        codes = {level: code for code, level in enumerate(self.levels)}
-        known = [codes.get(level, -1) for level in labels.levels]
-        found = np.array([*known, 0])[labels.codes]  # the last is for missing labels
+        place = {level: code for code, level in enumerate(self.levels)}
+        known = np.array([place.get(label, -1) for label in labels] + [0])
+        # Missing labels have the last one.
+        found = known[np.where(np.isnan(codes), -1, codes).astype(int)]
         columns = found[:, None] == np.arange(1, len(self.levels))
         return columns.astype(float), int((found < 0).sum())
 

@@ -24,8 +24,7 @@ from cardqp.tables.kinds import (
     plain_kinds,
     refuse,
 )
-from cardqp.tables.missing_cells import MissingCells
-from cardqp.tables.place import Place
+from cardqp.tables.place import MissingCells, Place
 
 MOST = 0.5
 """A column of text with a larger share of numbers, or of dates, is meant to be one."""
@@ -118,12 +117,12 @@ class ColumnProfile:
         )
 
     @property
-    def missing_cells(self) -> MissingCells | None:
-        """Count and first row of the missing cells; None if there are none."""
+    def missing_cells(self) -> list[MissingCells]:
+        """Count and first row of the missing cells, if there are some."""
         if not self.n_missing:
-            return None
+            return []
         where, _ = self.first[_MISSING]
-        return MissingCells(self.name, self.n_missing, self.n_rows, where)
+        return [MissingCells(self.name, self.n_missing, self.n_rows, where)]
 
     @property
     def is_empty(self) -> bool:
@@ -207,11 +206,6 @@ def _plain_profiles(
 def _plain_counts(kind: str, present: int) -> Counter[str]:
     """Counts of cells of one type; true and false can stand among numbers."""
     return Counter({kind: present, NUMBER: present})
-
-
-def kind_of(series: Any, name: str) -> str:
-    """The type of one column; see :meth:`ColumnProfile.kind`."""
-    return column_profiles(series.to_frame(name), Place())[name].kind()
 
 
 def _kinds(cells: Any) -> dict[str, BoolArray]:

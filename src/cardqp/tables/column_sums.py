@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -31,18 +31,18 @@ class ColumnSums:
     ----------
     n_rows : int
         Number of rows.
-    numeric : tuple of str
-        Columns that are no categories.
-    low, high, total : (n_numeric,) arrays
-        Their least and largest cells, and the sum of all.
-    present : (n_numeric,) int array
+    names : tuple of str
+        Names of the columns.
+    low, high, total : (n_columns,) arrays
+        Their least and largest cells, and the sum of all; of no use for categories.
+    present : (n_columns,) int array
         How many cells they have.
     labels : dict
         From the names of categories to counts of their labels.
     """
 
     n_rows: int
-    numeric: tuple[str, ...]
+    names: tuple[str, ...]
     low: FloatArray
     high: FloatArray
     total: FloatArray
@@ -56,12 +56,12 @@ class ColumnSums:
         gone = np.isnan(numbers)
         return cls(
             cells.n_rows,
-            cells.numeric,
+            cells.names,
             np.where(gone, np.inf, numbers).min(axis=0, initial=np.inf),
             np.where(gone, -np.inf, numbers).max(axis=0, initial=-np.inf),
             np.where(gone, 0.0, numbers).sum(axis=0),
             len(numbers) - gone.sum(axis=0),
-            {name: Counter(found.counts()) for name, found in cells.labels.items()},
+            {name: _counts(cells, name) for name in cells.labels},
         )
 
     def __add__(self, other: "ColumnSums") -> "ColumnSums":
@@ -69,15 +69,11 @@ class ColumnSums:
         labels = {name: self.labels[name] + other.labels[name] for name in self.labels}
         for name, counts in labels.items():
             if len(counts) > MANY:
-                raise DataError(
-                    None,
-                    f"column `{name}` must have at most {MANY} different labels",
-                    given=f"it has more, such as {min(counts)[:40]!r}",
-                    remedy=Phrase("use {}", Setting("drop", [name])),
-                )
+                remedy = Phrase("use {}", Setting("drop", [name]))
+                refuse_labels(name, counts, MANY, "more", remedy)
         return ColumnSums(
             self.n_rows + other.n_rows,
-            self.numeric,
+            self.names,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
             self.total + other.total,
@@ -86,20 +82,27 @@ class ColumnSums:
         )
 
     def ranges(self) -> dict[str, Range]:
-        """Least and largest number and mean of each column that is no category."""
+        """Least and largest number and mean of each column."""
         means = self.total / np.maximum(self.present, 1)
         values = np.column_stack([self.low, self.high, means]).tolist()
-        return {n: Range(*v) for n, v in zip(self.numeric, values, strict=True)}
+        return {n: Range(*v) for n, v in zip(self.names, values, strict=True)}
 
 
-def refuse_labels(name: str, counts: Counter[str], most: int) -> None:
+def _counts(cells: Cells, name: str) -> Counter[str]:
+    """Number of rows that have each label; labels without rows are left out."""
+    codes = cells.numbers[~cells.missing(name), cells.names.index(name)].astype(int)
+    labels = cells.labels[name]
+    found = np.bincount(codes, minlength=len(labels)).tolist()
+    return +Counter(dict(zip(labels, found, strict=True)))
+
+
+def refuse_labels(
+    name: str, counts: Counter[str], most: int, found: str, remedy: Phrase
+) -> NoReturn:
     """Complain of a category with too many labels."""
-    example = min(counts)[:40]
     raise DataError(
         None,
         f"column `{name}` must have at most {most} different labels",
-        given=f"it has {len(counts)}, such as {example!r}",
-        remedy=Phrase(
-            "use {}, or raise {}", Setting("drop", [name]), Setting("max_levels")
-        ),
+        given=f"it has {found}, such as {min(counts)[:40]!r}",
+        remedy=remedy,
     )

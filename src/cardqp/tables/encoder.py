@@ -14,7 +14,7 @@ from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.column import Column
 from cardqp.tables.phrases import count
 from cardqp.tables.place import Place
-from cardqp.tables.schema import Frame, Request, Schema, infer_schema
+from cardqp.tables.schema import Request, Schema, infer_schema
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -127,7 +127,10 @@ class TableEncoder:
             When a setting is outside its range.
         """
         request = Request(target, drop, only, categorical, missing, max_levels)
-        return cls.from_schema(request, infer_schema(Frame(frame), request))
+        schema = infer_schema(
+            list(frame.columns), lambda measure, _: measure(frame, Place()), request
+        )
+        return cls.from_schema(request, schema)
 
     @classmethod
     def from_schema(cls, request: Request, schema: Schema) -> "TableEncoder":
@@ -168,7 +171,7 @@ class TableEncoder:
         check.has_columns(frame, [self.target])
         y = read_cells(frame, {self.target: self.target_kind})
         if self.missing == "error":
-            check.target_complete(next(iter(y.missing_cells()), None))
+            check.target_complete(y.missing_cells())
         encoded = self._encode(frame, y.numbers[:, 0])
         gone = len(frame) - len(encoded.rows)
         if not gone:
@@ -262,26 +265,22 @@ class TableEncoder:
         return np.flatnonzero(kept)
 
     def _matrix(self, cells: Cells) -> tuple[FloatArray, dict[str, int]]:
+        """Features, and the number of labels of each category that are not known."""
         X = np.empty((cells.n_rows, len(self.names)))
         groups, unknown = self.groups, {}
         is_numeric = np.array([c.name not in cells.labels for c in self.columns], bool)
-        X[:, is_numeric[groups]] = self._filled(cells)
-        for j in np.flatnonzero(~is_numeric):
-            column = self.columns[j]
-            X[:, groups == j], strange = column.dummies(cells.labels[column.name])
+        numbers = cells.numbers - np.array([column.origin for column in self.columns])
+        if self.missing == "mean":
+            row, j = np.nonzero(np.isnan(numbers))
+            numbers[row, j] = np.array([column.fill for column in self.columns])[j]
+        X[:, is_numeric[groups]] = numbers[:, is_numeric]
+        for k in np.flatnonzero(~is_numeric):
+            column, codes = self.columns[k], cells.numbers[:, k]
+            labels = cells.labels[column.name]
+            X[:, groups == k], strange = column.dummies(codes, labels)
             if strange:
                 unknown[column.name] = strange
         return X, unknown
-
-    def _filled(self, cells: Cells) -> FloatArray:
-        """Numbers with their origins subtracted and the missing filled in."""
-        known = {column.name: column for column in self.columns}
-        used = [known[name] for name in cells.numeric]
-        numbers = cells.numbers - np.array([column.origin for column in used])
-        if self.missing == "mean":
-            row, j = np.nonzero(np.isnan(numbers))
-            numbers[row, j] = np.array([column.fill for column in used])[j]
-        return np.asarray(numbers)
 
     def _with_distinct_names(self) -> "TableEncoder":
         twice = repeated(self.names)

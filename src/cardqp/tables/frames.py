@@ -3,7 +3,7 @@
 import io
 from typing import Any
 
-from cardqp.exceptions import BackendNotFoundError, DataError
+from cardqp.exceptions import DataError, not_installed, optional
 
 BROKEN_PARQUET = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
 """Exceptions of pyarrow for damaged files, depending on the place of the damage."""
@@ -17,17 +17,7 @@ def require_pandas(user: str = "This data set") -> Any:
     user : str
         Who needs it.
     """
-    try:
-        import pandas
-    except ImportError as err:
-        raise _missing("pandas", user) from err
-    return pandas
-
-
-def _missing(package: str, user: str) -> BackendNotFoundError:
-    return BackendNotFoundError(
-        f"{user} needs {package}: install it with `pip install 'cardqp[data]'`."
-    )
+    return optional("pandas", f"{user} needs pandas", "data")
 
 
 def exact_decimals(version: str) -> dict[str, str]:
@@ -54,8 +44,8 @@ def read_parquet(data: bytes, label: str) -> Any:
     pandas = require_pandas()
     try:
         return pandas.read_parquet(io.BytesIO(data), engine="pyarrow")
-    except ImportError as err:
-        raise _missing("pyarrow", label) from err
+    except ImportError as err:  # there is none, or pandas wants a newer one
+        raise not_installed(f"{label} needs pyarrow", "data") from err
     except BROKEN_PARQUET as err:
         reason = " ".join(str(err).split()).rstrip(".")
         raise DataError(f"{label} is not a readable parquet file: {reason}.") from err

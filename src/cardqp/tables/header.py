@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from cardqp.exceptions import DataError, ParameterError, Phrase, Setting
-from cardqp.problem.validation import repeated
+from cardqp.problem.validation import demand, repeated
 
 DELIMITERS = (",", ";", "\t", "|")
 """Delimiters that are tried; of those that fit equally well, the first is taken."""
@@ -55,10 +55,8 @@ def checked_delimiter(delimiter: str | None, decimal: str) -> str | None:
     if delimiter is None:
         return None
     mark = "\t" if delimiter in ("tab", "\\t") else delimiter
-    if not isinstance(mark, str) or not _is_mark(mark):
-        raise ParameterError(
-            "delimiter", "must be one character, or tab", given=f"it is {delimiter!r}"
-        )
+    is_mark = isinstance(mark, str) and _is_mark(mark)
+    demand(is_mark, "delimiter", "must be one character, or tab", delimiter)
     if mark == decimal:
         raise ParameterError(
             "delimiter",

@@ -1,15 +1,15 @@
 """Types of the columns of a table, and how their cells become numbers or labels.
 
-Missing cells are NaN among numbers and -1 among labels.  Dates become days since 1970.
+Missing cells are NaN.  Dates become days since 1970, labels the codes that they have in
+the part of a table that is at hand.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
-from cardqp._typing import BoolArray, FloatArray, IntArray
+from cardqp._typing import FloatArray, IntArray
 from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.tables.frames import require_pandas
 from cardqp.tables.place import Place
@@ -93,68 +93,41 @@ class Distinct:
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.cells))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Labels:
-    """A column of labels.
+def as_numbers(series: Any, name: str, place: Place, kind: str) -> FloatArray:
+    """Cells of any kind but labels as numbers.
 
-    Attributes
+    Parameters
     ----------
-    levels : tuple of str
-        The different labels.
-    codes : (n_rows,) int array
-        Which label each row has; -1 where there is none.
+    series : pandas.Series
+        The column.
+    name, kind : str
+        Its name, and what it must hold: dates become days since 1970, in UTC where
+        there are time zones; false becomes 0, true 1.
+    place : Place
+        Where its rows are, for the error that names the first cell that is no such.
     """
-
-    levels: tuple[str, ...]
-    codes: IntArray
-
-    @property
-    def missing(self) -> BoolArray:
-        """Where there is none."""
-        return np.asarray(self.codes < 0)
-
-    def counts(self) -> dict[str, int]:
-        """Number of rows that have each label; labels without rows are left out."""
-        found = np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
-        return {
-            level: int(number)
-            for level, number in zip(self.levels, found, strict=True)
-            if number
-        }
-
-
-def as_numbers(series: Any, name: str, place: Place) -> FloatArray:
-    """Numbers, or an error that names the first cell that is none."""
-    if series.dtype.kind in "biuf":
+    if kind == NUMBER and series.dtype.kind in "biuf":
         return np.asarray(series.to_numpy(dtype=float, na_value=np.nan))
-    return _converted(series, name, place, NUMBER, parsed)
-
-
-def as_truth(series: Any, name: str, place: Place) -> FloatArray:
-    """0 for false, 1 for true."""
-    return _converted(
-        series,
-        name,
-        place,
-        BOOLEAN,
-        lambda cells: cells.map(lambda cell: _TRUTH.get(label(cell).lower(), np.nan)),
-    )
-
-
-def as_days(series: Any, name: str, place: Place) -> FloatArray:
-    """Days since 1970, in UTC where there are time zones."""
-    if series.dtype.kind == "M":
+    if kind == DATE and series.dtype.kind == "M":
         return _days(series)
-    return _converted(series, name, place, DATE, lambda cells: _days(_moments(cells)))
+    found = Distinct.of(series)
+    convert = {NUMBER: parsed, BOOLEAN: _truths, DATE: _moments}[kind]
+    values = np.asarray(convert(found.cells), dtype=float)
+    wrong = np.isnan(values)
+    if wrong.any():
+        rows = np.flatnonzero(np.append(wrong, False)[found.codes])
+        cell = series.iloc[int(rows[0])]
+        refuse(cell, place.row(int(rows[0])), len(rows), name, kind)
+    return found.spread(values)
 
 
-def as_labels(series: Any) -> Labels:
-    """Labels, the same for 1 and 1.0."""
+def as_codes(series: Any) -> tuple[FloatArray, tuple[str, ...]]:
+    """Codes of labels, the same for 1 and 1.0, and the labels they stand for."""
     found = Distinct.of(series)
     number: dict[str, int] = {}
     texts = (label(cell) for cell in found.cells)
     places = [number.setdefault(text, len(number)) for text in texts]
-    return Labels(tuple(number), np.array([*places, -1])[found.codes])
+    return found.spread(np.array(places, dtype=float)), tuple(number)
 
 
 def label(cell: Any) -> str:
@@ -201,31 +174,19 @@ def refuse(cell: Any, where: str, number: int, name: str, kind: str) -> NoReturn
     )
 
 
-def _converted(
-    series: Any,
-    name: str,
-    place: Place,
-    kind: str,
-    convert: Callable[[Any], Any],
-) -> FloatArray:
-    """Cells through a function that gives NaN for those that it does not know."""
-    found = Distinct.of(series)
-    values = np.asarray(convert(found.cells), dtype=float)
-    wrong = np.isnan(values)
-    if wrong.any():
-        rows = np.flatnonzero(np.append(wrong, False)[found.codes])
-        cell = series.iloc[int(rows[0])]
-        refuse(cell, place.row(int(rows[0])), len(rows), name, kind)
-    return found.spread(values)
+def _truths(cells: Any) -> Any:
+    """0 where objects say false, 1 where they say true, NaN elsewhere."""
+    return cells.map(lambda cell: _TRUTH.get(label(cell).lower(), np.nan))
 
 
-def _moments(cells: Any) -> Any:
-    """Texts as moments; missing where they are no dates."""
+def _moments(cells: Any) -> FloatArray:
+    """Days where texts are dates, NaN elsewhere."""
     texts = cells.astype(str).str.strip()
     valid = texts.str.fullmatch(ISO_DATE, na=False).astype(bool)
-    return require_pandas().to_datetime(
+    moments = require_pandas().to_datetime(
         texts.where(valid), errors="coerce", format="ISO8601", utc=True
     )
+    return _days(moments)
 
 
 def _days(moments: Any) -> FloatArray:
@@ -239,11 +200,3 @@ def _as_float(cell: Any) -> Any:
     """An integer of many digits as a number, which may be infinite."""
     is_integer = str(cell).strip().lstrip("+-").isdecimal()
     return float(str(cell)) if is_integer else cell
-
-
-CONVERT: dict[str, Callable[[Any, str, Place], FloatArray]] = {
-    NUMBER: as_numbers,
-    BOOLEAN: as_truth,
-    DATE: as_days,
-}
-"""How cells of each kind become numbers."""

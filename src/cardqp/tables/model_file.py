@@ -17,6 +17,8 @@ from cardqp.tables.encoder import Encoded, TableEncoder
 
 FORMAT, VERSION = "cardqp model", 1
 
+_MAY_BE_INFINITE = ("objective", "lower_bound", "gap", "eta")
+
 
 @dataclass(frozen=True, slots=True)
 class Proof:
@@ -224,20 +226,16 @@ def _complaint(entry: Any) -> str:
     for key, kind in parts.items():
         if not isinstance(entry.get(key), kind):
             return f"`{key}` is missing"
-    numbers = {**entry["coefficients"], "intercept": entry.get("intercept")}
-    for name, value in numbers.items():
-        if not is_finite(value):
-            return f"`{name}` must be a finite number, it is {value!r}"
-    return _complaint_about_proof(entry["proof"])
-
-
-def _complaint_about_proof(proof: Mapping[str, Any]) -> str:
+    proof = entry["proof"]
     if not isinstance(proof.get("status"), str):
         return "`status` is missing"
-    for name in ("n_nonzero", "n_rows"):
-        if not is_finite(proof.get(name)):
-            return f"`{name}` must be a number, it is {proof.get(name)!r}"
-    for name in ("objective", "lower_bound", "gap", "eta"):
-        if proof.get(name) is not None and not is_finite(proof[name]):
-            return f"`{name}` must be a number, it is {proof[name]!r}"
+    known = [name for name in _MAY_BE_INFINITE if proof.get(name) is not None]
+    numbers = [
+        *entry["coefficients"].items(),
+        ("intercept", entry.get("intercept")),
+        *((name, proof.get(name)) for name in ("n_nonzero", "n_rows", *known)),
+    ]
+    for name, value in numbers:
+        if not is_finite(value):
+            return f"`{name}` must be a finite number, it is {value!r}"
     return ""

@@ -1,8 +1,31 @@
-"""Where the rows of a table are, for messages."""
+"""Where the rows of a table are, and its missing cells, for messages."""
 
 from dataclasses import dataclass, replace
 
 from cardqp._typing import IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class MissingCells:
+    """The missing cells of one column.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    number, n_rows : int
+        How many cells are missing, of how many.
+    where : str
+        The first row without a cell.
+    """
+
+    name: str
+    number: int
+    n_rows: int
+    where: str
+
+    def __str__(self) -> str:
+        return f"{self.number} of {self.n_rows} are missing, the first in {self.where}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,9 +7,11 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.exceptions import DataError, Phrase, Setting
+from cardqp.tables import validation as check
 from cardqp.tables.cells import Cells, read_cells
-from cardqp.tables.column_profile import kind_of
+from cardqp.tables.column_profile import column_profiles
 from cardqp.tables.kinds import DATE, NUMBER
+from cardqp.tables.place import Place
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -39,7 +41,7 @@ def read_returns(frame: Any, *, are_returns: bool = False) -> Returns:
     """
     names = [str(name) for name in frame.columns]
     first = names[0]
-    kind = kind_of(frame[first], first)
+    kind = column_profiles(frame.iloc[:, :1], Place())[first].kind()
     if kind == DATE:
         _check_order(read_cells(frame, {first: DATE}), first)
     if kind != NUMBER:
@@ -49,7 +51,8 @@ def read_returns(frame: Any, *, are_returns: bool = False) -> Returns:
             None, "the table must have a column of prices", given="it has none"
         )
     cells = read_cells(frame, dict.fromkeys(names, NUMBER))
-    _check_complete(cells)
+    remedy = "fill it in, or remove the asset or the row"
+    check.complete(cells.missing_cells(), remedy)
     table = cells.numbers
     if not are_returns:
         _check_positive(cells)
@@ -61,7 +64,7 @@ def read_returns(frame: Any, *, are_returns: bool = False) -> Returns:
             "period",
             given=f"it has {len(frame)}",
         )
-    return Returns(table, cells.numeric)
+    return Returns(table, cells.names)
 
 
 def _check_order(dates: Cells, name: str) -> None:
@@ -77,26 +80,13 @@ def _check_order(dates: Cells, name: str) -> None:
         )
 
 
-def _check_complete(cells: Cells) -> None:
-    for column in cells.missing_cells():
-        raise DataError(
-            None,
-            f"column `{column.name}` must not miss values",
-            given=(
-                f"{column.number} of {column.n_rows} are missing, the first in "
-                f"{column.where}"
-            ),
-            remedy="fill it in, or remove the asset or the row",
-        )
-
-
 def _check_positive(cells: Cells) -> None:
     wrong = cells.numbers <= 0
     if wrong.any():
         row, j = (int(i) for i in np.argwhere(wrong)[0])
         raise DataError(
             None,
-            f"column `{cells.numeric[j]}` must hold positive prices",
+            f"column `{cells.names[j]}` must hold positive prices",
             given=f"row {row + 1} has {cells.numbers[row, j]:g}",
             remedy=Phrase(
                 "correct it, or use {} if these are returns",

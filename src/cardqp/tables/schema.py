@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,57 +18,14 @@ from cardqp.tables.kinds import CATEGORY, DATE
 from cardqp.tables.phrases import count, listed
 from cardqp.tables.place import Place
 
+Measure = Callable[[Any, Place], Any]
+"""What is known of some rows, from a pandas.DataFrame of them and their place; what is
+known of several parts can be added."""
 
-class Addable(Protocol):
-    """A result for part of a table, which can be added to that for another part."""
-
-    def __add__(self, other: Self) -> Self:
-        """The result for both parts together."""
-
-
-Sum = TypeVar("Sum", bound=Addable)
-
-
-class Table(Protocol):
-    """A table whose rows can be read more than once."""
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of its columns."""
-
-    def reduce(
-        self, measure: Callable[[Any, Place], Sum], text: frozenset[str] | None
-    ) -> Sum:
-        """The sum of ``measure(part, place)`` over all parts of the table.
-
-        Parameters
-        ----------
-        measure : callable
-            Called with a pandas.DataFrame and the place of its rows.
-        text : set of str or None
-            Columns whose cells must come as text, for some of them are; None if that is
-            not known yet.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A table in memory."""
-
-    frame: Any
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of its columns."""
-        return list(self.frame.columns)
-
-    def reduce(
-        self,
-        measure: Callable[[Any, Place], Sum],
-        text: frozenset[str] | None,  # noqa: ARG002 - cells of a frame are what they are
-    ) -> Sum:
-        """``measure`` of the whole table."""
-        return measure(self.frame, Place())
+Total = Callable[[Measure, frozenset[str] | None], Any]
+"""The sum of a measure over all parts of a table, which are read anew each time.  The
+set has the columns whose cells must come as text, for some of them are; it is None if
+that is not known yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +62,17 @@ class Schema:
     text: frozenset[str]
 
 
-def infer_schema(table: Table, request: Request) -> Schema:
+def infer_schema(columns: Sequence[str], total: Total, request: Request) -> Schema:
     """Infer the schema in two passes over a table: types first, then values.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Names of the columns.
+    total : callable
+        Adds up a measure over all rows.
+    request : Request
+        What is wanted of them.
 
     Raises
     ------
@@ -118,12 +85,14 @@ def infer_schema(table: Table, request: Request) -> Schema:
     numbers.count("max_levels", request.max_levels)
     target, missing = request.target, request.missing
     names = check.feature_names(
-        table.columns, target, request.drop, request.only, request.categorical
+        columns, target, request.drop, request.only, request.categorical
     )
-    profiles = table.reduce(ProfileColumns(target, tuple(names)), None).each
+    measure: Measure = partial(TableProfile.of, target=target, names=names)
+    profiles = total(measure, None).each
     kinds = infer_types(profiles, names, request)
     text = frozenset(name for name in kinds if profiles[name].must_be_text)
-    sums = table.reduce(SumColumns(target, kinds, missing), text)
+    measure = partial(_sums, target=target, kinds=dict(kinds), missing=missing)
+    sums = total(measure, text)
     if sums.n_rows == 0:
         raise DataError(
             None,
@@ -137,18 +106,23 @@ def infer_schema(table: Table, request: Request) -> Schema:
         )
     check.target_range(target, sums.ranges()[target])
     target_kind = kinds.pop(target)
-    columns = _columns(sums, kinds, request.max_levels)
-    used = {column.name for column in columns}
+    found = _columns(sums, kinds, request.max_levels)
+    used = {column.name for column in found}
     constant = [name for name in kinds if name not in used]
-    filled = [c.name for c in columns if profiles[c.name].missing_cells]
+    is_filled = missing == "mean"
+    filled = [c.name for c in found if is_filled and profiles[c.name].missing_cells]
     empty = [name for name in names if profiles[name].is_empty]
     notes = [
-        *_left_out(empty, "without any value"),
-        *_left_out(constant, "without variation"),
-        *_about(columns),
-        *_filled(filled if missing == "mean" else []),
+        *_note(f"left out {count(len(empty), 'column')} without any value", empty),
+        *_note(
+            f"left out {count(len(constant), 'column')} without variation", constant
+        ),
+        *_about(found),
+        *_note(
+            "filled in missing cells, by the mean or the most frequent label", filled
+        ),
     ]
-    return Schema(target_kind, columns, tuple(notes), text)
+    return Schema(target_kind, found, tuple(notes), text)
 
 
 def infer_types(
@@ -179,8 +153,7 @@ def infer_types(
             is_label = name in request.categorical
             kinds[name] = CATEGORY if is_label else profiles[name].kind()
     if request.missing == "error":
-        missing_cells = (profiles[name].missing_cells for name in kinds)
-        check.complete([each for each in missing_cells if each is not None])
+        check.complete([each for n in kinds for each in profiles[n].missing_cells])
     return kinds
 
 
@@ -190,6 +163,17 @@ class TableProfile:
 
     each: Mapping[str, ColumnProfile]
 
+    @classmethod
+    def of(
+        cls, frame: Any, place: Place, *, target: str, names: Sequence[str]
+    ) -> "TableProfile":
+        """Profile the target, and features in rows that have one."""
+        found = column_profiles(frame[[target]], place)
+        if found[target].n_missing:
+            rows = np.flatnonzero(frame[target].notna())
+            frame, place = frame.iloc[rows], place.only(rows)
+        return cls(found | column_profiles(frame[list(names)], place))
+
     def __add__(self, other: "TableProfile") -> "TableProfile":
         """The profiles of both parts together."""
         return TableProfile(
@@ -197,35 +181,13 @@ class TableProfile:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileColumns:
-    """Profiles the columns of a part, features only in rows that have a target."""
-
-    target: str
-    names: tuple[str, ...]
-
-    def __call__(self, frame: Any, place: Place) -> TableProfile:
-        found = column_profiles(frame[[self.target]], place)
-        if found[self.target].n_missing:
-            rows = np.flatnonzero(frame[self.target].notna())
-            frame, place = frame.iloc[rows], place.only(rows)
-        return TableProfile(found | column_profiles(frame[list(self.names)], place))
-
-
-@dataclass(frozen=True, slots=True)
-class SumColumns:
+def _sums(
+    frame: Any, place: Place, *, target: str, kinds: Mapping[str, str], missing: str
+) -> ColumnSums:
     """Sums over the rows that are used, target included."""
-
-    target: str
-    kinds: Mapping[str, str]
-    missing: str
-
-    def __call__(self, frame: Any, place: Place) -> ColumnSums:
-        cells = read_cells(frame, self.kinds, place)
-        gone = cells.missing(self.target)
-        if self.missing == "drop":
-            gone = cells.incomplete()
-        return ColumnSums.of(cells.take(np.flatnonzero(~gone)) if gone.any() else cells)
+    cells = read_cells(frame, kinds, place)
+    gone = cells.incomplete() if missing == "drop" else cells.missing(target)
+    return ColumnSums.of(cells.take(np.flatnonzero(~gone)) if gone.any() else cells)
 
 
 def _columns(
@@ -254,16 +216,17 @@ def _levels(name: str, sums: ColumnSums, most: int) -> tuple[str, ...]:
     """Labels of a category, the most frequent first, then by name."""
     counts = sums.labels[name]
     if len(counts) > most:
-        refuse_labels(name, counts, most)
+        drop, raised = Setting("drop", [name]), Setting("max_levels")
+        remedy = Phrase("use {}, or raise {}", drop, raised)
+        refuse_labels(name, counts, most, str(len(counts)), remedy)
     levels = sorted(counts)
     first = max(levels, key=lambda level: counts[level], default="")
     return (first, *(level for level in levels if level != first))
 
 
-def _left_out(names: Sequence[str], reason: str) -> list[str]:
-    if not names:
-        return []
-    return [f"left out {count(len(names), 'column')} {reason}: {listed(names)}"]
+def _note(words: str, names: Sequence[str]) -> list[str]:
+    """A sentence about some columns, if there are any."""
+    return [f"{words}: {listed(names)}"] if names else []
 
 
 def _about(columns: Sequence[Column]) -> list[str]:
@@ -273,24 +236,10 @@ def _about(columns: Sequence[Column]) -> list[str]:
         since = ", ".join(f"`{c.name}` ({_day(c.origin)})" for c in dates[:5])
         notes.append(f"dates became days since the first one: {since}")
     labels = [column for column in columns if column.kind == CATEGORY]
-    if labels:
-        width = sum(len(column.levels) - 1 for column in labels)
-        names = listed([column.name for column in labels])
-        notes.append(
-            f"{count(len(labels), 'column')} of labels became "
-            f"{count(width, 'feature')}, one for each label but the most frequent: "
-            f"{names}"
-        )
-    return notes
-
-
-def _filled(names: Sequence[str]) -> list[str]:
-    if not names:
-        return []
-    return [
-        f"filled in missing cells, by the mean or the most frequent label: "
-        f"{listed(names)}"
-    ]
+    width = count(sum(len(column.levels) - 1 for column in labels), "feature")
+    became = f"{count(len(labels), 'column')} of labels became {width}"
+    words = f"{became}, one for each label but the most frequent"
+    return [*notes, *_note(words, [column.name for column in labels])]
 
 
 def _day(days: float) -> str:

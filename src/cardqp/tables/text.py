@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cardqp.exceptions import DataError, ParameterError
+from cardqp.exceptions import DataError
+from cardqp.problem.validation import demand
 from cardqp.tables.frames import exact_decimals, require_pandas
 from cardqp.tables.header import broken, checked_delimiter, guess, header, records
 
@@ -63,10 +64,7 @@ class TextFormat:
             What the user knows about it.
         """
         decimal = layout.decimal
-        if decimal not in (".", ","):
-            raise ParameterError(
-                "decimal", "must be . or ,", given=f"it is {decimal!r}"
-            )
+        demand(decimal in (".", ","), "decimal", "must be . or ,", decimal)
         mark = checked_delimiter(layout.delimiter, decimal) or guess(text, decimal)
         lines, names = header(text, mark, label, layout.least_columns)
         return cls(label, tuple(names), mark, decimal, layout.missing, lines)

@@ -9,8 +9,8 @@ from cardqp.tables.column_profile import ColumnProfile
 from cardqp.tables.column_sums import Range
 from cardqp.tables.header import check_distinct
 from cardqp.tables.kinds import BOOLEAN, NUMBER
-from cardqp.tables.missing_cells import MissingCells
 from cardqp.tables.phrases import count, listed
+from cardqp.tables.place import MissingCells
 
 POLICIES = ("error", "drop", "mean")
 
@@ -87,20 +87,6 @@ def target_kind(profile: ColumnProfile, missing: str) -> str:
     return kind
 
 
-def target_complete(missing: MissingCells | None) -> None:
-    """No row may be without a target."""
-    if missing is not None:
-        raise DataError(
-            None,
-            f"the target `{missing.name}` must not miss values",
-            given=(
-                f"{missing.number} of {missing.n_rows} are missing, the first in "
-                f"{missing.where}"
-            ),
-            remedy=Phrase("use {} to leave out such rows", Setting("missing", "drop")),
-        )
-
-
 def target_range(name: str, found: Range) -> None:
     """The target must vary, and be neither too large nor too small."""
     most = max(abs(found.low), abs(found.high))
@@ -140,26 +126,32 @@ def has_columns(frame: Any, wanted: Sequence[str]) -> None:
         )
 
 
-def complete(missing: Sequence[MissingCells]) -> None:
-    """No cell of a feature may be missing."""
+def complete(
+    missing: Sequence[MissingCells], remedy: str = "", what: str = "column"
+) -> None:
+    """No cell of a feature, or of what else it is, may be missing."""
     if not missing:
         return
     first = missing[0]
     others = f", and {count(len(missing) - 1, 'other column')}" * (len(missing) > 1)
+    usual = Phrase(
+        "use {} to leave out such rows, {} to fill in, or {}",
+        Setting("missing", "drop"),
+        Setting("missing", "mean"),
+        Setting("drop", [first.name]),
+    )
     raise DataError(
         None,
-        f"column `{first.name}` must not miss values",
-        given=(
-            f"{first.number} of {first.n_rows} are missing, the first in "
-            f"{first.where}{others}"
-        ),
-        remedy=Phrase(
-            "use {} to leave out such rows, {} to fill in, or {}",
-            Setting("missing", "drop"),
-            Setting("missing", "mean"),
-            Setting("drop", [first.name]),
-        ),
+        f"{what} `{first.name}` must not miss values",
+        given=f"{first}{others}",
+        remedy=remedy or usual,
     )
+
+
+def target_complete(missing: Sequence[MissingCells]) -> None:
+    """No row may be without a target."""
+    drop = Setting("missing", "drop")
+    complete(missing, Phrase("use {} to leave out such rows", drop), "the target")
 
 
 def encoder_complaint(entry: Any) -> str:

@@ -4,14 +4,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cardqp.exceptions import DataError, ParameterError
-from cardqp.gram.readers.base import Blocks, NotNumbersError, Piece, Reader, reading
-from cardqp.gram.readers.numpy_file import NumPyFile
-from cardqp.gram.readers.parquet_file import ParquetFile
-from cardqp.gram.readers.text_file import TextFile
+from cardqp.gram.readers.base import Blocks, NotNumbersError, reading
+from cardqp.gram.readers.numpy_file import MatrixRows, NumPyFile
+from cardqp.gram.readers.parquet_file import ParquetFile, RowGroup
+from cardqp.gram.readers.text_file import Lines, TextFile
 from cardqp.tables.header import check_distinct
 from cardqp.tables.text import Layout
 
 __all__ = ["Blocks", "NotNumbersError", "NumPyFile", "Piece", "Reader", "open_reader"]
+
+Reader = ParquetFile | TextFile | NumPyFile
+"""A file whose rows can be read from certain positions on: 0 for the beginning, and
+those that ``pieces`` has given, each after its piece."""
+
+Piece = RowGroup | Lines | MatrixRows
+"""Some rows of a file that come one after the other, as numbers or as they are."""
 
 _TEXTS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 

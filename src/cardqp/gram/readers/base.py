@@ -1,14 +1,14 @@
-"""Interfaces and helpers that all readers share."""
+"""What all readers share."""
 
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any, Protocol
+from typing import Any
 
 from cardqp._typing import FloatArray
-from cardqp.exceptions import BackendNotFoundError, CardQPError, DataError
+from cardqp.exceptions import CardQPError, DataError, optional
 
 Blocks = Iterator[FloatArray]
 """Arrays with one column per wanted column, NaN where something is missing.  They may
@@ -20,61 +20,6 @@ Frames = Iterator[Any]
 
 class NotNumbersError(DataError):
     """A column holds something else: it can be read in frames, not in blocks."""
-
-
-class Piece(Protocol):
-    """Some rows of a file that come one after the other."""
-
-    def blocks(self, wanted: Sequence[str]) -> Blocks:
-        """The rows as numbers.
-
-        Raises
-        ------
-        NotNumbersError
-            When a column does not hold numbers, or booleans of a type of their own.
-        """
-
-    def frames(
-        self, wanted: Sequence[str], text: frozenset[str] | None, rows: int
-    ) -> Frames:
-        """The rows as they are.
-
-        Parameters
-        ----------
-        wanted : sequence of str
-            Names of columns.
-        text : set of str or None
-            Columns whose cells must come as text where the file has text; None for
-            those that hold true and false in these rows, and may not in others.
-        rows : int
-            How many rows to give at a time, at most.
-        """
-
-
-class Reader(Protocol):
-    """A file whose rows can be read from certain positions on."""
-
-    @property
-    def path(self) -> Path:
-        """Where it is."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of its columns, or their indices as text if they have no names."""
-
-    @property
-    def n_rows(self) -> int | None:
-        """Number of rows, if it is known before they are read."""
-
-    @property
-    def piece_rows(self) -> tuple[int, ...] | None:
-        """Number of rows of each piece, if positions are numbers of pieces."""
-
-    def pieces(self, start: int) -> Iterator[tuple[int, Piece]]:
-        """Pieces of the file from a position on, each with the position after it.
-
-        Positions are 0 for the beginning, and what this function has given before.
-        """
 
 
 @contextmanager
@@ -134,12 +79,5 @@ def fill(buffer: FloatArray, table: Any, wanted: Sequence[str]) -> FloatArray:
 
 def pyarrow(module: str = "") -> Any:
     """The module pyarrow or a part of it, or an error that says how to get it."""
-    from importlib import import_module
-
-    try:
-        return import_module(f"pyarrow.{module}" if module else "pyarrow")
-    except ImportError as err:
-        raise BackendNotFoundError(
-            "Parquet and CSV files need pyarrow: install it with "
-            "`pip install 'cardqp[data]'`."
-        ) from err
+    name = f"pyarrow.{module}" if module else "pyarrow"
+    return optional(name, "Parquet and CSV files need pyarrow", "data")

@@ -7,14 +7,17 @@ from pathlib import Path
 import numpy as np
 
 from cardqp.exceptions import DataError
-from cardqp.gram.readers.base import Blocks, Frames, Piece, reading
+from cardqp.gram.readers.base import Blocks, Frames, reading
 from cardqp.gram.sums import row_blocks
 from cardqp.tables.frames import require_pandas
 
 
 @dataclass(frozen=True, slots=True)
 class NumPyFile:
-    """A matrix in a ``.npy`` file; its pieces are blocks of rows."""
+    """A matrix in a ``.npy`` file; its pieces are blocks of rows.
+
+    Its columns are called by their indices as text.
+    """
 
     path: Path
     columns: tuple[str, ...]
@@ -33,7 +36,7 @@ class NumPyFile:
             )
         return cls(path, tuple(str(j) for j in range(array.shape[1])), len(array))
 
-    def pieces(self, start: int) -> Iterator[tuple[int, Piece]]:
+    def pieces(self, start: int) -> Iterator[tuple[int, "MatrixRows"]]:
         for rows in row_blocks(self.n_rows - start, len(self.columns)):
             first, after = rows.start + start, rows.stop + start
             yield after, MatrixRows(self.path, first, after)

@@ -10,7 +10,6 @@ import numpy as np
 from cardqp.gram.readers.base import (
     Blocks,
     Frames,
-    Piece,
     fill,
     pyarrow,
     reading,
@@ -27,7 +26,17 @@ _INDEX = "__index_level_"
 
 @dataclass(frozen=True, slots=True)
 class ParquetFile:
-    """A Parquet file; its pieces are row groups."""
+    """A Parquet file; its pieces are row groups.
+
+    Attributes
+    ----------
+    path : path
+        Where it is.
+    columns : tuple of str
+        Names of its columns.
+    piece_rows : tuple of int
+        Number of rows of each piece.
+    """
 
     path: Path
     columns: tuple[str, ...]
@@ -46,14 +55,21 @@ class ParquetFile:
     def n_rows(self) -> int:
         return sum(self.piece_rows)
 
-    def pieces(self, start: int) -> Iterator[tuple[int, Piece]]:
+    def pieces(self, start: int) -> Iterator[tuple[int, "RowGroup"]]:
         for group in range(start, len(self.piece_rows)):
             yield group + 1, RowGroup(self.path, group)
 
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """One row group of a Parquet file."""
+    """One row group of a Parquet file.
+
+    As in all pieces, ``blocks`` has the rows as numbers, unless columns hold something
+    else than numbers, or booleans of a type of their own; and ``frames`` has them as
+    they are, so many rows at a time.  There, cells of some columns must come as text
+    where the file has text; by default, of those that hold true and false in these
+    rows, and may not in others.
+    """
 
     path: Path
     number: int

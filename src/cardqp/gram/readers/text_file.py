@@ -13,7 +13,6 @@ from cardqp.gram.readers.base import (
     Blocks,
     Frames,
     NotNumbersError,
-    Piece,
     fill,
     pyarrow,
     reading,
@@ -66,7 +65,7 @@ class TextFile:
     def columns(self) -> tuple[str, ...]:
         return self.layout.names
 
-    def pieces(self, start: int) -> Iterator[tuple[int, Piece]]:
+    def pieces(self, start: int) -> Iterator[tuple[int, "Lines"]]:
         line, quoted = self.layout.header_lines, quoted_cell(self.layout.mark)
         with reading(self.path), opened(self.path) as stream:
             stream.seek(start or self.header_bytes)

@@ -26,7 +26,7 @@ CONVEXITY_TOLERANCE = 1e-9
 
 def quadratic_matrix(value: ArrayLike, name: str = "Q") -> Gram:
     """A symmetric positive semidefinite matrix, with the proof of how nearly it is."""
-    Q = square_matrix(name, value)
+    Q = symmetric_matrix(name, value)
     return Gram(Q, convexity_defect(Q, name))
 
 
@@ -40,13 +40,6 @@ def factor_matrix(value: ArrayLike, name: str = "F") -> Factor:
     return Factor(F)
 
 
-def square_matrix(name: str, value: ArrayLike) -> FloatArray:
-    """A finite symmetric matrix with at least one row."""
-    M = real_array(name, value, 2)
-    square(name, M)
-    return _symmetrised(name, M)
-
-
 def square(name: str, M: FloatArray) -> None:
     """Refuse a matrix that is not square, or has no entries."""
     if M.shape[0] != M.shape[1] or M.shape[0] == 0:
@@ -55,18 +48,18 @@ def square(name: str, M: FloatArray) -> None:
         )
 
 
-def symmetric_matrix(name: str, value: ArrayLike, n: int) -> FloatArray:
-    """A finite symmetric ``(n, n)`` matrix."""
+def symmetric_matrix(name: str, value: ArrayLike, n: int | None = None) -> FloatArray:
+    """A finite symmetric matrix, not empty, or ``(n, n)`` if its size is known.
+
+    Rounding that keeps it from being symmetric is taken away.
+    """
     M = real_array(name, value, 2)
-    if M.shape != (n, n):
+    if n is None:
+        square(name, M)
+    elif M.shape != (n, n):
         raise ProblemError(
             name, f"must have the shape ({n}, {n})", given=f"its shape is {M.shape}"
         )
-    return _symmetrised(name, M)
-
-
-def _symmetrised(name: str, M: FloatArray) -> FloatArray:
-    """A square matrix without the rounding that keeps it from being symmetric."""
     skew = float(np.abs(M - M.T).max())
     if skew > SYMMETRY_TOLERANCE * float(np.abs(M).max()):
         raise ProblemError(

@@ -7,39 +7,43 @@ from typing import Any
 
 import numpy as np
 
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import InputError, ParameterError
+
+
+def demand(
+    is_met: bool,
+    name: str,
+    rule: str,
+    value: Any,
+    error: type[InputError] = ParameterError,
+) -> None:
+    """Refuse the value of an argument unless a rule is met."""
+    if not is_met:
+        raise error(name, rule, given=f"it is {value!r}")
 
 
 def at_least(name: str, value: Any, least: float) -> None:
     """A setting of a method that has a smallest value."""
-    if not _is_number(value) or not value >= least:
-        raise ParameterError(
-            name, f"must be a number, at least {least:g}", given=f"it is {value!r}"
-        )
+    rule = f"must be a number, at least {least:g}"
+    demand(_is_number(value) and value >= least, name, rule, value)
 
 
 def positive(name: str, value: Any) -> None:
     """A setting of a method that must be larger than zero."""
-    if not _is_number(value) or not value > 0:
-        raise ParameterError(
-            name, "must be a positive number", given=f"it is {value!r}"
-        )
+    is_met = _is_number(value) and value > 0
+    demand(is_met, name, "must be a positive number", value)
 
 
 def share(name: str, value: Any) -> None:
     """A setting of a method that is a part of a whole, between 0 and 1."""
-    if not _is_number(value) or not 0 <= value <= 1:
-        raise ParameterError(
-            name, "must be a number between 0 and 1", given=f"it is {value!r}"
-        )
+    is_met = _is_number(value) and 0 <= value <= 1
+    demand(is_met, name, "must be a number between 0 and 1", value)
 
 
-def count(name: str, value: Any) -> None:
-    """A setting of a method that counts something, at least one."""
-    if not is_integer(value) or value < 1:
-        raise ParameterError(
-            name, "must be an integer, at least 1", given=f"it is {value!r}"
-        )
+def count(name: str, value: Any, least: int = 1) -> None:
+    """A setting of a method that counts something, at least one by default."""
+    rule = f"must be an integer, at least {least}"
+    demand(is_integer(value) and value >= least, name, rule, value)
 
 
 def ranges(
@@ -65,14 +69,6 @@ def ranges(
             instance(part.name, getattr(settings, part.name), part.default_factory)
 
 
-def seed(value: Any) -> None:
-    """Check the seed of random choices: a nonnegative integer."""
-    if not is_integer(value) or value < 0:
-        raise ParameterError(
-            "seed", "must be an integer, at least 0", given=f"it is {value!r}"
-        )
-
-
 def whole(name: str, value: Any) -> None:
     """A whole number, zero or more."""
     if not is_integer(value) or value < 0:
@@ -83,14 +79,9 @@ def whole(name: str, value: Any) -> None:
 
 def level(value: Any, largest: int) -> int:
     """A level of the hierarchy between 1 and ``largest``."""
-    if not is_integer(value):
-        raise ParameterError("level", "must be an integer", given=f"it is {value!r}")
-    if not 1 <= value <= largest:
-        raise ParameterError(
-            "level",
-            f"must lie between 1 and {largest}, the number of eigenvectors at hand",
-            given=f"it is {value}",
-        )
+    demand(is_integer(value), "level", "must be an integer", value)
+    rule = f"must lie between 1 and {largest}, the number of eigenvectors at hand"
+    demand(1 <= value <= largest, "level", rule, int(value))
     return int(value)
 
 
@@ -105,33 +96,24 @@ def instance(name: str, value: Any, kind: type) -> None:
 def listing(name: str, value: Any, what: str, kind: Any = object) -> None:
     """Refuse what is not a list; a string is not."""
     is_list = isinstance(value, Collection) and not isinstance(value, str | bytes)
-    if not is_list or not all(isinstance(entry, kind) for entry in value):
-        raise ParameterError(
-            name, f"must be a list of {what}", given=f"it is {value!r}"
-        )
+    is_met = is_list and all(isinstance(entry, kind) for entry in value)
+    demand(is_met, name, f"must be a list of {what}", value)
 
 
 def integers(name: str, value: Any) -> None:
     """Refuse what has no entries; each of them is checked by itself."""
-    if not isinstance(value, Iterable):
-        raise ParameterError(
-            name, "must be a list of integers", given=f"it is {value!r}"
-        )
+    demand(isinstance(value, Iterable), name, "must be a list of integers", value)
 
 
 def one_of(name: str, value: Any, allowed: Iterable[str]) -> None:
     """A setting that is one of some names."""
     known = tuple(allowed)
-    if value not in known:
-        raise ParameterError(
-            name, f"must be one of {', '.join(known)}", given=f"it is {value!r}"
-        )
+    demand(value in known, name, f"must be one of {', '.join(known)}", value)
 
 
 def function(name: str, value: Any) -> None:
     """Something to be called, or None."""
-    if value is not None and not callable(value):
-        raise ParameterError(name, "must be a function", given=f"it is {value!r}")
+    demand(value is None or callable(value), name, "must be a function", value)
 
 
 def is_integer(value: Any) -> bool:

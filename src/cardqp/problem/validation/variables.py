@@ -8,7 +8,7 @@ import numpy as np
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.problem.validation.arrays import entries, refuse_masked, scalar
-from cardqp.problem.validation.settings import is_integer
+from cardqp.problem.validation.settings import demand, is_integer
 
 
 def some_limit(sparsity: Any, penalty: Any, groups: Any) -> None:
@@ -28,13 +28,10 @@ def sparsity(value: Any, n: int) -> int | None:
     """An integer between 0 and ``n``, or None."""
     if value is None:
         return None
-    if not is_integer(value):
-        raise ProblemError("sparsity", "must be an integer", given=f"it is {value!r}")
-    if not 0 <= value <= n:
-        raise ProblemError(
-            "sparsity", f"must lie between 0 and n = {n}", given=f"it is {value}"
-        )
-    return int(value)
+    demand(is_integer(value), "sparsity", "must be an integer", value, ProblemError)
+    number, rule = int(value), f"must lie between 0 and n = {n}"
+    demand(0 <= number <= n, "sparsity", rule, number, ProblemError)
+    return number
 
 
 def penalty(value: Any) -> float | None:
@@ -56,19 +53,15 @@ def indices(name: str, value: ArrayLike | None, n: int) -> IntArray:
     """Distinct indices of variables in order."""
     refuse_masked(**{name: value})
     given = np.atleast_1d(np.asarray([] if value is None else value))
-    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
-        raise ProblemError(
-            name, "must be a list of indices, counted from 0", given=f"it is {value!r}"
-        )
-    if ((given < 0) | (given >= n)).any():
-        raise ProblemError(
-            name, f"must hold indices between 0 and {n - 1}", given=f"it is {value!r}"
-        )
+    is_list = given.ndim == 1 and (len(given) == 0 or given.dtype.kind in "iu")
+    rule = "must be a list of indices, counted from 0"
+    demand(is_list, name, rule, value, ProblemError)
+    is_inside = bool(((given >= 0) & (given < n)).all())
+    rule = f"must hold indices between 0 and {n - 1}"
+    demand(is_inside, name, rule, value, ProblemError)
     unique = np.unique(given.astype(np.intp))
-    if len(unique) < len(given):
-        raise ProblemError(
-            name, "must name no variable twice", given=f"it is {value!r}"
-        )
+    is_distinct = len(unique) == len(given)
+    demand(is_distinct, name, "must name no variable twice", value, ProblemError)
     return unique
 
 
@@ -249,8 +242,8 @@ def names(
     """One distinct name for each owner, or None."""
     if value is None:
         return None
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ProblemError("names", "must be a list of names", given=f"it is {value!r}")
+    is_list = isinstance(value, Iterable) and not isinstance(value, str)
+    demand(is_list, "names", "must be a list of names", value, ProblemError)
     refuse_masked(names=value)
     result = tuple(str(name) for name in value)
     entries("names", result, n, owner)
