@@ -218,3 +218,28 @@ def test_an_added_ridge_takes_no_more_than_independence_gives(
     complaints = " ".join(verdict.complaints)
     assert ("start.added is too large" in complaints) != is_allowed
     assert (verdict.lower_bound > -np.inf) == is_allowed
+
+
+@pytest.mark.parametrize(("places", "is_allowed"), [(3, True), (4, False)])
+def test_supports_are_listed_for_three_places_at_most(tmp_path, places, is_allowed):
+    n, nothing = 6, np.zeros(0, np.int32)
+    wide = {k: np.full(n, v) for k, v in (("lower", -np.inf), ("upper", np.inf))}
+    wide |= {"Q": np.eye(n), "c": -np.ones(n), "eta": np.ones(n)}
+    wide |= {"A": np.zeros((0, n)), "A_eq": np.zeros((0, n))}
+    tree = {"kind": np.array([5], np.int8), "branch": np.array([-1], np.int32)}
+    tree |= {"child": np.array([0], np.int32), "record": np.array([0], np.int32)}
+    tree |= {"beta": np.zeros((1, 0)), "scale": np.ones(1), "value": np.zeros(0)}
+    tree |= {"point_end": np.zeros(1, np.int64), "fixed_end": np.zeros(1, np.int64)}
+    tree |= {"index": nothing, "fixed": nothing}
+    run = {
+        "lower_bound": np.array(0.0),
+        "root.count": np.array(0),
+        "x": np.zeros(n),
+        "support": nothing,
+    }
+    run |= {f"tree.{key}": array for key, array in tree.items()}
+    verdict = verdict_of(tmp_path, wide | {"sparsity": np.array(places)}, run)
+    fits = "do not fit" not in " ".join(verdict.complaints)
+    assert fits == is_allowed
+    # Each variable gains 1/8.
+    assert verdict.lower_bound == (-places / 8 if is_allowed else -np.inf)

@@ -1,6 +1,7 @@
 """Quadratic forms, their tangent planes, and proofs of semidefiniteness (section 3)."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -13,6 +14,7 @@ from cardqp_check.refusal import require
 from cardqp_check.rounding import (
     Floats,
     Ints,
+    add_below,
     down,
     exact,
     matrix_above,
@@ -186,34 +188,67 @@ def missing_diagonal(M: arb_mat) -> Floats:
     """
     n = M.nrows()
     middle = np.array([float(e.mid()) for e in M.entries()]).reshape(n, n)
-    curvature = np.where(middle.diagonal() > 0, middle.diagonal(), 1.0)
+    size, used = _sizes(middle), middle.any(axis=1)
     # Units are powers of two: to divide by them is exact.
-    unit = np.ldexp(1.0, np.frexp(np.sqrt(curvature))[1])
-    scaled, used = middle / unit / unit[:, None], middle.any(axis=1)
-    scaled[np.ix_(used, used)] = _near_factor(scaled[np.ix_(used, used)])
+    unit = np.ldexp(1.0, np.frexp(np.sqrt(size))[1])
+    scaled, weight = middle / unit / unit[:, None], size / unit / unit
+    among = np.ix_(used, used)
+    scaled[among] = _near_factor(scaled[among], weight[used])
     factor = exact(scaled * unit[:, None])
     rest = M - factor * factor.transpose()
-    low = down(matrix_below(rest) / unit / unit[:, None])
-    high = up(matrix_above(rest) / unit / unit[:, None])
+    low, high = (
+        _in_units(matrix_below(rest), unit),
+        -_in_units(-matrix_above(rest), unit),
+    )
     others = np.maximum(np.abs(low), np.abs(high))
     np.fill_diagonal(others, 0.0)
-    missing = np.maximum(up(sums_above(others) - low.diagonal()), 0.0)
+    missing = np.maximum(-add_below(low.diagonal(), -sums_above(others)), 0.0)
     return np.where(missing > 0, np.asarray(up(missing * unit * unit)), 0.0)
 
 
-def _near_factor(M: Floats) -> Floats:
-    """L with ``LL'`` near a matrix with a diagonal of about 1, perhaps a little below.
+def _sizes(M: Floats) -> Floats:
+    """What is missing of each variable is about a share of this: its curvature.
+
+    Variables without any take 1, as if it were the unit of all others, or, if there are
+    no others, their largest product.
+    """
+    size = np.abs(M.diagonal())
+    if not size.any():
+        size = np.abs(M).max(axis=1)
+    return np.where(size > 0, size, 1.0)
+
+
+def _in_units(low: Floats, unit: Floats) -> Floats:
+    """Lower bounds of entries divided by units; only zeros are certainly exact."""
+    return np.where(low == 0, 0.0, down(low / unit / unit[:, None]))
+
+
+def _near_factor(M: Floats, weight: Floats) -> Floats:
+    """L with ``LL'`` near a matrix with entries of about 1, perhaps a little below.
 
     A matrix that is clearly definite is lowered by more than rounding, so that nothing
-    is missing; one that is not is raised until there is a factor.
+    is missing; one that is not is raised by shares of weights until there is a factor.
     """
+    for shift in _shifts(M, weight):
+        with suppress(np.linalg.LinAlgError):
+            return np.asarray(np.linalg.cholesky(M + np.diag(shift * weight)))
+    # What follows holds for any L.
+    return np.zeros_like(M)
+
+
+def _shifts(M: Floats, weight: Floats) -> Iterator[float]:
+    """What is tried, the least first: the eigenvalue that the matrix lacks, or more."""
     n = len(M)
-    for shift in (-(n**2), 0, n, 8 * n, n**2, 8 * n**2, 2**30, 2**40, 2**50):
-        try:
-            return np.asarray(np.linalg.cholesky(M + 2.0**-53 * shift * np.eye(n)))
-        except np.linalg.LinAlgError:
-            continue
-    return np.zeros((n, n))
+    yield -(n**2) * 2.0**-53
+    yield 0.0
+    root = np.sqrt(weight)
+    try:
+        eigenvalues = np.linalg.eigvalsh(M / root / root[:, None])
+    except np.linalg.LinAlgError:
+        return
+    lacks, size = max(-float(eigenvalues[0]), 0.0), float(np.abs(eigenvalues).max())
+    for k in range(30):
+        yield lacks + 2.0 ** (k - 53) * n * size
 
 
 def dot(x: Floats, y: Sequence[arb]) -> arb:

@@ -104,4 +104,5 @@ def sums_above(terms: Floats) -> Floats:
     ``2**-53`` at most, and half as much is left for the product.
     """
     factor = 1.0 + 2.0**-51 * (terms.shape[-1] + 2)
-    return np.asarray(up(terms.sum(axis=-1) * factor))
+    total = terms.sum(axis=-1)
+    return np.where(total == 0, 0.0, up(total * factor))

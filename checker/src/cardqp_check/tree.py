@@ -29,6 +29,9 @@ from cardqp_check.tree_arrays import (
 MOST_RIDGED = 1000
 """The most variables for which ridges of nodes are computed."""
 
+MOST_PLACES = 3
+"""The most places for which supports are listed."""
+
 
 @dataclass(frozen=True)
 class Node:
@@ -244,9 +247,12 @@ class Replay:
         inside, free, places = self._choice(branch)
         listed = self.tree.fixed[record] - 1
         first = int(self.tree.child[node.number])
-        fits = 1 <= places < len(free) and len(listed) % places == 0
+        fits = 1 <= places <= MOST_PLACES and places < len(free)
         require(
-            root.rule.blocks is None and fits and (listed >= 0).all(),
+            root.rule.blocks is None
+            and fits
+            and len(listed) % places == 0
+            and (listed >= 0).all(),
             "a node lists supports that do not fit",
         )
         listed = np.sort(listed.reshape(-1, places), axis=1)
