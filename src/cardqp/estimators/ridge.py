@@ -1,18 +1,18 @@
 """Ridge regression with at most so many features."""
 
-from typing import Any
+from dataclasses import dataclass
 
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
 from cardqp.estimators.design_settings import read_etas, read_sparsities
 from cardqp.estimators.linear_model import SparseLinearModel
 from cardqp.gram import GramAccumulator, Moments
-from cardqp.methods import Method
 from cardqp.pipeline.solve import solve
 from cardqp.regression import Design, ScaledProblem
 from cardqp.solution import Solution
 
 
+@dataclass(eq=False, repr=False)
 class SparseRidge(SparseLinearModel):
     r"""Ridge regression with few features, and a proof of how good the choice is.
 
@@ -90,36 +90,7 @@ class SparseRidge(SparseLinearModel):
     (array([4, 7]), 'OPTIMAL')
     """
 
-    def __init__(
-        self,
-        n_nonzero_coefs: int = 10,
-        *,
-        eta: Any = "auto",
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        positive: bool = False,
-        coef_bounds: Any = None,
-        always_include: Any = None,
-        groups: Any = None,
-        method: str | Method = "exact",
-        gap: float = 1e-4,
-        time_limit: float | None = 60.0,
-        random_state: Any = None,
-        refit: bool = False,
-    ) -> None:
-        self.n_nonzero_coefs = n_nonzero_coefs
-        self.eta = eta
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.positive = positive
-        self.coef_bounds = coef_bounds
-        self.always_include = always_include
-        self.groups = groups
-        self.method = method
-        self.gap = gap
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.refit = refit
+    n_nonzero_coefs: int = 10
 
     def fit(
         self,

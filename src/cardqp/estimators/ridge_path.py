@@ -1,7 +1,7 @@
 """Models of all sizes, each certified, and a choice among them by a criterion."""
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -9,7 +9,6 @@ from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
 from cardqp.estimators.design_settings import read_etas, read_sparsities
 from cardqp.estimators.linear_model import SparseLinearModel
-from cardqp.methods import Method
 from cardqp.pipeline.path import path
 from cardqp.problem import validation as check
 from cardqp.regression import (
@@ -21,6 +20,7 @@ from cardqp.regression.criteria import CriterionName
 from cardqp.solution import Solution
 
 
+@dataclass(eq=False, repr=False)
 class SparseRidgePath(SparseLinearModel):
     """Sparse ridge regression for a range of sizes; one is chosen by a criterion.
 
@@ -66,40 +66,10 @@ eta_, solution_
     (2, array([4, 7]))
     """
 
-    def __init__(
-        self,
-        n_nonzero_coefs: Iterable[int] | None = None,
-        *,
-        criterion: CriterionName = "ebic",
-        ebic_gamma: float = 1.0,
-        eta: Any = "auto",
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        positive: bool = False,
-        coef_bounds: Any = None,
-        always_include: Any = None,
-        groups: Any = None,
-        method: str | Method = "exact",
-        gap: float = 1e-4,
-        time_limit: float | None = 60.0,
-        random_state: Any = None,
-        refit: bool = False,
-    ) -> None:
-        self.n_nonzero_coefs = n_nonzero_coefs
-        self.criterion = criterion
-        self.ebic_gamma = ebic_gamma
-        self.eta = eta
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.positive = positive
-        self.coef_bounds = coef_bounds
-        self.always_include = always_include
-        self.groups = groups
-        self.method = method
-        self.gap = gap
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.refit = refit
+    n_nonzero_coefs: Iterable[int] | None = None
+    _: KW_ONLY
+    criterion: CriterionName = "ebic"
+    ebic_gamma: float = 1.0
 
     def fit(
         self,
