@@ -62,19 +62,16 @@ class BlockDecomposition:
     uses_level: ClassVar[bool] = False
     ends_in_search: ClassVar[bool] = False
 
-    n_random: int = 12
-    n_greedy: int = 6
+    n_random: check.Count = 12
+    n_greedy: check.Count = 6
     seed: int = 0
-    proximal: float = 1e-5
-    patience: int = 200
-    tolerance: float = 1e-5
-    max_iter: int = 100_000
+    proximal: check.NotNegative = 1e-5
+    patience: check.Count = 200
+    tolerance: check.NotNegative = 1e-5
+    max_iter: check.Count = 100_000
 
     def __post_init__(self) -> None:
-        for name in ("n_random", "n_greedy", "patience", "max_iter"):
-            check.count(name, getattr(self, name))
-        for name in ("proximal", "tolerance"):
-            check.at_least(name, getattr(self, name), 0.0)
+        check.ranges(self)
         check.count("seed", self.seed, least=0)
         if self.n_random + self.n_greedy > MOST_AT_ONCE:
             raise ParameterError(

@@ -80,14 +80,13 @@ class DualProgram:
     uses_level: ClassVar[bool] = True
     ends_in_search: ClassVar[bool] = True
 
-    max_iter: int = 500
-    window: int = 50
+    max_iter: check.Count = 500
+    window: check.Count = 50
     step_size: float | None = None
     early_stop: bool = True
 
     def __post_init__(self) -> None:
-        check.count("max_iter", self.max_iter)
-        check.count("window", self.window)
+        check.ranges(self)
         if self.step_size is not None:
             check.positive("step_size", self.step_size)
 
