@@ -154,4 +154,4 @@ def beck_hallak(
     array([0])
     """
     method = BeckHallak(full, max_iter)
-    return run_direct(method, problem, start, time_limit, callback)
+    return run_direct(method.run, problem, start, time_limit, callback)

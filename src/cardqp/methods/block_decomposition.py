@@ -207,4 +207,4 @@ def block_decomposition(
     method = BlockDecomposition(
         n_random, n_greedy, seed, proximal, patience, tolerance, max_iter
     )
-    return run_direct(method, problem, start, time_limit, callback)
+    return run_direct(method.run, problem, start, time_limit, callback)

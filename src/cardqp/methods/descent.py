@@ -1,7 +1,7 @@
 """The result of a direct method: a point, and the trace of its iterations."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
@@ -98,20 +98,8 @@ class DescentState:
         return Progress(name, len(self.objectives) - 1, seconds, self.fit.objective)
 
 
-class DirectMethod(Protocol):
-    """A method that improves a support."""
-
-    def run(
-        self, problem: SparseQP, watch: Watch, start: FloatArray | None = None
-    ) -> Descent:
-        """Improve the support of a start.
-
-        Without one, start from the variables with the largest gain on their own.
-        """
-
-
 def run_direct(
-    method: DirectMethod,
+    improve: Callable[[SparseQP, Watch, FloatArray | None], Descent],
     problem: SparseQP,
     start: ArrayLike | None,
     time_limit: float | None,
@@ -121,4 +109,4 @@ def run_direct(
     check.instance("problem", problem, SparseQP)
     guess = None if start is None else check.vector("start", start, problem.n)
     with Watch(time_limit, callback) as watch:
-        return method.run(with_positive_ridge(problem), watch, guess)
+        return improve(with_positive_ridge(problem), watch, guess)
