@@ -2,10 +2,11 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
 from cardqp.estimators.design_settings import read_design
 from cardqp.exceptions import BackendNotFoundError, NotSolvedError
@@ -58,11 +59,16 @@ class Sample:
         return float(np.average((self.y - mean) ** 2, weights=self.weights))
 
 
+Choice = tuple[ScaledProblem, Solution, float, float]
+"""A problem, its solution, which is the model, the ridge that was used as its inverse,
+and the largest gap among other models that were compared with it."""
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """A linear model with few features that can predict, select and explain itself.
 
-    Estimators derive from it; they bring ``fit`` and settings of their own.
+    Estimators derive from it; they bring ``_choose`` and settings of their own.
     """
 
     eta: Any = "auto"
@@ -77,6 +83,36 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
     time_limit: float | None = 60.0
     random_state: Any = None
     refit: bool = False
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Choose features and fit their coefficients.
+
+        Parameters
+        ----------
+        X : (N, n) array, DataFrame or sparse matrix
+            One row per sample.
+        y : (N,) array
+            The target.
+        sample_weight : (N,) array, optional
+            Weights of the samples, not negative.
+        callback : callable, optional
+            Called with a :class:`cardqp.Progress`; True stops, as Ctrl-C does, with the
+            best model so far.
+        """
+        sample = self._sample(X, y, sample_weight)
+        self._keep(sample.design, sample.spread, *self._choose(sample, callback))
+        return self
+
+    def _choose(self, sample: Sample, callback: Callback | None) -> Choice:
+        """Find the model of a sample; every estimator has a way of its own."""
+        raise NotImplementedError
 
     def _sample(
         self,
@@ -127,12 +163,11 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         scaled: ScaledProblem,
         solution: Solution,
         eta: float,
-        worst: float = 0.0,
+        worst: float,
     ) -> None:
         """Store a solution as the model, and say so if something is not proved.
 
-        ``spread`` is the variance of the target, ``worst`` the largest gap among other
-        models that were compared with it.
+        ``spread`` is the variance of the target; the others are a ``Choice``.
         """
         if solution.x is None:
             raise NotSolvedError(

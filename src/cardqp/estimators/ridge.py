@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
 from cardqp.estimators.design_settings import read_etas, read_sparsities
-from cardqp.estimators.linear_model import SparseLinearModel
+from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
 from cardqp.gram import GramAccumulator, Moments
 from cardqp.pipeline.solve import solve
-from cardqp.regression import Design, ScaledProblem
-from cardqp.solution import Solution
+from cardqp.regression import Design
 
 
 @dataclass(eq=False, repr=False)
@@ -92,33 +91,9 @@ class SparseRidge(SparseLinearModel):
 
     n_nonzero_coefs: int = 10
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        callback: Callback | None = None,
-    ) -> "SparseRidge":
-        """Choose features and fit their coefficients.
-
-        Parameters
-        ----------
-        X : (N, n) array, DataFrame or sparse matrix
-            One row per sample.
-        y : (N,) array
-            The target.
-        sample_weight : (N,) array, optional
-            Weights of the samples, not negative.
-        callback : callable, optional
-            Called with a :class:`cardqp.Progress`; True stops, as Ctrl-C does, with the
-            best model so far.
-        """
-        sample = self._sample(X, y, sample_weight)
+    def _choose(self, sample: Sample, callback: Callback | None) -> Choice:
         self._accumulated = GramAccumulator()
-        fitted = self._solve(sample.design, sample.moments(), callback)
-        self._keep(sample.design, sample.spread, *fitted)
-        return self
+        return self._solve(sample.design, sample.moments(), callback)
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -145,8 +120,8 @@ class SparseRidge(SparseLinearModel):
 
     def _solve(
         self, design: Design, rows: Moments, callback: Callback | None = None
-    ) -> tuple[ScaledProblem, Solution, float]:
-        """The problem on some rows, its solution, and the ridge that was used."""
+    ) -> Choice:
+        """The model on some rows."""
         [sparsity] = read_sparsities([self.n_nonzero_coefs], design)
         [eta] = read_etas([self.eta])
         scaled = design.scaled(rows, eta, sparsity)
@@ -157,4 +132,4 @@ class SparseRidge(SparseLinearModel):
             time_limit=self.time_limit,
             callback=callback,
         )
-        return scaled, solution, eta
+        return scaled, solution, eta, 0.0

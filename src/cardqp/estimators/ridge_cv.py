@@ -11,9 +11,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
 from cardqp._iterate import Callback
-from cardqp._typing import ArrayLike, IntArray
+from cardqp._typing import IntArray
 from cardqp.estimators.design_settings import read_etas, read_sparsities
-from cardqp.estimators.linear_model import Sample, SparseLinearModel
+from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram import merge, moments_of_parts
 from cardqp.pipeline.path import Path
@@ -85,26 +85,9 @@ solution_
     time_limit: float | None = 600.0
     n_jobs: int | None = None
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        callback: Callback | None = None,
-    ) -> "SparseRidgeCV":
-        """Cross-validate, choose, and take the chosen model of all rows.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for :meth:`SparseRidge.fit`.
-        callback : callable, optional
-            Called with a :class:`cardqp.Progress`; True ends the search, as Ctrl-C
-            does: the best model so far is chosen.
-        """
+    def _choose(self, sample: Sample, callback: Callback | None) -> Choice:
+        """Cross-validate, choose, and take the chosen model of all rows."""
         check.one_of("selection", self.selection, get_args(SelectionName))
-        sample = self._sample(X, y, sample_weight)
         design = sample.design
         sizes = read_sparsities(self.n_nonzero_coefs, design)
         parts = moments_of_parts(
@@ -136,8 +119,7 @@ solution_
         self.path_ = Path(found.sparsities[: len(reached)], reached)
         scaled = design.scaled(whole, found.etas[i], found.sparsities[j])
         worst = float(np.nanmax(found.gaps))
-        self._keep(design, sample.spread, scaled, reached[j], found.etas[i], worst)
-        return self
+        return scaled, reached[j], found.etas[i], worst
 
     @contextmanager
     def _sharing(self) -> Iterator[Any]:

@@ -6,9 +6,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from cardqp._iterate import Callback
-from cardqp._typing import ArrayLike
 from cardqp.estimators.design_settings import read_etas, read_sparsities
-from cardqp.estimators.linear_model import SparseLinearModel
+from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
 from cardqp.pipeline.path import path
 from cardqp.problem import validation as check
 from cardqp.regression import (
@@ -71,25 +70,9 @@ eta_, solution_
     criterion: CriterionName = "ebic"
     ebic_gamma: float = 1.0
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        callback: Callback | None = None,
-    ) -> "SparseRidgePath":
-        """Fit models of all sizes and choose one.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for :meth:`SparseRidge.fit`.
-        callback : callable, optional
-            Called with a :class:`cardqp.Progress`; True ends the path, as Ctrl-C does.
-        """
+    def _choose(self, sample: Sample, callback: Callback | None) -> Choice:
+        """Fit models of all sizes and choose one."""
         check.at_least("ebic_gamma", self.ebic_gamma, 0.0)
-        sample = self._sample(X, y, sample_weight)
         design, rows = sample.design, sample.moments()
         sizes = read_sparsities(self.n_nonzero_coefs, design)
         [eta] = read_etas([self.eta])
@@ -112,8 +95,7 @@ eta_, solution_
         best = int(self.criterion_path_.argmin())
         self.n_nonzero_coefs_ = self.path_.sparsities[best]
         worst = max(solution.gap for solution in solutions)
-        self._keep(design, sample.spread, scaled, solutions[best], eta, worst)
-        return self
+        return scaled, solutions[best], eta, worst
 
     def _judge(
         self, scaled: ScaledProblem, design: Design, solution: Solution
