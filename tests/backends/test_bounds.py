@@ -6,13 +6,14 @@ import pytest
 from cardqp import ParameterError, SparseQP
 from cardqp.backends import known
 from cardqp.backends.bounds import implied_by_rows, implied_by_value
+from cardqp.heuristics.local_search import improve
 from cardqp.subproblems.support_qp import fit_support
 from tests.problems import KINDS, enumerate_optimum, random_problem
 
 
 def proved(problem):
     fit = known.find_point(problem, known.fit_start(problem, None))
-    value = known.improved(problem, fit).objective
+    value = improve(problem, fit).objective
     return implied_by_value(problem, implied_by_rows(problem), value)
 
 

@@ -250,7 +250,7 @@ def test_memory_meets_the_last_secant_equation():
         step = rng.standard_normal(6)
         memory.add(step, hessian @ step)
         np.testing.assert_allclose(memory.direction(hessian @ step), step)
-    assert len(memory) == 4
+    assert len(memory.pairs) == 4
     memory.add(step, -hessian @ step)
     np.testing.assert_allclose(memory.direction(hessian @ step), step)
 

@@ -399,7 +399,7 @@ def test_supergradient_agrees_with_differences_of_the_bound(settings):
     for _ in range(10):
         point = function.at(start * unit[:, None] * unit, x, nu)
         x, nu = point.x, point.nu
-    slope = supergradient(point, 5)
+    slope = supergradient(point, 5, AscentSettings().supergradient)
     direction = slope.times(point.P)
     direction = direction + direction.T
     small = 1e-6 / slope.inner(direction)

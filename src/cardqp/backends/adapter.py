@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from cardqp._typing import FloatArray
 from cardqp.backends.build import build
 from cardqp.backends.program import FORMULATIONS, Formulation, Program
 from cardqp.bounds.gap import relative_gap
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import BackendNotFoundError, ParameterError
 from cardqp.problem import SparseQP
 from cardqp.solution.claim import Claim, ClaimStatus
 
@@ -22,6 +24,27 @@ INFINITE = 1e19
 
 LEAST_TIME = 1e-3
 """Seconds that a solver gets in any case; some take zero for no limit."""
+
+
+class Limits(TypedDict):
+    """How far to solve a problem, and from where.
+
+    Attributes
+    ----------
+    gap : float
+        The relative gap to stop at.
+    time_limit : float or None
+        Seconds.
+    start : (n,) array or None
+        A point whose support is a good guess.
+    threads : int
+        Number of threads that the solver may use, if it can.
+    """
+
+    gap: float
+    time_limit: float | None
+    start: FloatArray | None
+    threads: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,23 +100,20 @@ def run(
     solver: str,
     problem: SparseQP,
     formulation: Formulation,
-    *,
-    gap: float,
-    time_limit: float | None,
-    start: FloatArray | None,
-    threads: int,
     has_indicators: bool = True,
+    **limits: Unpack[Limits],
 ) -> Claim:
     """Build the program, have it solved, and say what came out in the problem's units.
 
     Building counts as time, too.
     """
     begin = time.perf_counter()
+    start, seconds = limits["start"], limits["time_limit"]
     program = build(problem, formulation, start, has_indicators=has_indicators)
     blank = program.impossible_row
     if blank is None:
-        deadline = begin + (np.inf if time_limit is None else time_limit)
-        outcome = optimise(Task(program, gap, deadline, threads))
+        deadline = begin + (np.inf if seconds is None else seconds)
+        outcome = optimise(Task(program, limits["gap"], deadline, limits["threads"]))
     else:
         message = f"row {blank} has no variables and does not hold"
         outcome = Outcome(ClaimStatus.INFEASIBLE, message)
@@ -126,6 +146,38 @@ def _claim(program: Program, outcome: Outcome, solver: str, seconds: float) -> C
         message=outcome.message,
         is_interrupted=outcome.is_interrupted,
     )
+
+
+def package(solver: str, name: str, extra: str) -> Any:
+    """Import the package of a solver, which one of our extras installs."""
+    try:
+        return import_module(name)
+    except ImportError as err:
+        raise BackendNotFoundError(
+            f"{solver} needs the package {name}, which is missing or broken "
+            f"({err}): install it with `pip install 'cardqp[{extra}]'`."
+        ) from err
+
+
+def hand_over(
+    parameters: Parameters,
+    accept: Callable[[str, object], object],
+    refusals: tuple[type[Exception], ...],
+    solver: str,
+    page: str,
+) -> None:
+    """Give a solver its own parameters, and say which one it refuses."""
+    refused: tuple[type[Exception], ...] = (*refusals, TypeError, ValueError)
+    for name, value in parameters.items():
+        try:
+            accept(name, value)
+        except refused as err:
+            raise ParameterError(
+                "parameters",
+                f"must be {solver}'s own",
+                given=f"{name!r} = {value!r} is not ({err})",
+                remedy=f"see the list of parameters on {page}",
+            ) from err
 
 
 def check_parameters(parameters: object) -> None:

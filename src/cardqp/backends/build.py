@@ -9,6 +9,7 @@ from cardqp.backends import bounds, known
 from cardqp.backends.program import Formulation, Limit, Program
 from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.exceptions import ParameterError
+from cardqp.heuristics.local_search import improve
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.rows import Rows, power_of_two
@@ -54,7 +55,7 @@ def build(
     fit = known.find_point(problem, first)
     lower, upper = bounds.implied_by_rows(problem)
     if formulation == "big-m" or not has_indicators:
-        better = known.improved(problem, fit)
+        better = improve(problem, fit)
         with nullcontext() if formulation == "big-m" else suppress(ParameterError):
             value = better.objective
             lower, upper = bounds.implied_by_value(problem, (lower, upper), value)

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Protocol
+from typing import Protocol, Unpack
 
-from cardqp._typing import FloatArray
+from cardqp.backends.adapter import Limits
 from cardqp.backends.cvxpy import FORMULATIONS as OF_CVXPY
 from cardqp.backends.cvxpy import Cvxpy
 from cardqp.backends.dialects import DIALECTS
@@ -35,29 +35,15 @@ _WARM = ("GUROBI", "XPRESS")
 class Backend(Protocol):
     """A solver of mixed-integer programs that takes any problem."""
 
-    def solve(
-        self,
-        problem: SparseQP,
-        *,
-        gap: float,
-        time_limit: float | None,
-        start: FloatArray | None,
-        threads: int,
-    ) -> Claim:
+    def solve(self, problem: SparseQP, **limits: Unpack[Limits]) -> Claim:
         """Solve a problem to a relative gap, as far as time allows.
 
         Parameters
         ----------
         problem : SparseQP
             Any problem.
-        gap : float
-            The relative gap to stop at.
-        time_limit : float or None
-            Seconds.
-        start : (n,) array or None
-            A point whose support is a good guess.
-        threads : int
-            Number of threads that the solver may use, if it can.
+        gap, time_limit, start, threads
+            See :class:`cardqp.backends.adapter.Limits`.
 
         Raises
         ------
@@ -156,34 +142,23 @@ def installed() -> list[BackendInfo]:
     ['scip', 'gurobi', 'cvxpy']
     """
     own = ("gap", "time limit", "warm start", "bound")
+    more = (*own, "threads")
+    opener = "free; opens the solvers below, each with a licence of its own"
     found = [
         BackendInfo(
-            "scip",
-            "pyscipopt",
-            _version("pyscipopt"),
-            _LICENCES["SCIP"],
-            FORMULATIONS,
-            own,
-            "pip install 'cardqp[scip]'",
-        ),
-        BackendInfo(
-            "gurobi",
-            "gurobipy",
-            _version("gurobipy"),
-            _LICENCES["GUROBI"],
-            FORMULATIONS,
-            (*own, "threads"),
-            "pip install 'cardqp[gurobi]'",
-        ),
-        BackendInfo(
-            "cvxpy",
-            "cvxpy",
-            _version("cvxpy"),
-            "free; opens the solvers below, each with a licence of its own",
-            OF_CVXPY,
-            (),
-            "pip install 'cardqp[cvxpy]'",
-        ),
+            name,
+            package,
+            _version(package),
+            licence,
+            formulations,
+            supports,
+            f"pip install 'cardqp[{name}]'",
+        )
+        for name, package, licence, formulations, supports in (
+            ("scip", "pyscipopt", _LICENCES["SCIP"], FORMULATIONS, own),
+            ("gurobi", "gurobipy", _LICENCES["GUROBI"], FORMULATIONS, more),
+            ("cvxpy", "cvxpy", opener, OF_CVXPY, ()),
+        )
     ]
     if found[-1].is_installed:
         behind = (_behind_cvxpy(name) for name in DIALECTS)

@@ -2,17 +2,18 @@
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from cardqp._typing import FloatArray
 from cardqp.backends.adapter import (
+    Limits,
     Outcome,
     Parameters,
     Task,
     check_formulation,
     check_parameters,
+    package,
     run,
 )
 from cardqp.backends.dialects import DIALECTS, Dialect
@@ -64,22 +65,8 @@ class Cvxpy:
         check_formulation("CVXPY", self.formulation, FORMULATIONS)
         check_parameters(self.parameters)
 
-    def solve(
-        self,
-        problem: SparseQP,
-        *,
-        gap: float,
-        time_limit: float | None,
-        start: FloatArray | None,
-        threads: int,
-    ) -> Claim:
-        try:
-            import cvxpy
-        except ImportError as err:
-            raise BackendNotFoundError(
-                "CVXPY is missing or broken "
-                f"({err}): install it with `pip install 'cardqp[cvxpy]'`."
-            ) from err
+    def solve(self, problem: SparseQP, **limits: Unpack[Limits]) -> Claim:
+        cvxpy = package(self.solver, "cvxpy", "cvxpy")
         if self.solver not in cvxpy.installed_solvers():
             raise BackendNotFoundError(
                 f"CVXPY finds no {self.solver}: install it with "
@@ -90,11 +77,8 @@ class Cvxpy:
             f"{self.solver} by CVXPY {cvxpy.__version__}",
             problem,
             self.formulation,
-            gap=gap,
-            time_limit=time_limit,
-            start=start,
-            threads=threads,
             has_indicators=False,
+            **limits,
         )
 
     def _optimise(self, task: Task) -> Outcome:
@@ -180,16 +164,10 @@ class _Model:
         if stats is not None and dialect.word:
             message = dialect.word(stats)
         status = _STATUS.get(message, ClaimStatus.UNKNOWN)
-        if self.y.value is None or self.cvxpy.value is None:
-            return Outcome(status, message, **numbers)
-        return Outcome(
-            status,
-            message,
-            y=np.asarray(self.y.value),
-            z=np.asarray(self.z.value),
-            objective=float(self.cvxpy.value),
-            **numbers,
-        )
+        if self.y.value is not None and self.cvxpy.value is not None:
+            numbers |= {"y": np.asarray(self.y.value), "z": np.asarray(self.z.value)}
+            numbers["objective"] = float(self.cvxpy.value)
+        return Outcome(status, message, **numbers)
 
 
 def _rows(program: Program, y: Any, z: Any) -> list[Any]:

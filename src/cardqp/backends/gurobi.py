@@ -1,21 +1,23 @@
 """Gurobi, by way of gurobipy."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from cardqp._typing import FloatArray
 from cardqp.backends.adapter import (
+    Limits,
     Outcome,
     Parameters,
     Task,
     check_formulation,
     check_parameters,
+    hand_over,
+    package,
     run,
 )
 from cardqp.backends.program import Formulation, Program
-from cardqp.exceptions import BackendError, BackendNotFoundError, ParameterError
+from cardqp.exceptions import BackendError
 from cardqp.problem import SparseQP
 from cardqp.solution.claim import Claim, ClaimStatus
 
@@ -53,33 +55,10 @@ class Gurobi:
         check_formulation("Gurobi", self.formulation)
         check_parameters(self.parameters)
 
-    def solve(
-        self,
-        problem: SparseQP,
-        *,
-        gap: float,
-        time_limit: float | None,
-        start: FloatArray | None,
-        threads: int,
-    ) -> Claim:
-        try:
-            import gurobipy
-        except ImportError as err:
-            raise BackendNotFoundError(
-                "Gurobi needs the package gurobipy, which is missing or broken "
-                f"({err}): install it with `pip install 'cardqp[gurobi]'`."
-            ) from err
-        version = ".".join(map(str, gurobipy.gurobi.version()))
-        return run(
-            self._optimise,
-            f"Gurobi {version}",
-            problem,
-            self.formulation,
-            gap=gap,
-            time_limit=time_limit,
-            start=start,
-            threads=threads,
-        )
+    def solve(self, problem: SparseQP, **limits: Unpack[Limits]) -> Claim:
+        version = package("Gurobi", "gurobipy", "gurobi").gurobi.version()
+        name = f"Gurobi {'.'.join(map(str, version))}"
+        return run(self._optimise, name, problem, self.formulation, **limits)
 
     def _optimise(self, task: Task) -> Outcome:
         import gurobipy
@@ -94,25 +73,13 @@ class Gurobi:
                 solver.Params.Threads = task.threads
                 if (seconds := task.seconds_left) is not None:
                     solver.Params.TimeLimit = seconds
-                self._set_own(solver)
+                refusals = (gurobipy.GurobiError,)
+                page = "docs.gurobi.com"
+                hand_over(self.parameters, solver.setParam, refusals, "Gurobi", page)
                 solver.optimize()
                 return model.outcome()
         except gurobipy.GurobiError as err:
             raise _explained(err, len(task.program.scale)) from err
-
-    def _set_own(self, solver: Any) -> None:
-        import gurobipy
-
-        for name, value in self.parameters.items():
-            try:
-                solver.setParam(name, value)
-            except (gurobipy.GurobiError, TypeError, ValueError) as err:
-                raise ParameterError(
-                    "parameters",
-                    "must be Gurobi's own",
-                    given=f"{name!r} = {value!r} is not ({err})",
-                    remedy="see the list of parameters on docs.gurobi.com",
-                ) from err
 
 
 def _explained(err: Any, n: int) -> BackendError:
@@ -196,21 +163,16 @@ class _Model:
         """The status, point and bound that the solver ended with."""
         solver = self.solver
         message = _name_of(solver.Status)
-        status = _STATUS.get(message, ClaimStatus.UNKNOWN)
-        numbers: dict[str, Any] = {
-            "bound": solver.ObjBound,
-            "n_nodes": int(solver.NodeCount),
-            "is_interrupted": message == "INTERRUPTED",
-        }
-        if solver.SolCount == 0:
-            return Outcome(status, message, **numbers)
+        has_point = solver.SolCount > 0
         return Outcome(
-            status,
+            _STATUS.get(message, ClaimStatus.UNKNOWN),
             message,
-            y=np.asarray(self.y.X),
-            z=np.asarray(self.z.X),
-            objective=solver.ObjVal,
-            **numbers,
+            y=np.asarray(self.y.X) if has_point else None,
+            z=np.asarray(self.z.X) if has_point else None,
+            objective=solver.ObjVal if has_point else np.inf,
+            bound=solver.ObjBound,
+            n_nodes=int(solver.NodeCount),
+            is_interrupted=message == "INTERRUPTED",
         )
 
 

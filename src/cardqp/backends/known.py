@@ -4,7 +4,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.exceptions import BackendError
-from cardqp.heuristics.local_search import grow_greedily, improve, round_switches
+from cardqp.heuristics.local_search import grow_greedily, round_switches
 from cardqp.problem import SparseQP
 from cardqp.relaxation.conic import relax_by_cones
 from cardqp.subproblems.support_qp import SupportFit, fit_support
@@ -29,11 +29,6 @@ def find_point(problem: SparseQP, start: SupportFit) -> SupportFit:
     if fit.x is None:
         fit = _round(problem)
     return fit
-
-
-def improved(problem: SparseQP, fit: SupportFit) -> SupportFit:
-    """The point after exchanges of single variables."""
-    return fit if fit.x is None else improve(problem, fit)
 
 
 def _round(problem: SparseQP) -> SupportFit:

@@ -2,21 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.backends.adapter import (
+    Limits,
     Outcome,
     Parameters,
     Task,
     check_formulation,
     check_parameters,
+    hand_over,
+    package,
     run,
 )
 from cardqp.backends.program import Formulation, Program
-from cardqp.exceptions import BackendNotFoundError, ParameterError
 from cardqp.problem import SparseQP
 from cardqp.solution.claim import Claim, ClaimStatus
 
@@ -52,32 +54,9 @@ class Scip:
         check_formulation("SCIP", self.formulation)
         check_parameters(self.parameters)
 
-    def solve(
-        self,
-        problem: SparseQP,
-        *,
-        gap: float,
-        time_limit: float | None,
-        start: FloatArray | None,
-        threads: int,
-    ) -> Claim:
-        try:
-            import pyscipopt
-        except ImportError as err:
-            raise BackendNotFoundError(
-                "SCIP needs the package pyscipopt, which is missing or broken "
-                f"({err}): install it with `pip install 'cardqp[scip]'`."
-            ) from err
-        return run(
-            self._optimise,
-            f"SCIP {pyscipopt.Model().version()}",
-            problem,
-            self.formulation,
-            gap=gap,
-            time_limit=time_limit,
-            start=start,
-            threads=threads,
-        )
+    def solve(self, problem: SparseQP, **limits: Unpack[Limits]) -> Claim:
+        name = f"SCIP {package('SCIP', 'pyscipopt', 'scip').Model().version()}"
+        return run(self._optimise, name, problem, self.formulation, **limits)
 
     def _optimise(self, task: Task) -> Outcome:
         model = _Model(task.program)
@@ -86,21 +65,9 @@ class Scip:
         solver.setParam("limits/gap", task.gap)
         if (seconds := task.seconds_left) is not None:
             solver.setParam("limits/time", seconds)
-        self._set_own(solver)
+        hand_over(self.parameters, solver.setParam, (KeyError,), "SCIP", "scipopt.org")
         solver.optimize()
         return model.outcome()
-
-    def _set_own(self, solver: Any) -> None:
-        for name, value in self.parameters.items():
-            try:
-                solver.setParam(name, value)
-            except (KeyError, TypeError, ValueError) as err:
-                raise ParameterError(
-                    "parameters",
-                    "must be SCIP's own",
-                    given=f"{name!r} = {value!r} is not ({err})",
-                    remedy="see the list of parameters on scipopt.org",
-                ) from err
 
 
 class _Model:
@@ -215,20 +182,20 @@ class _Model:
     def outcome(self) -> Outcome:
         """The status, point and bound that the solver ended with."""
         solver, message = self.solver, str(self.solver.getStatus())
-        status = _STATUS.get(message, ClaimStatus.UNKNOWN)
-        numbers: dict[str, Any] = {
-            "bound": solver.getDualbound(),
-            "n_nodes": solver.getNTotalNodes(),
-            "is_interrupted": message == "userinterrupt",
-        }
-        if solver.getNSols() == 0:
-            return Outcome(status, message, **numbers)
-        best = solver.getBestSol()
+        best = solver.getBestSol() if solver.getNSols() > 0 else None
+
+        def values(columns: list[Any]) -> FloatArray | None:
+            if best is None:
+                return None
+            return np.array([solver.getSolVal(best, column) for column in columns])
+
         return Outcome(
-            status,
+            _STATUS.get(message, ClaimStatus.UNKNOWN),
             message,
-            y=np.array([solver.getSolVal(best, column) for column in self.y]),
-            z=np.array([solver.getSolVal(best, column) for column in self.z]),
-            objective=solver.getSolObjVal(best),
-            **numbers,
+            y=values(self.y),
+            z=values(self.z),
+            objective=np.inf if best is None else solver.getSolObjVal(best),
+            bound=solver.getDualbound(),
+            n_nodes=solver.getNTotalNodes(),
+            is_interrupted=message == "userinterrupt",
         )

@@ -17,25 +17,18 @@ LARGEST_SIZE = 20
 """The largest model that is tried by default."""
 
 
-def read_design(
-    n: int,
-    names: Names,
-    *,
-    standardize: bool,
-    positive: bool,
-    coef_bounds: Any,
-    always_include: Any,
-    groups: Any,
-) -> Design:
-    """The design of a model with ``n`` features from the settings of an estimator."""
-    lower, upper = _bounds(coef_bounds, positive, n)
-    check.refuse_masked(always_include=always_include, groups=groups)
-    blocks = _blocks(groups, n, names)
-    inside = _indices(always_include, n, names)
+def read_design(model: Any) -> Design:
+    """The design of an estimator whose features are known, from its settings."""
+    n, names = model.n_features_in_, getattr(model, "feature_names_in_", None)
+    lower, upper = _bounds(model.coef_bounds, model.positive, n)
+    check.refuse_masked(always_include=model.always_include, groups=model.groups)
+    blocks = _blocks(model.groups, n, names)
+    inside = _indices(model.always_include, n, names)
     if blocks is not None and len(inside):
         inside = check.whole_blocks(inside, blocks)
     known = None if names is None else tuple(names)
-    return Design(bool(standardize), lower, upper, inside, blocks, known)
+    is_scaled = bool(model.standardize or is_automatic(model.eta))
+    return Design(is_scaled, lower, upper, inside, blocks, known)
 
 
 def read_sparsities(value: Any, design: Design) -> tuple[int, ...]:

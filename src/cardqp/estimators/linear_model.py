@@ -2,22 +2,19 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
-from cardqp.estimators.design_settings import is_automatic, read_design
+from cardqp.estimators.design_settings import read_design
 from cardqp.exceptions import BackendNotFoundError, NotSolvedError
 from cardqp.gram import Moments, moments
+from cardqp.methods import Method
 from cardqp.methods.block_decomposition import BlockDecomposition
 from cardqp.problem import validation as check
-from cardqp.regression import (
-    Design,
-    ScaledProblem,
-    Summary,
-    summarise,
-)
+from cardqp.regression import Design, ScaledProblem, Summary, summarise
 from cardqp.solution import Solution
 
 try:
@@ -62,11 +59,60 @@ class Sample:
         return float(np.average((self.y - mean) ** 2, weights=self.weights))
 
 
+Choice = tuple[ScaledProblem, Solution, float, float]
+"""A problem, its solution, which is the model, the ridge that was used as its inverse,
+and the largest gap among other models that were compared with it."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """A linear model with few features that can predict, select and explain itself.
 
-    Estimators derive from it; they bring the settings and ``fit``.
+    Estimators derive from it; they bring ``_choose`` and settings of their own.
     """
+
+    eta: Any = "auto"
+    fit_intercept: bool = True
+    standardize: bool = False
+    positive: bool = False
+    coef_bounds: Any = None
+    always_include: Any = None
+    groups: Any = None
+    method: str | Method = "exact"
+    gap: float = 1e-4
+    time_limit: float | None = 60.0
+    random_state: Any = None
+    refit: bool = False
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Choose features and fit their coefficients.
+
+        Parameters
+        ----------
+        X : (N, n) array, DataFrame or sparse matrix
+            One row per sample.
+        y : (N,) array
+            The target.
+        sample_weight : (N,) array, optional
+            Weights of the samples, not negative.
+        callback : callable, optional
+            Called with a :class:`cardqp.Progress`; True stops, as Ctrl-C does, with the
+            best model so far.
+        """
+        sample = self._sample(X, y, sample_weight)
+        self._keep(sample.design, sample.spread, *self._choose(sample, callback))
+        return self
+
+    def _choose(self, sample: Sample, callback: Callback | None) -> Choice:
+        """Find the model of a sample; every estimator has a way of its own."""
+        raise NotImplementedError
 
     def _sample(
         self,
@@ -82,17 +128,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         Rows that are not the first must have the columns of those before; ``least`` of
         them are needed.
         """
-        check.refuse_masked(X=X, y=y, sample_weight=sample_weight)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse=("csr", "csc"),
-            dtype=np.float64,
-            y_numeric=True,
-            ensure_min_samples=least,
-            reset=is_first,
-        )
+        check.refuse_masked(sample_weight=sample_weight)
+        X, y = self._checked(X, y, ensure_min_samples=least, reset=is_first)
         y = np.asarray(y, dtype=np.float64)
         weights = None
         if sample_weight is not None:
@@ -100,16 +137,16 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
             check.real_array("sample_weight", weights, 1)
-        design = read_design(
-            self.n_features_in_,
-            getattr(self, "feature_names_in_", None),
-            standardize=self.standardize or is_automatic(self.eta),
-            positive=self.positive,
-            coef_bounds=self.coef_bounds,
-            always_include=self.always_include,
-            groups=self.groups,
+        return Sample(X, y, weights, read_design(self), bool(self.fit_intercept))
+
+    def _checked(self, X: Any, y: Any = "no_validation", **settings: Any) -> Any:
+        """Features as numbers, with the target if one is given."""
+        check.refuse_masked(X=X, y=y)
+        if not isinstance(y, str):
+            settings["y_numeric"] = True
+        return validate_data(
+            self, X, y, accept_sparse=("csr", "csc"), dtype=np.float64, **settings
         )
-        return Sample(X, y, weights, design, bool(self.fit_intercept))
 
     @property
     def _solver(self) -> Any:
@@ -126,12 +163,11 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         scaled: ScaledProblem,
         solution: Solution,
         eta: float,
-        worst: float = 0.0,
+        worst: float,
     ) -> None:
         """Store a solution as the model, and say so if something is not proved.
 
-        ``spread`` is the variance of the target, ``worst`` the largest gap among other
-        models that were compared with it.
+        ``spread`` is the variance of the target; the others are a ``Choice``.
         """
         if solution.x is None:
             raise NotSolvedError(
@@ -188,10 +224,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             One row per sample.
         """
         check_is_fitted(self)
-        check.refuse_masked(X=X)
-        X = validate_data(
-            self, X, accept_sparse=("csr", "csc"), dtype=np.float64, reset=False
-        )
+        X = self._checked(X, reset=False)
         return np.asarray(X @ self.coef_ + self.intercept_)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
@@ -229,16 +262,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         check_is_fitted(self)
         if X is None:
             return self._summary
-        check.refuse_masked(X=X, y=y)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse=("csr", "csc"),
-            dtype=np.float64,
-            y_numeric=True,
-            reset=False,
-        )
+        X, y = self._checked(X, y, reset=False)
         return self._summary.on(moments(X, y.astype(np.float64)), self.support_)
 
     def alternatives(

@@ -1,18 +1,17 @@
 """Ridge regression with at most so many features."""
 
-from typing import Any
+from dataclasses import dataclass
 
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
 from cardqp.estimators.design_settings import read_etas, read_sparsities
-from cardqp.estimators.linear_model import SparseLinearModel
+from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
 from cardqp.gram import GramAccumulator, Moments
-from cardqp.methods import Method
 from cardqp.pipeline.solve import solve
-from cardqp.regression import Design, ScaledProblem
-from cardqp.solution import Solution
+from cardqp.regression import Design
 
 
+@dataclass(eq=False, repr=False)
 class SparseRidge(SparseLinearModel):
     r"""Ridge regression with few features, and a proof of how good the choice is.
 
@@ -90,64 +89,11 @@ class SparseRidge(SparseLinearModel):
     (array([4, 7]), 'OPTIMAL')
     """
 
-    def __init__(
-        self,
-        n_nonzero_coefs: int = 10,
-        *,
-        eta: Any = "auto",
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        positive: bool = False,
-        coef_bounds: Any = None,
-        always_include: Any = None,
-        groups: Any = None,
-        method: str | Method = "exact",
-        gap: float = 1e-4,
-        time_limit: float | None = 60.0,
-        random_state: Any = None,
-        refit: bool = False,
-    ) -> None:
-        self.n_nonzero_coefs = n_nonzero_coefs
-        self.eta = eta
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.positive = positive
-        self.coef_bounds = coef_bounds
-        self.always_include = always_include
-        self.groups = groups
-        self.method = method
-        self.gap = gap
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.refit = refit
+    n_nonzero_coefs: int = 10
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        callback: Callback | None = None,
-    ) -> "SparseRidge":
-        """Choose features and fit their coefficients.
-
-        Parameters
-        ----------
-        X : (N, n) array, DataFrame or sparse matrix
-            One row per sample.
-        y : (N,) array
-            The target.
-        sample_weight : (N,) array, optional
-            Weights of the samples, not negative.
-        callback : callable, optional
-            Called with a :class:`cardqp.Progress`; True stops, as Ctrl-C does, with the
-            best model so far.
-        """
-        sample = self._sample(X, y, sample_weight)
+    def _choose(self, sample: Sample, callback: Callback | None) -> Choice:
         self._accumulated = GramAccumulator()
-        fitted = self._solve(sample.design, sample.moments(), callback)
-        self._keep(sample.design, sample.spread, *fitted)
-        return self
+        return self._solve(sample.design, sample.moments(), callback)
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -174,8 +120,8 @@ class SparseRidge(SparseLinearModel):
 
     def _solve(
         self, design: Design, rows: Moments, callback: Callback | None = None
-    ) -> tuple[ScaledProblem, Solution, float]:
-        """The problem on some rows, its solution, and the ridge that was used."""
+    ) -> Choice:
+        """The model on some rows."""
         [sparsity] = read_sparsities([self.n_nonzero_coefs], design)
         [eta] = read_etas([self.eta])
         scaled = design.scaled(rows, eta, sparsity)
@@ -186,4 +132,4 @@ class SparseRidge(SparseLinearModel):
             time_limit=self.time_limit,
             callback=callback,
         )
-        return scaled, solution, eta
+        return scaled, solution, eta, 0.0

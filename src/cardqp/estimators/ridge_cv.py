@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -10,19 +11,18 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
 from cardqp._iterate import Callback
-from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp._typing import IntArray
 from cardqp.estimators.design_settings import read_etas, read_sparsities
-from cardqp.estimators.linear_model import Sample, SparseLinearModel
+from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram import merge, moments_of_parts
-from cardqp.methods import Method
 from cardqp.pipeline.path import Path
 from cardqp.problem import validation as check
 from cardqp.regression import CrossValidation, cross_validate
-from cardqp.regression.cross_validation import FitTask, SelectionName
-from cardqp.solution import Solution
+from cardqp.regression.cross_validation import SelectionName
 
 
+@dataclass(eq=False, repr=False)
 class SparseRidgeCV(SparseLinearModel):
     """Sparse ridge regression whose size and ridge are cross-validated.
 
@@ -78,63 +78,16 @@ solution_
     array([4, 7])
     """
 
-    def __init__(
-        self,
-        n_nonzero_coefs: Iterable[int] | None = None,
-        *,
-        eta: Any = "auto",
-        cv: Any = None,
-        selection: SelectionName = "min",
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        positive: bool = False,
-        coef_bounds: Any = None,
-        always_include: Any = None,
-        groups: Any = None,
-        method: str | Method = "exact",
-        gap: float = 1e-4,
-        time_limit: float | None = 600.0,
-        random_state: Any = None,
-        refit: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_nonzero_coefs = n_nonzero_coefs
-        self.eta = eta
-        self.cv = cv
-        self.selection = selection
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.positive = positive
-        self.coef_bounds = coef_bounds
-        self.always_include = always_include
-        self.groups = groups
-        self.method = method
-        self.gap = gap
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.refit = refit
-        self.n_jobs = n_jobs
+    n_nonzero_coefs: Iterable[int] | None = None
+    _: KW_ONLY
+    cv: Any = None
+    selection: SelectionName = "min"
+    time_limit: float | None = 600.0
+    n_jobs: int | None = None
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        callback: Callback | None = None,
-    ) -> "SparseRidgeCV":
-        """Cross-validate, choose, and take the chosen model of all rows.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for :meth:`SparseRidge.fit`.
-        callback : callable, optional
-            Called with a :class:`cardqp.Progress`; True ends the search, as Ctrl-C
-            does: the best model so far is chosen.
-        """
+    def _choose(self, sample: Sample, callback: Callback | None) -> Choice:
+        """Cross-validate, choose, and take the chosen model of all rows."""
         check.one_of("selection", self.selection, get_args(SelectionName))
-        sample = self._sample(X, y, sample_weight)
         design = sample.design
         sizes = read_sparsities(self.n_nonzero_coefs, design)
         parts = moments_of_parts(
@@ -166,8 +119,7 @@ solution_
         self.path_ = Path(found.sparsities[: len(reached)], reached)
         scaled = design.scaled(whole, found.etas[i], found.sparsities[j])
         worst = float(np.nanmax(found.gaps))
-        self._keep(design, sample.spread, scaled, reached[j], found.etas[i], worst)
-        return self
+        return scaled, reached[j], found.etas[i], worst
 
     @contextmanager
     def _sharing(self) -> Iterator[Any]:
@@ -176,7 +128,7 @@ solution_
             yield None
             return
         with Parallel(n_jobs=self.n_jobs) as parallel:
-            yield lambda shares: parallel(delayed(_run)(*each) for each in shares)
+            yield lambda fits: parallel(delayed(fit)() for fit in fits)
 
     def _folds(self, sample: Sample) -> list[IntArray]:
         """The rows of each fold."""
@@ -206,10 +158,6 @@ solution_
                     ),
                 )
         return folds
-
-
-def _run(fit: FitTask, start: FloatArray | None, seconds: float | None) -> Solution:
-    return fit.run(start, seconds)
 
 
 def _short(value: Any) -> str:

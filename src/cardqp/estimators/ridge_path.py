@@ -1,15 +1,13 @@
 """Models of all sizes, each certified, and a choice among them by a criterion."""
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
 from cardqp._iterate import Callback
-from cardqp._typing import ArrayLike
 from cardqp.estimators.design_settings import read_etas, read_sparsities
-from cardqp.estimators.linear_model import SparseLinearModel
-from cardqp.methods import Method
+from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
 from cardqp.pipeline.path import path
 from cardqp.problem import validation as check
 from cardqp.regression import (
@@ -21,6 +19,7 @@ from cardqp.regression.criteria import CriterionName
 from cardqp.solution import Solution
 
 
+@dataclass(eq=False, repr=False)
 class SparseRidgePath(SparseLinearModel):
     """Sparse ridge regression for a range of sizes; one is chosen by a criterion.
 
@@ -66,60 +65,14 @@ eta_, solution_
     (2, array([4, 7]))
     """
 
-    def __init__(
-        self,
-        n_nonzero_coefs: Iterable[int] | None = None,
-        *,
-        criterion: CriterionName = "ebic",
-        ebic_gamma: float = 1.0,
-        eta: Any = "auto",
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        positive: bool = False,
-        coef_bounds: Any = None,
-        always_include: Any = None,
-        groups: Any = None,
-        method: str | Method = "exact",
-        gap: float = 1e-4,
-        time_limit: float | None = 60.0,
-        random_state: Any = None,
-        refit: bool = False,
-    ) -> None:
-        self.n_nonzero_coefs = n_nonzero_coefs
-        self.criterion = criterion
-        self.ebic_gamma = ebic_gamma
-        self.eta = eta
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.positive = positive
-        self.coef_bounds = coef_bounds
-        self.always_include = always_include
-        self.groups = groups
-        self.method = method
-        self.gap = gap
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.refit = refit
+    n_nonzero_coefs: Iterable[int] | None = None
+    _: KW_ONLY
+    criterion: CriterionName = "ebic"
+    ebic_gamma: float = 1.0
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        callback: Callback | None = None,
-    ) -> "SparseRidgePath":
-        """Fit models of all sizes and choose one.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for :meth:`SparseRidge.fit`.
-        callback : callable, optional
-            Called with a :class:`cardqp.Progress`; True ends the path, as Ctrl-C does.
-        """
+    def _choose(self, sample: Sample, callback: Callback | None) -> Choice:
+        """Fit models of all sizes and choose one."""
         check.at_least("ebic_gamma", self.ebic_gamma, 0.0)
-        sample = self._sample(X, y, sample_weight)
         design, rows = sample.design, sample.moments()
         sizes = read_sparsities(self.n_nonzero_coefs, design)
         [eta] = read_etas([self.eta])
@@ -142,8 +95,7 @@ eta_, solution_
         best = int(self.criterion_path_.argmin())
         self.n_nonzero_coefs_ = self.path_.sparsities[best]
         worst = max(solution.gap for solution in solutions)
-        self._keep(design, sample.spread, scaled, solutions[best], eta, worst)
-        return self
+        return scaled, solutions[best], eta, worst
 
     def _judge(
         self, scaled: ScaledProblem, design: Design, solution: Solution

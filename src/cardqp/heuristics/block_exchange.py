@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.bounds.separable import separable_minimum
+from cardqp.heuristics.exchange_bounds import costs_alone, slope_at
 from cardqp.problem import SparseQP
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
@@ -51,10 +51,7 @@ def _ranked(
     is_in: BoolArray,
 ) -> IntArray:
     """Blocks that may enter, first those that gain most if all else stays as it is."""
-    slope = problem.c + 2.0 * problem.quadratic.apply(x)
-    slope += beta @ problem.rows.matrix
-    curvature = problem.quadratic.diagonal + problem.ridge
-    _, cost = separable_minimum(slope, curvature, problem.lower, problem.upper)
+    _, cost = costs_alone(problem, slope_at(problem, x, beta))
     total = np.bincount(labels, cost)
     total[labels[is_in]] = np.inf
     total[labels[problem.forced_out]] = np.inf

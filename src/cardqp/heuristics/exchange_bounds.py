@@ -9,6 +9,7 @@ import numpy as np
 
 from cardqp._compiled import compiled, spliced
 from cardqp._typing import FloatArray, IntArray
+from cardqp.bounds.separable import separable_minimum
 from cardqp.problem import SparseQP
 from cardqp.relaxation.row_prox import solve_damped
 
@@ -28,6 +29,12 @@ def slope_at(problem: SparseQP, x: FloatArray, beta: FloatArray) -> FloatArray:
     """The gradient of the objective with the multipliers of the rows."""
     slope = problem.c + 2.0 * (problem.quadratic.apply(x) + problem.ridge * x)
     return np.asarray(slope + beta @ problem.rows.matrix)
+
+
+def costs_alone(problem: SparseQP, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How far each variable moves if all others stay, and the change, not positive."""
+    curvature = problem.quadratic.diagonal + problem.ridge
+    return separable_minimum(slope, curvature, problem.lower, problem.upper)
 
 
 def exchange_bounds(

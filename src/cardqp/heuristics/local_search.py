@@ -13,7 +13,7 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.separable import separable_minimum
 from cardqp.heuristics.block_exchange import exchange_blocks
-from cardqp.heuristics.exchange_bounds import exchange_bounds, slope_at
+from cardqp.heuristics.exchange_bounds import costs_alone, exchange_bounds, slope_at
 from cardqp.heuristics.settings import DEFAULT, HeuristicSettings
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem, SupportRule
@@ -264,9 +264,7 @@ def best_exchange(
     if problem.blocks is not None:
         return exchange_blocks(problem, fit, n_entering, is_over)
     support = problem.support_of(fit.x)
-    curvature = problem.quadratic.diagonal + problem.ridge
-    slope = slope_at(problem, fit.x, fit.beta)
-    _, cost = separable_minimum(slope, curvature, problem.lower, problem.upper)
+    _, cost = costs_alone(problem, slope_at(problem, fit.x, fit.beta))
     cost[support], cost[problem.forced_out] = np.inf, np.inf
     entering = np.argsort(cost, kind="stable")[:n_entering]
     entering = entering[np.isfinite(cost[entering])]

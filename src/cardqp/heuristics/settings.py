@@ -33,24 +33,18 @@ class HeuristicSettings:
         after all have been tried without their rows.
     """
 
-    max_greedy_steps: int = 200
-    max_swaps: int = 1000
-    n_entering: int = 5
-    n_perturbations: int = 30
-    perturbation_size: int = 3
-    max_linear_programs: int = 60
-    max_completion_variables: int = 4000
-    max_completion_error: float = 0.1
-    max_hits: int = 20
+    max_greedy_steps: check.Whole = 200
+    max_swaps: check.Count = 1000
+    n_entering: check.Count = 5
+    n_perturbations: check.Count = 30
+    perturbation_size: check.Count = 3
+    max_linear_programs: check.Count = 60
+    max_completion_variables: check.Whole = 4000
+    max_completion_error: check.Share = 0.1
+    max_hits: check.Whole = 20
 
     def __post_init__(self) -> None:
-        check.ranges(
-            self,
-            counts="max_swaps n_entering n_perturbations perturbation_size "
-            "max_linear_programs",
-            shares="max_completion_error",
-            nonnegatives="max_greedy_steps max_completion_variables max_hits",
-        )
+        check.ranges(self)
 
 
 DEFAULT = HeuristicSettings()

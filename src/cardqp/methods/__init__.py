@@ -34,24 +34,13 @@ if TYPE_CHECKING:
         TrackingSettings,
     )
 
-_HOME = {
-    "AscentSettings": "cardqp.splitting.settings",
-    "BarrierSettings": "cardqp.splitting.settings",
-    "ClusterSettings": "cardqp.branch_and_bound.settings",
-    "CoarseningSettings": "cardqp.branch_and_bound.streamed.settings",
-    "DiagonalSettings": "cardqp.splitting.settings",
-    "DroppingSettings": "cardqp.branch_and_bound.settings",
-    "FunctionSettings": "cardqp.splitting.settings",
-    "HeuristicSettings": "cardqp.heuristics.settings",
-    "JointSettings": "cardqp.splitting.settings",
-    "RelaxationSettings": "cardqp.relaxation.settings",
-    "RootSettings": "cardqp.branch_and_bound.settings",
-    "SearchSettings": "cardqp.branch_and_bound.settings",
-    "SplittingSettings": "cardqp.splitting.settings",
-    "StreamedSettings": "cardqp.branch_and_bound.streamed.settings",
-    "SupergradientSettings": "cardqp.splitting.settings",
-    "TrackingSettings": "cardqp.splitting.settings",
-}
+_HOMES = (
+    "cardqp.branch_and_bound.settings",
+    "cardqp.branch_and_bound.streamed.settings",
+    "cardqp.heuristics.settings",
+    "cardqp.relaxation.settings",
+    "cardqp.splitting.settings",
+)
 
 __all__ = [
     "METHODS",
@@ -76,6 +65,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    if name in __all__:
+        for home in _HOMES:
+            if (found := vars(import_module(home)).get(name)) is not None:
+                return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,38 +1,20 @@
 """Coordinate-wise optimality: exchange one variable at a time until nothing gains."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
-from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp.bounds.positive_ridge import with_positive_ridge
+from cardqp._typing import ArrayLike, FloatArray
 from cardqp.heuristics.local_search import IMPROVEMENT, best_exchange
 from cardqp.methods.context import SolveContext
-from cardqp.methods.descent import Descent
+from cardqp.methods.descent import Descent, DescentState, run_direct
 from cardqp.methods.stages import descend
 from cardqp.methods.starts import Start, SwitchScores
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.subproblems.support_qp import SupportFit, fit_support
-
-
-@dataclass(frozen=True, slots=True)
-class ExchangeState:
-    """The current fit, and the histories that all states of a run share."""
-
-    fit: SupportFit
-    stop: Stop | None = None
-    objectives: list[float] = field(default_factory=list)
-    supports: list[IntArray] = field(default_factory=list)
-
-    def recorded(self, problem: SparseQP) -> "ExchangeState":
-        """Append the fit to the histories, and return the state."""
-        if self.fit.x is not None:
-            self.objectives.append(self.fit.objective)
-            self.supports.append(problem.support_of(self.fit.x))
-        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +69,13 @@ class BeckHallak:
         Without one, start from the variables with the largest gain on their own.
         """
         state, stop = iterate(self, Start.of(problem, start, watch), watch)
-        return Descent.ended(state.fit, state.objectives, state.supports, stop)
+        return Descent.ended(state, stop)
 
-    def init(self, start: Start) -> ExchangeState:
+    def init(self, start: Start) -> DescentState:
         """Return the state at the start."""
-        return ExchangeState(start.fit).recorded(start.problem)
+        return DescentState(start.fit).recorded(start.problem)
 
-    def step(self, start: Start, state: ExchangeState) -> ExchangeState:
+    def step(self, start: Start, state: DescentState) -> DescentState:
         """Make the cheap exchange or, if it does not improve, the best of all."""
         problem, fit = start.problem, state.fit
         best = fit.objective - IMPROVEMENT * abs(fit.objective)
@@ -106,19 +88,13 @@ class BeckHallak:
             return state if is_cut else replace(state, stop=Stop.LOCAL_OPTIMUM)
         return replace(state, fit=following).recorded(problem)
 
-    def done(self, state: ExchangeState) -> Stop | None:
+    def done(self, state: DescentState) -> Stop | None:
         """Stop at a local optimum, without a start, or at the iteration limit."""
-        if state.fit.x is None:
-            return Stop.STALLED
-        if state.stop is not None:
-            return state.stop
-        return Stop.MAX_ITER if len(state.objectives) > self.max_iter else None
+        return state.ending(self.max_iter)
 
-    def progress(self, state: ExchangeState, seconds: float) -> Progress:
+    def progress(self, state: DescentState, seconds: float) -> Progress:
         """Report the best objective so far."""
-        return Progress(
-            "exchanges", len(state.objectives) - 1, seconds, state.fit.objective
-        )
+        return state.progress("exchanges", seconds)
 
 
 def cheap_exchange(problem: SparseQP, fit: SupportFit) -> SupportFit:
@@ -177,8 +153,5 @@ def beck_hallak(
     >>> beck_hallak(problem).support
     array([0])
     """
-    check.instance("problem", problem, SparseQP)
     method = BeckHallak(full, max_iter)
-    guess = None if start is None else check.vector("start", start, problem.n)
-    with Watch(time_limit, callback) as watch:
-        return method.run(with_positive_ridge(problem), watch, guess)
+    return run_direct(method.run, problem, start, time_limit, callback)

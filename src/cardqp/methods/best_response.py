@@ -1,6 +1,6 @@
 """Best response: support and dual point answer each other until they repeat."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Generic
 
@@ -12,7 +12,7 @@ from cardqp.bounds.farkas import proves_empty
 from cardqp.methods.context import SolveContext
 from cardqp.methods.game import Dual, Game
 from cardqp.methods.reply import farkas_ray, reply_to_dual, reply_to_support
-from cardqp.methods.screening import Screening, ScreeningTrace, build_screening
+from cardqp.methods.screening import Climb, Screening, build_screening
 from cardqp.methods.stages import screen_at_level
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -25,15 +25,13 @@ LAST_SUPPORTS = 10
 
 @dataclass(frozen=True, slots=True)
 class BestResponseState(Generic[Dual]):
-    """Supports visited so far, and the best dual point.
+    """What the run has met: supports, and the best dual point.
 
     ``repeats`` is the position at which the last support was seen before, and
     ``is_attained`` says whether it answers a maximiser rather than a ray.
     """
 
-    supports: tuple[IntArray, ...]
-    bounds: tuple[float, ...]
-    best: Dual
+    climb: Climb[Dual]
     repeats: int | None = None
     is_attained: bool = False
 
@@ -42,7 +40,7 @@ class BestResponseState(Generic[Dual]):
         """The supports between the two occurrences."""
         if self.repeats is None:
             return ()
-        return self.supports[self.repeats : -1]
+        return tuple(self.climb.supports[self.repeats : -1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,40 +95,32 @@ class BestResponse:
 
     def init(self, game: Game[Dual]) -> BestResponseState[Dual]:
         """Return the state with the support that replies to the origin."""
-        reply = reply_to_dual(game, game.zero())
-        return BestResponseState((reply.support,), (reply.value,), game.zero())
+        dual = game.zero()
+        climb = Climb(dual)
+        climb.visit(dual, reply_to_dual(game, dual))
+        return BestResponseState(climb)
 
     def step(
         self, game: Game[Dual], state: BestResponseState[Dual]
     ) -> BestResponseState[Dual]:
         """Compute one reply of the dual player and one of the support player."""
-        dual, is_attained = reply_to_support(game, state.supports[-1])
+        climb = state.climb
+        dual, is_attained = reply_to_support(game, climb.supports[-1])
         reply = reply_to_dual(game, dual)
-        better = reply.value > max(state.bounds)
-        return replace(
-            state,
-            supports=(*state.supports, reply.support),
-            bounds=(*state.bounds, reply.value),
-            best=dual if better else state.best,
-            repeats=_position(state.supports, reply.support),
-            is_attained=is_attained,
-        )
+        repeats = _position(climb.supports, reply.support)
+        climb.visit(dual, reply)
+        return replace(state, repeats=repeats, is_attained=is_attained)
 
     def done(self, state: BestResponseState[Dual]) -> Stop | None:
         """Stop when a support repeats, or at the iteration limit."""
         if state.repeats is not None:
             is_fixed = len(state.cycle) == 1 and state.is_attained
             return Stop.FIXED_POINT if is_fixed else Stop.CYCLE
-        return Stop.MAX_ITER if len(state.supports) > self.max_iter else None
+        return Stop.MAX_ITER if len(state.climb.supports) > self.max_iter else None
 
     def progress(self, state: BestResponseState[Dual], seconds: float) -> Progress:
         """Report the best bound so far."""
-        return Progress(
-            "best response",
-            len(state.supports) - 1,
-            seconds,
-            lower_bound=max(state.bounds),
-        )
+        return state.climb.progress("best response", seconds, np.inf)
 
     def result(
         self,
@@ -140,26 +130,25 @@ class BestResponse:
         is_over: Callable[[], bool] = lambda: False,
     ) -> Screening:
         """Form candidates from the cycle or window, proofs from the best dual point."""
-        trace = ScreeningTrace(np.array(state.bounds), state.supports)
         recent = self._recent(state)
         found = build_screening(
-            game, recent, state.best, stop, trace, state.cycle, is_over=is_over
+            game, recent, state.climb, stop, state.cycle, is_over=is_over
         )
         if found.x is None and not is_over() and _is_empty(game.problem, recent[-1]):
             return replace(found, stop=Stop.INFEASIBLE)
         return found
 
-    def _recent(self, state: BestResponseState[Dual]) -> tuple[IntArray, ...]:
+    def _recent(self, state: BestResponseState[Dual]) -> Sequence[IntArray]:
+        supports = state.climb.supports
         if self.window is None:
-            return state.cycle or state.supports[-LAST_SUPPORTS:]
+            return state.cycle or supports[-LAST_SUPPORTS:]
         if state.repeats is None:
-            return state.supports[1:][-self.window :] or state.supports
+            return supports[1:][-self.window :] or supports
         # Past the first repetition the sequence is known without computing it.
         first, period = state.repeats, len(state.cycle)
         times = range(max(self.max_iter - self.window, 0) + 1, self.max_iter + 1)
         return tuple(
-            state.supports[t if t < first else first + (t - first) % period]
-            for t in times
+            supports[t if t < first else first + (t - first) % period] for t in times
         )
 
 
@@ -202,7 +191,7 @@ def best_response(
         return method.screen(choose_level(problem, level, spectrum), watch)
 
 
-def _position(supports: tuple[IntArray, ...], support: IntArray) -> int | None:
+def _position(supports: Sequence[IntArray], support: IntArray) -> int | None:
     for position, earlier in enumerate(supports):
         if np.array_equal(earlier, support):
             return position

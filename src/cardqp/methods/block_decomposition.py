@@ -1,17 +1,16 @@
 """Block decomposition: solve for a few variables exactly, again and again."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import ArrayLike, FloatArray, IntArray
-from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.methods.block_problem import load_block_kernels, solve_block
 from cardqp.methods.context import SolveContext
-from cardqp.methods.descent import Descent
+from cardqp.methods.descent import Descent, DescentState, run_direct
 from cardqp.methods.stages import descend
 from cardqp.methods.starts import Start, SwitchScores
 from cardqp.problem import SparseQP
@@ -21,24 +20,6 @@ from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 MOST_AT_ONCE = 26
 """The largest working set: 10 million supports of half its size."""
-
-
-@dataclass(frozen=True, slots=True)
-class BlockState:
-    """The current point, and the histories that all states of a run share."""
-
-    x: FloatArray | None
-    beta: FloatArray
-    stop: Stop | None = None
-    objectives: list[float] = field(default_factory=list)
-    supports: list[IntArray] = field(default_factory=list)
-
-    def recorded(self, problem: SparseQP) -> "BlockState":
-        """Append the point to the histories, and return the state."""
-        if self.x is not None:
-            self.objectives.append(problem.value(self.x))
-            self.supports.append(problem.support_of(self.x))
-        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +62,16 @@ class BlockDecomposition:
     uses_level: ClassVar[bool] = False
     ends_in_search: ClassVar[bool] = False
 
-    n_random: int = 12
-    n_greedy: int = 6
+    n_random: check.Count = 12
+    n_greedy: check.Count = 6
     seed: int = 0
-    proximal: float = 1e-5
-    patience: int = 200
-    tolerance: float = 1e-5
-    max_iter: int = 100_000
+    proximal: check.NotNegative = 1e-5
+    patience: check.Count = 200
+    tolerance: check.NotNegative = 1e-5
+    max_iter: check.Count = 100_000
 
     def __post_init__(self) -> None:
-        for name in ("n_random", "n_greedy", "patience", "max_iter"):
-            check.count(name, getattr(self, name))
-        for name in ("proximal", "tolerance"):
-            check.at_least(name, getattr(self, name), 0.0)
+        check.ranges(self)
         check.count("seed", self.seed, least=0)
         if self.n_random + self.n_greedy > MOST_AT_ONCE:
             raise ParameterError(
@@ -121,30 +99,27 @@ class BlockDecomposition:
         with watch.paused():
             load_block_kernels(problem)
         state, stop = iterate(self, Start.of(problem, start, watch), watch)
-        fit = SupportFit.nothing(problem)
-        if state.x is not None:
-            fit = _polished(problem, state.x, state.beta)
-        return Descent.ended(fit, state.objectives, state.supports, stop)
+        return Descent.ended(replace(state, fit=_polished(problem, state.fit)), stop)
 
-    def init(self, start: Start) -> BlockState:
+    def init(self, start: Start) -> DescentState:
         """Return the state at the start."""
-        return BlockState(start.fit.x, start.fit.beta).recorded(start.problem)
+        return DescentState(start.fit).recorded(start.problem)
 
-    def step(self, start: Start, state: BlockState) -> BlockState:
+    def step(self, start: Start, state: DescentState) -> DescentState:
         """Solve the problem of one working set."""
-        problem, x, beta = start.problem, state.x, state.beta
-        if x is None:
+        problem, fit = start.problem, state.fit
+        if fit.x is None:
             return state
-        scores = SwitchScores.at(problem, x, beta)
+        scores = SwitchScores.at(problem, fit.x, fit.beta)
         chosen = self.working_set(scores, len(state.objectives))
         part = scores.variables(chosen)
-        x = solve_block(problem, x, part, self.proximal, start.is_over)
+        x = solve_block(problem, fit.x, part, self.proximal, start.is_over)
+        fit = SupportFit(x, fit.beta, problem.value(x))
         if not problem.is_unconstrained:
-            fit = _polished(problem, x, beta)
-            x, beta = fit.x, fit.beta
+            fit = _polished(problem, fit)
         is_all = len(chosen) == np.count_nonzero(~scores.is_fixed | scores.is_on)
         stop = Stop.COMPLETED if is_all and not start.is_over() else None
-        return replace(state, x=x, beta=beta, stop=stop).recorded(problem)
+        return replace(state, fit=fit, stop=stop).recorded(problem)
 
     def working_set(self, scores: SwitchScores, iteration: int) -> IntArray:
         """Return the switches of a working set: random ones, and greedy ones.
@@ -165,37 +140,32 @@ class BlockDecomposition:
         greedy = np.concatenate([on[:count], off[: self.n_greedy - count]])
         return np.sort(np.concatenate([chosen, greedy]))
 
-    def done(self, state: BlockState) -> Stop | None:
+    def done(self, state: DescentState) -> Stop | None:
         """Stop on convergence, without a start, or at the iteration limit."""
-        if state.x is None:
-            return Stop.STALLED
-        if state.stop is not None:
-            return state.stop
         recent = np.array(state.objectives[-self.patience - 1 :])
-        if len(recent) > self.patience:
+        if state.stop is None and len(recent) > self.patience:
             change = np.abs(np.diff(recent)).mean()
             if change <= self.tolerance * abs(recent[-1]):
                 return Stop.CONVERGED
-        return Stop.MAX_ITER if len(state.objectives) > self.max_iter else None
+        return state.ending(self.max_iter)
 
-    def progress(self, state: BlockState, seconds: float) -> Progress:
+    def progress(self, state: DescentState, seconds: float) -> Progress:
         """Report the last objective."""
-        return Progress(
-            "blocks", len(state.objectives) - 1, seconds, state.objectives[-1]
-        )
+        return state.progress("blocks", seconds)
 
 
-def _polished(problem: SparseQP, x: FloatArray, beta: FloatArray) -> SupportFit:
+def _polished(problem: SparseQP, known: SupportFit) -> SupportFit:
     """Return the best point on the support of a point, or the point if it is better.
 
     A point that is better only because it violates the rows within their tolerance is
     replaced.
     """
-    own, fit = problem.value(x), fit_support(problem, problem.support_of(x))
-    is_solved = problem.feasibility(x).holds(SOLVED_TOLERANCE)
-    if fit.objective <= own or (fit.x is not None and not is_solved):
-        return fit
-    return SupportFit(x, beta, own)
+    if known.x is None:
+        return known
+    fit = fit_support(problem, problem.support_of(known.x))
+    is_solved = problem.feasibility(known.x).holds(SOLVED_TOLERANCE)
+    is_better = fit.objective <= known.objective
+    return fit if is_better or (fit.x is not None and not is_solved) else known
 
 
 def block_decomposition(
@@ -234,10 +204,7 @@ def block_decomposition(
     >>> block_decomposition(problem).support
     array([0])
     """
-    check.instance("problem", problem, SparseQP)
     method = BlockDecomposition(
         n_random, n_greedy, seed, proximal, patience, tolerance, max_iter
     )
-    guess = None if start is None else check.vector("start", start, problem.n)
-    with Watch(time_limit, callback) as watch:
-        return method.run(with_positive_ridge(problem), watch, guess)
+    return run_direct(method.run, problem, start, time_limit, callback)

@@ -1,11 +1,15 @@
 """The result of a direct method: a point, and the trace of its iterations."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from cardqp._iterate import Stop
-from cardqp._typing import FloatArray, IntArray
+from cardqp._iterate import Callback, Progress, Stop, Watch
+from cardqp._typing import ArrayLike, FloatArray, IntArray
+from cardqp.bounds.positive_ridge import with_positive_ridge
+from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.subproblems.support_qp import SupportFit
 
 
@@ -53,19 +57,56 @@ class Descent:
     trace: DescentTrace
 
     @classmethod
-    def ended(
-        cls,
-        fit: SupportFit,
-        objectives: list[float],
-        supports: list[IntArray],
-        stop: Stop,
-    ) -> "Descent":
-        """Build the result from the last fit and the histories of a run."""
+    def ended(cls, state: "DescentState", stop: Stop) -> "Descent":
+        """Build the result from the last state of a run."""
+        fit = state.fit
         return cls(
             x=fit.x,
             support=np.flatnonzero(np.zeros(0) if fit.x is None else fit.x),
             objective=fit.objective,
-            n_iter=len(objectives) - 1,
+            n_iter=len(state.objectives) - 1,
             stop=stop,
-            trace=DescentTrace(np.array(objectives), tuple(supports)),
+            trace=DescentTrace(np.array(state.objectives), tuple(state.supports)),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class DescentState:
+    """The current fit, and the histories that all states of a run share."""
+
+    fit: SupportFit
+    stop: Stop | None = None
+    objectives: list[float] = field(default_factory=list)
+    supports: list[IntArray] = field(default_factory=list)
+
+    def recorded(self, problem: SparseQP) -> "DescentState":
+        """Append the fit to the histories, and return the state."""
+        if self.fit.x is not None:
+            self.objectives.append(self.fit.objective)
+            self.supports.append(problem.support_of(self.fit.x))
+        return self
+
+    def ending(self, max_iter: int) -> Stop | None:
+        """Why to stop here: no start, what a step has found, or the iteration limit."""
+        if self.fit.x is None:
+            return Stop.STALLED
+        is_long = len(self.objectives) > max_iter
+        return Stop.MAX_ITER if self.stop is None and is_long else self.stop
+
+    def progress(self, name: str, seconds: float) -> Progress:
+        """The last objective, under the name of a method."""
+        return Progress(name, len(self.objectives) - 1, seconds, self.fit.objective)
+
+
+def run_direct(
+    improve: Callable[[SparseQP, Watch, FloatArray | None], Descent],
+    problem: SparseQP,
+    start: ArrayLike | None,
+    time_limit: float | None,
+    callback: Callback | None,
+) -> Descent:
+    """Run a direct method on its own, outside of ``solve``."""
+    check.instance("problem", problem, SparseQP)
+    guess = None if start is None else check.vector("start", start, problem.n)
+    with Watch(time_limit, callback) as watch:
+        return improve(with_positive_ridge(problem), watch, guess)

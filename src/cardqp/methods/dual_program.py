@@ -7,10 +7,15 @@ from typing import ClassVar
 import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
-from cardqp._typing import FloatArray, IntArray
+from cardqp._typing import FloatArray
 from cardqp.methods.context import SolveContext
-from cardqp.methods.reply import SupportReply, reply_to_dual, reply_to_support
-from cardqp.methods.screening import Screening, ScreeningTrace, build_screening
+from cardqp.methods.reply import (
+    SupportReply,
+    reply_to_dual,
+    reply_to_support,
+    row_steps,
+)
+from cardqp.methods.screening import Climb, Screening, build_screening
 from cardqp.methods.stages import screen_at_level
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -34,21 +39,15 @@ class StepSizes:
 
 @dataclass(frozen=True, slots=True)
 class DualProgramState:
-    """The current dual point with its reply, the best one, and the histories.
-
-    ``bounds`` and ``supports`` are histories that all states of a run share.
-    """
+    """The current dual point with its reply, and what the run has met and tried."""
 
     steps: StepSizes
     dual: LevelPoint
     reply: SupportReply
-    best: LevelPoint
-    best_value: float
+    climb: Climb[LevelPoint]
     upper_bound: float = np.inf
     stop: Stop | None = None
     tried: set[bytes] = field(default_factory=set)
-    bounds: list[float] = field(default_factory=list)
-    supports: list[IntArray] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +80,13 @@ class DualProgram:
     uses_level: ClassVar[bool] = True
     ends_in_search: ClassVar[bool] = True
 
-    max_iter: int = 500
-    window: int = 50
+    max_iter: check.Count = 500
+    window: check.Count = 50
     step_size: float | None = None
     early_stop: bool = True
 
     def __post_init__(self) -> None:
-        check.count("max_iter", self.max_iter)
-        check.count("window", self.window)
+        check.ranges(self)
         if self.step_size is not None:
             check.positive("step_size", self.step_size)
 
@@ -104,16 +102,9 @@ class DualProgram:
     def init(self, level: Level) -> DualProgramState:
         """Return the state at the origin."""
         dual = level.zero()
-        reply = reply_to_dual(level, dual)
-        return DualProgramState(
-            self._steps(level),
-            dual,
-            reply,
-            dual,
-            reply.value,
-            bounds=[reply.value],
-            supports=[reply.support],
-        )
+        reply, climb = reply_to_dual(level, dual), Climb(dual)
+        climb.visit(dual, reply)
+        return DualProgramState(self._steps(level), dual, reply, climb)
 
     def step(self, level: Level, state: DualProgramState) -> DualProgramState:
         """Make a subgradient step and, now and then, try to end at a saddle point."""
@@ -121,34 +112,20 @@ class DualProgram:
         if not moved and self.early_stop:
             return replace(state, stop=Stop.STALLED)
         reply = reply_to_dual(level, dual)
-        state.bounds.append(reply.value)
-        state.supports.append(reply.support)
-        better = reply.value > state.best_value
-        following = replace(
-            state,
-            dual=dual,
-            reply=reply,
-            best=dual if better else state.best,
-            best_value=max(reply.value, state.best_value),
-        )
-        is_due = self.early_stop and len(state.bounds) % TRY_EVERY == 0
+        state.climb.visit(dual, reply)
+        following = replace(state, dual=dual, reply=reply)
+        is_due = self.early_stop and len(state.climb.bounds) % TRY_EVERY == 0
         return self._try_support(level, following) if is_due else following
 
     def done(self, state: DualProgramState) -> Stop | None:
         """Stop when nothing more can be proved, or at the iteration limit."""
         if state.stop is not None:
             return state.stop
-        return Stop.MAX_ITER if len(state.bounds) > self.max_iter else None
+        return Stop.MAX_ITER if len(state.climb.bounds) > self.max_iter else None
 
     def progress(self, state: DualProgramState, seconds: float) -> Progress:
         """Report the best bound so far."""
-        return Progress(
-            "dual program",
-            len(state.bounds) - 1,
-            seconds,
-            objective=state.upper_bound,
-            lower_bound=state.best_value,
-        )
+        return state.climb.progress("dual program", seconds, state.upper_bound)
 
     def result(
         self,
@@ -158,9 +135,8 @@ class DualProgram:
         is_over: Callable[[], bool] = lambda: False,
     ) -> Screening:
         """Form candidates from the window, proofs from the best dual point."""
-        trace = ScreeningTrace(np.array(state.bounds), tuple(state.supports))
-        recent = state.supports[-self.window :]
-        return build_screening(level, recent, state.best, stop, trace, is_over=is_over)
+        recent = state.climb.supports[-self.window :]
+        return build_screening(level, recent, state.climb, stop, is_over=is_over)
 
     def _steps(self, level: Level) -> StepSizes:
         """Return the step sizes: inverse curvatures of the dual function.
@@ -174,14 +150,13 @@ class DualProgram:
         weakest = float(level.problem.ridge.min())
         largest = float(np.einsum("ij,ij->i", level.factor, level.factor).max())
         alpha = 2.0 / (1.0 + largest / weakest) / (1 + len(rows))
-        sizes = rows.matrix**2 @ (1.0 / level.problem.ridge)
-        beta = 2.0 / np.where(sizes > 0, sizes, 1.0) / (1 + len(rows))
+        beta = 2.0 * row_steps(level.problem) / (1 + len(rows))
         return StepSizes(alpha, beta)
 
     def _ascend(self, level: Level, state: DualProgramState) -> tuple[LevelPoint, bool]:
         """Return the next dual point, and whether it differs from this one."""
         rows, reply = level.problem.rows, state.reply
-        kappa = 1.0 / np.sqrt(len(state.bounds))
+        kappa = 1.0 / np.sqrt(len(state.climb.bounds))
         slope = level.factor[:, reply.support] @ reply.x - 0.5 * state.dual.alpha
         alpha = state.dual.alpha + kappa * state.steps.alpha * slope
         beta = state.dual.beta
@@ -207,11 +182,10 @@ class DualProgram:
         upper = min(state.upper_bound, fit_support(level.problem, support).objective)
         dual, is_attained = reply_to_support(level, support)
         reply = reply_to_dual(level, dual)
-        if reply.value > state.best_value:
-            state = replace(state, best=dual, best_value=reply.value)
+        state.climb.offer(dual, reply.value)
         if is_attained and np.array_equal(reply.support, support):
             return replace(state, upper_bound=upper, stop=Stop.FIXED_POINT)
-        is_closed = state.best_value >= upper
+        is_closed = state.climb.best_value >= upper
         return replace(state, upper_bound=upper, stop=Stop.GAP if is_closed else None)
 
 

@@ -72,6 +72,12 @@ def reply_to_support(game: Game[Dual], support: IntArray) -> tuple[Dual, bool]:
     return game.touching(fit.x, fit.beta), True
 
 
+def row_steps(problem: SparseQP) -> FloatArray:
+    """Return units of the multipliers in which curvatures match those of ``alpha``."""
+    sizes = problem.rows.matrix**2 @ (1.0 / problem.ridge)
+    return 1.0 / np.where(sizes > 0, sizes, 1.0)
+
+
 def farkas_ray(problem: SparseQP, support: IntArray) -> FloatArray:
     """Return multipliers that contradict the rows on an infeasible support."""
     off = np.ones(problem.n, dtype=bool)

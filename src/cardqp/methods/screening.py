@@ -1,15 +1,17 @@
 """The results of screening, with guesses and proofs in separate fields."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Generic
 
 import numpy as np
 
-from cardqp._iterate import Stop
+from cardqp._iterate import Progress, Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.gap import gap_unit
 from cardqp.certificate import DualPoint
 from cardqp.methods.game import Dual, Game, TangentPoint
+from cardqp.methods.reply import SupportReply
 from cardqp.problem import SparseQP
 from cardqp.spectral.level import LevelPoint
 from cardqp.subproblems.support_qp import SupportFit, fit_support
@@ -33,6 +35,47 @@ class ScreeningTrace:
 
     bounds: FloatArray
     supports: tuple[IntArray, ...]
+
+
+@dataclass(slots=True)
+class Climb(Generic[Dual]):
+    """What a run has met so far, which all its states share.
+
+    Attributes
+    ----------
+    best : LevelPoint or TangentPoint
+        The best dual point: at first, where the run starts.
+    best_value : float
+        The dual function there.
+    bounds, supports : lists
+        The dual function at each dual point visited, and the support that replied.
+    """
+
+    best: Dual
+    best_value: float = -np.inf
+    bounds: list[float] = field(default_factory=list)
+    supports: list[IntArray] = field(default_factory=list)
+
+    def visit(self, dual: Dual, reply: SupportReply) -> None:
+        """Record a dual point and the support that replies to it."""
+        self.bounds.append(reply.value)
+        self.supports.append(reply.support)
+        self.offer(dual, reply.value)
+
+    def offer(self, dual: Dual, value: float) -> None:
+        """Keep a dual point if it is the best one."""
+        if value > self.best_value:
+            self.best, self.best_value = dual, value
+
+    @property
+    def trace(self) -> ScreeningTrace:
+        """What was visited."""
+        return ScreeningTrace(np.array(self.bounds), tuple(self.supports))
+
+    def progress(self, name: str, seconds: float, objective: float) -> Progress:
+        """The best bound so far, under the name of a method."""
+        count = len(self.bounds) - 1
+        return Progress(name, count, seconds, objective, self.best_value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +167,8 @@ class SafeScreening:
 def build_screening(
     game: Game[Dual],
     recent: Sequence[IntArray],
-    dual: Dual,
+    climb: Climb[Dual],
     stop: Stop,
-    trace: ScreeningTrace,
     cycle: tuple[IntArray, ...] = (),
     fit: SupportFit | None = None,
     is_over: Callable[[], bool] = lambda: False,
@@ -139,9 +181,9 @@ def build_screening(
         The game that was played.
     recent : sequence of int arrays
         The supports whose union are the candidates.
-    dual
-        The dual point with the best bound.
-    stop, trace, cycle
+    climb : Climb
+        What the run has met.
+    stop, cycle
         See :class:`Screening`.
     fit : SupportFit, optional
         The best feasible point; by default it is fitted on the recent supports.
@@ -149,7 +191,7 @@ def build_screening(
         Whether to fit no further supports.
     """
     fit = best_fit(game.problem, recent, is_over) if fit is None else fit
-    bound = game.bound(dual)
+    bound = game.bound(climb.best)
     root = game.problem.root
     on, off = bound.fixing_bounds(root)
     upper = attainable(game.problem, fit)
@@ -161,12 +203,12 @@ def build_screening(
         upper_bound=fit.objective,
         x=fit.x,
         support=recent[-1] if fit.x is None else np.flatnonzero(fit.x),
-        dual=dual,
+        dual=climb.best,
         level=game.k,
         cycle=cycle,
-        n_iter=len(trace.bounds) - 1,
+        n_iter=len(climb.bounds) - 1,
         stop=stop,
-        trace=trace,
+        trace=climb.trace,
     )
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from cardqp._iterate import Watch
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.bounds.separable import separable_minimum
 from cardqp.heuristics.elastic import elastic_dive
+from cardqp.heuristics.exchange_bounds import costs_alone, slope_at
 from cardqp.heuristics.local_search import first_support
 from cardqp.problem import SparseQP
 from cardqp.subproblems.support_qp import SupportFit, fit_support
@@ -79,9 +79,8 @@ class SwitchScores:
         blocks = problem.rule.blocks
         labels = np.arange(problem.n) if blocks is None else blocks.labels
         curvature = problem.quadratic.diagonal + problem.ridge
-        slope = problem.c + 2.0 * (problem.quadratic.apply(x) + problem.ridge * x)
-        slope += beta @ problem.rows.matrix
-        way, cost = separable_minimum(slope, curvature, problem.lower, problem.upper)
+        slope = slope_at(problem, x, beta)
+        way, cost = costs_alone(problem, slope)
         is_on, is_fixed = np.zeros((2, int(labels.max()) + 1), dtype=bool)
         is_on[labels[problem.support_of(x)]] = True
         is_fixed[labels[problem.forced_in]] = True

@@ -6,14 +6,14 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
-from cardqp._typing import FloatArray, IntArray
+from cardqp._typing import FloatArray
 from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.exceptions import ParameterError
 from cardqp.methods.best_response import BestResponse
 from cardqp.methods.context import SolveContext
 from cardqp.methods.game import TangentPoint, WholeForm
-from cardqp.methods.reply import SupportReply, reply_to_dual
-from cardqp.methods.screening import Screening, ScreeningTrace, build_screening
+from cardqp.methods.reply import SupportReply, reply_to_dual, row_steps
+from cardqp.methods.screening import Climb, Screening, build_screening
 from cardqp.methods.stages import screen_problem
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -24,22 +24,18 @@ Variant = Literal["subgradient", "best-response"]
 
 @dataclass(frozen=True, slots=True)
 class SubgradientState:
-    """The current dual point with its reply, the best one, and the pool.
+    """The current dual point with its reply, what the run has met, and the best fit.
 
-    ``bounds``, ``supports`` and ``pool`` are shared by all states of a run; the pool
-    holds every support that was fitted.
+    The pool, which all states of a run share, holds every support that was fitted.
     """
 
     dual: TangentPoint
     product: FloatArray
     reply: SupportReply
-    best: TangentPoint
-    best_value: float
+    climb: Climb[TangentPoint]
     incumbent: SupportFit
     stop: Stop | None = None
     pool: set[bytes] = field(default_factory=set)
-    bounds: list[float] = field(default_factory=list)
-    supports: list[IntArray] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,27 +71,19 @@ class PolyakSubgradient:
 
     def init(self, game: WholeForm) -> SubgradientState:
         """Return the state at the origin: in a regression, the residual is ``y``."""
-        dual = game.zero()
-        reply = reply_to_dual(game, dual)
-        state = SubgradientState(
-            dual,
-            np.zeros(game.problem.n),
-            reply,
-            dual,
-            reply.value,
-            SupportFit.nothing(game.problem),
-        )
-        return self._visit(game.problem, state)
+        problem, dual = game.problem, game.zero()
+        reply, nothing = reply_to_dual(game, dual), SupportFit.nothing(problem)
+        product = np.zeros(problem.n)
+        state = SubgradientState(dual, product, reply, Climb(dual), nothing)
+        return self._visit(problem, state)
 
     def step(self, game: WholeForm, state: SubgradientState) -> SubgradientState:
         """Make one step of the dual point, and find the support that replies."""
         problem, x = game.problem, np.zeros(game.problem.n)
         x[state.reply.support] = state.reply.x
-        excess, steps = _excess(problem, x), _row_steps(problem)
-        way, product_change = (
-            x - state.dual.tangent_point,
-            problem.quadratic.apply(x) - state.product,
-        )
+        excess, steps = _excess(problem, x), row_steps(problem)
+        way = x - state.dual.tangent_point
+        product_change = problem.quadratic.apply(x) - state.product
         with np.errstate(over="ignore", invalid="ignore"):
             size = float(way @ product_change) + float(steps @ excess**2)
             if size <= 0:
@@ -108,48 +96,33 @@ class PolyakSubgradient:
         if not (np.isfinite(dual.tangent_point).all() and np.isfinite(dual.beta).all()):
             return replace(state, stop=Stop.STALLED)
         reply = reply_to_dual(game, dual)
-        better = reply.value > state.best_value
-        following = replace(
-            state,
-            dual=dual,
-            product=state.product + 0.5 * length * product_change,
-            reply=reply,
-            best=dual if better else state.best,
-            best_value=max(reply.value, state.best_value),
-        )
+        product = state.product + 0.5 * length * product_change
+        following = replace(state, dual=dual, product=product, reply=reply)
         return self._visit(problem, following)
 
     def done(self, state: SubgradientState) -> Stop | None:
         """Stop without progress, when the gap is closed, or at the iteration limit."""
         if state.stop is not None:
             return state.stop
-        if state.best_value >= state.incumbent.objective:
+        if state.climb.best_value >= state.incumbent.objective:
             return Stop.GAP
-        return Stop.MAX_ITER if len(state.bounds) > self.max_iter else None
+        return Stop.MAX_ITER if len(state.climb.bounds) > self.max_iter else None
 
     def progress(self, state: SubgradientState, seconds: float) -> Progress:
         """Report the best bound, and the best objective in the pool."""
-        return Progress(
-            "warm start",
-            len(state.bounds) - 1,
-            seconds,
-            objective=state.incumbent.objective,
-            lower_bound=state.best_value,
-        )
+        return state.climb.progress("warm start", seconds, state.incumbent.objective)
 
     def result(self, game: WholeForm, state: SubgradientState, stop: Stop) -> Screening:
         """Form candidates from the window and the best support of the pool."""
-        trace = ScreeningTrace(np.array(state.bounds), tuple(state.supports))
-        recent, fit = state.supports[-self.window :], state.incumbent
+        recent, fit = state.climb.supports[-self.window :], state.incumbent
         if fit.x is not None:
             recent = [*recent, game.problem.support_of(fit.x)]
-        return build_screening(game, recent, state.best, stop, trace, fit=fit)
+        return build_screening(game, recent, state.climb, stop, fit=fit)
 
     def _visit(self, problem: SparseQP, state: SubgradientState) -> SubgradientState:
         """Record the reply, and fit its support if it is new."""
         support = state.reply.support
-        state.bounds.append(state.reply.value)
-        state.supports.append(support)
+        state.climb.visit(state.dual, state.reply)
         if support.tobytes() in state.pool:
             return state
         state.pool.add(support.tobytes())
@@ -164,8 +137,8 @@ class PolyakSubgradient:
         """
         if state.incumbent.x is not None:
             return state.incumbent.objective
-        guess = problem.single_gain / np.sqrt(len(state.bounds))
-        return float(state.best_value + guess)
+        guess = problem.single_gain / np.sqrt(len(state.climb.bounds))
+        return float(state.climb.best_value + guess)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,9 +234,3 @@ def warm_start(
 def _excess(problem: SparseQP, x: FloatArray) -> FloatArray:
     """Return the subgradient of the dual function with respect to the multipliers."""
     return np.asarray(problem.rows.matrix @ x - problem.rows.rhs)
-
-
-def _row_steps(problem: SparseQP) -> FloatArray:
-    """Return units of the multipliers in which curvatures match those of ``alpha``."""
-    sizes = problem.rows.matrix**2 @ (1.0 / problem.ridge)
-    return 1.0 / np.where(sizes > 0, sizes, 1.0)

@@ -6,6 +6,7 @@ import scipy.linalg
 
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
+from cardqp.models.validation import limit
 from cardqp.problem import validation as check
 
 
@@ -47,9 +48,4 @@ def input_weight(value: ArrayLike, n: int) -> FloatArray:
 
 def actuations(name: str, value: Any, most: int) -> None:
     """Check a limit on nonzero inputs: an integer between 0 and ``most``."""
-    if not check.is_integer(value) or not 0 <= value <= most:
-        raise ProblemError(
-            name,
-            f"must be an integer between 0 and {most}, the number of inputs there are",
-            given=f"it is {value!r}",
-        )
+    limit(name, value, 0, most, "the number of inputs there are")

@@ -1,8 +1,7 @@
 """The base of all answers about weights."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +22,12 @@ class Allocation:
         The answer of :func:`cardqp.solve`, with its certificate and
         ``solution.verify()``.
     """
+
+    _figures: ClassVar[tuple[str, ...]]
+    """Numbers about the weights that a summary has, where they are known."""
+
+    _main: ClassVar[tuple[str, ...]]
+    """The most important of these."""
 
     names: tuple[str, ...]
     solution: Solution
@@ -61,6 +66,34 @@ class Allocation:
         order = np.argsort(-np.abs(weights), kind="stable")
         return {self.names[j]: float(weights[j]) for j in order if weights[j] != 0}
 
+    def summary(self) -> str:
+        """Status, figures and weights in a few lines."""
+        solution = self.solution
+        lines = [f"{solution.status.name}: {solution.status.value}"]
+        figures = {name: getattr(self, name) for name in self._figures}
+        numbers = {name: v for name, v in figures.items() if not np.isnan(v)}
+        for name in ("objective", "lower_bound", "gap"):
+            numbers[name] = getattr(solution, name)
+        lines += [
+            f"  {name.replace('_', ' '):<18}{v:12.6g}" for name, v in numbers.items()
+        ]
+        held = self.named()
+        if held:
+            width = max(18, *(len(name) + 2 for name in held))
+            lines += [f"{len(held)} of {len(self.names)} assets:"]
+            lines += [f"  {name:<{width}}{w:12.4%}" for name, w in held.items()]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        main = "".join(f"{name}={getattr(self, name):.6g}, " for name in self._main)
+        return (
+            f"{type(self).__name__}({self.status.name}, {main}gap={self.gap:.2e}, "
+            f"assets={list(self.named())})"
+        )
+
     def to_series(self) -> Any:
         """All weights as a pandas Series; NaN if there are none."""
         try:
@@ -75,18 +108,3 @@ class Allocation:
         return pd.Series(
             weights if found is None else found, index=self.names, name="weight"
         )
-
-
-def describe(allocation: Allocation, figures: Mapping[str, float]) -> str:
-    """A few lines for people: status, figures and nonzero weights."""
-    solution = allocation.solution
-    lines = [f"{solution.status.name}: {solution.status.value}"]
-    proof = ("objective", "lower_bound", "gap")
-    numbers = dict(figures) | {name: getattr(solution, name) for name in proof}
-    lines += [f"  {name.replace('_', ' '):<18}{v:12.6g}" for name, v in numbers.items()]
-    held = allocation.named()
-    if held:
-        width = max(18, *(len(name) + 2 for name in held))
-        lines += [f"{len(held)} of {len(allocation.names)} assets:"]
-        lines += [f"  {name:<{width}}{weight:12.4%}" for name, weight in held.items()]
-    return "\n".join(lines)

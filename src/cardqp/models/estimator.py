@@ -1,6 +1,7 @@
 """A scikit-learn estimator of portfolios with few assets."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ except ImportError as err:
 
 
 # scikit-learn has no types.
+@dataclass(eq=False, repr=False)
 class SparseMeanVariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Mean-variance portfolios with few assets, fitted to returns.
 
@@ -66,26 +68,15 @@ class SparseMeanVariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     2
     """
 
-    def __init__(
-        self,
-        max_assets: int = 10,
-        *,
-        risk_aversion: float | None = None,
-        target_return: float | None = None,
-        min_weights: ArrayLike | None = 0.0,
-        max_weights: ArrayLike | None = 1.0,
-        ridge: float | None = None,
-        time_limit: float | None = 60.0,
-        gap: float = 1e-4,
-    ) -> None:
-        self.max_assets = max_assets
-        self.risk_aversion = risk_aversion
-        self.target_return = target_return
-        self.min_weights = min_weights
-        self.max_weights = max_weights
-        self.ridge = ridge
-        self.time_limit = time_limit
-        self.gap = gap
+    max_assets: int = 10
+    _: KW_ONLY
+    risk_aversion: float | None = None
+    target_return: float | None = None
+    min_weights: ArrayLike | None = 0.0
+    max_weights: ArrayLike | None = 1.0
+    ridge: float | None = None
+    time_limit: float | None = 60.0
+    gap: float = 1e-4
 
     # Pipelines hand a `y` to `fit` and `score`, used or not.
     def fit(self, X: ArrayLike, y: Any = None) -> "SparseMeanVariance":  # noqa: ARG002

@@ -11,7 +11,7 @@ from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.models import risk
 from cardqp.models import validation as rule
-from cardqp.models.allocation import Allocation, describe
+from cardqp.models.allocation import Allocation
 from cardqp.models.limits import Row, Sales, plan_sales, sector_rows, stack
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
@@ -132,15 +132,15 @@ class Portfolio:
         n = model.n
         table = next(t for t in (covariance, returns, loadings) if t is not None)
         labels = rule.labels_of(table) or rule.labels_of(mean)
-        for name, value in (
-            ("mean", mean),
-            ("specific_variance", specific_variance),
-            ("minimum_position", minimum_position),
-            ("maximum_position", maximum_position),
-            ("sectors", sectors),
-            ("holdings", holdings),
-        ):
-            rule.same_labels(name, value, labels)
+        rule.same_labels(
+            labels,
+            mean=mean,
+            specific_variance=specific_variance,
+            minimum_position=minimum_position,
+            maximum_position=maximum_position,
+            sectors=sectors,
+            holdings=holdings,
+        )
         known = rule.asset_names(names, labels, n)
         lower, upper = rule.positions(
             minimum_position, maximum_position, n, long_only=long_only
@@ -148,7 +148,7 @@ class Portfolio:
         self._fill(
             mean=_expected_returns(mean, returns, n),
             risk_model=model,
-            risk_aversion=rule.positive_scalar("risk_aversion", risk_aversion),
+            risk_aversion=rule.risk_aversion(risk_aversion),
             target_return=_optional_scalar("target_return", target_return),
             max_assets=rule.max_assets(max_assets, n),
             lower=lower,
@@ -179,7 +179,7 @@ class Portfolio:
         """
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         fields |= {
-            "risk_aversion": rule.positive_scalar("risk_aversion", risk_aversion),
+            "risk_aversion": rule.risk_aversion(risk_aversion),
             "target_return": _optional_scalar("target_return", target_return),
         }
         return Portfolio.__new__(Portfolio)._fill(**fields)
@@ -297,6 +297,9 @@ class PortfolioSolution(Allocation):
         What was solved.
     """
 
+    _figures = ("risk", "variance", "expected_return", "turnover")
+    _main = ("risk", "expected_return")
+
     portfolio: Portfolio
 
     @property
@@ -325,22 +328,6 @@ class PortfolioSolution(Allocation):
         if weights is None or held is None:
             return np.nan
         return float(np.abs(weights - held).sum())
-
-    def summary(self) -> str:
-        """Status, figures and weights in a few lines."""
-        names = ("risk", "variance", "expected_return", "turnover")
-        figures = {name: getattr(self, name) for name in names}
-        return describe(self, {k: v for k, v in figures.items() if not np.isnan(v)})
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def __repr__(self) -> str:
-        return (
-            f"PortfolioSolution({self.status.name}, risk={self.risk:.6g}, "
-            f"expected_return={self.expected_return:.6g}, gap={self.gap:.2e}, "
-            f"assets={list(self.named())})"
-        )
 
 
 def _risk_model(

@@ -9,7 +9,7 @@ import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.models import validation as rule
-from cardqp.models.allocation import Allocation, describe
+from cardqp.models.allocation import Allocation
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -85,11 +85,11 @@ class IndexTracking:
         table = rule.returns_table("returns", returns)
         n = table.shape[1]
         labels = rule.labels_of(returns)
-        for name, value in (
-            ("minimum_position", minimum_position),
-            ("maximum_position", maximum_position),
-        ):
-            rule.same_labels(name, value, labels)
+        rule.same_labels(
+            labels,
+            minimum_position=minimum_position,
+            maximum_position=maximum_position,
+        )
         lower, upper = rule.positions(
             minimum_position, maximum_position, n, long_only=long_only
         )
@@ -148,6 +148,8 @@ class TrackingSolution(Allocation):
         What was solved.
     """
 
+    _figures = _main = ("tracking_error", "r_squared")
+
     model: IndexTracking
 
     @property
@@ -167,23 +169,6 @@ class TrackingSolution(Allocation):
         """
         spread = float(self.model.index.var())
         return 1.0 - self.tracking_error**2 / spread if spread > 0 else np.nan
-
-    def summary(self) -> str:
-        """Status, figures and weights in a few lines."""
-        names = ("tracking_error", "r_squared")
-        figures = {name: getattr(self, name) for name in names}
-        return describe(self, {k: v for k, v in figures.items() if not np.isnan(v)})
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def __repr__(self) -> str:
-        return (
-            f"TrackingSolution({self.status.name}, "
-            f"tracking_error={self.tracking_error:.6g}, "
-            f"r_squared={self.r_squared:.6g}, gap={self.gap:.2e}, "
-            f"assets={list(self.named())})"
-        )
 
 
 def _index_returns(index: ArrayLike, periods: int) -> FloatArray:

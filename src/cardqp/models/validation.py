@@ -32,24 +32,25 @@ def labels_of(value: Any) -> Labels | None:
     return tuple(str(label) for label in index)
 
 
-def same_labels(name: str, value: Any, labels: Labels | None) -> None:
+def same_labels(labels: Labels | None, **values: Any) -> None:
     """Data with names must name the same assets in the same order."""
-    own = labels_of(value)
-    if own is None or labels is None or own == labels:
-        return
-    pairs = enumerate(zip(own, labels, strict=False))
-    wrong = next((j for j, (mine, theirs) in pairs if mine != theirs), None)
-    detail = (
-        f"there are {len(own)} names, not {len(labels)}"
-        if wrong is None
-        else f"entry {wrong} is {own[wrong]!r}, not {labels[wrong]!r}"
-    )
-    raise ProblemError(
-        name,
-        "must name the assets as the other data do",
-        given=detail,
-        remedy="reorder it, or pass it without names",
-    )
+    for name, value in values.items():
+        own = labels_of(value)
+        if own is None or labels is None or own == labels:
+            continue
+        pairs = enumerate(zip(own, labels, strict=False))
+        wrong = next((j for j, (mine, theirs) in pairs if mine != theirs), None)
+        detail = (
+            f"there are {len(own)} names, not {len(labels)}"
+            if wrong is None
+            else f"entry {wrong} is {own[wrong]!r}, not {labels[wrong]!r}"
+        )
+        raise ProblemError(
+            name,
+            "must name the assets as the other data do",
+            given=detail,
+            remedy="reorder it, or pass it without names",
+        )
 
 
 def asset_names(value: Any, labels: Labels | None, n: int) -> Labels:
@@ -72,28 +73,36 @@ def returns_table(name: str, value: ArrayLike) -> FloatArray:
 
 def max_assets(value: Any, n: int) -> int:
     """Largest number of assets that may be held, an integer between 1 and ``n``."""
-    if not check.is_integer(value) or not 1 <= value <= n:
+    return limit("max_assets", value, 1, n, "the number of assets")
+
+
+def limit(name: str, value: Any, least: int, most: int, meaning: str) -> int:
+    """A limit on what is counted: an integer; ``meaning`` is that of ``most``."""
+    if not check.is_integer(value) or not least <= value <= most:
         raise ProblemError(
-            "max_assets",
-            f"must be an integer between 1 and {n}, the number of assets",
+            name,
+            f"must be an integer between {least} and {most}, {meaning}",
             given=f"it is {value!r}",
         )
     return int(value)
 
 
-def positive_scalar(name: str, value: Any) -> float | None:
-    """A positive number, or None."""
+def number(
+    name: str, value: Any, remedy: str, *, is_positive: bool = False
+) -> float | None:
+    """A number that is not negative, or even positive; None stays None."""
     if value is None:
         return None
-    number = check.scalar(name, value)
-    if number <= 0:
-        raise ProblemError(
-            name,
-            "must be positive",
-            given=f"it is {number}",
-            remedy="leave it out for none",
-        )
-    return number
+    found = check.scalar(name, value)
+    if found < 0 or (is_positive and found == 0):
+        rule = "must be positive" if is_positive else "must not be negative"
+        raise ProblemError(name, rule, given=f"it is {found}", remedy=remedy)
+    return found
+
+
+def risk_aversion(value: Any) -> float | None:
+    """The weight of the variance, positive; None if it alone is minimised."""
+    return number("risk_aversion", value, "leave it out for none", is_positive=True)
 
 
 def not_negative(name: str, value: ArrayLike, n: int) -> FloatArray:
@@ -241,29 +250,11 @@ def holdings(value: Any, max_turnover: Any, names: Labels) -> FloatArray | None:
 
 def max_turnover(value: Any) -> float | None:
     """Limit on the sum of all purchases and sales, not negative; None for no limit."""
-    if value is None:
-        return None
-    number = check.scalar("max_turnover", value)
-    if number < 0:
-        raise ProblemError(
-            "max_turnover",
-            "must not be negative",
-            given=f"it is {number}",
-            remedy="it limits the sum of all purchases and sales",
-        )
-    return number
+    remedy = "it limits the sum of all purchases and sales"
+    return number("max_turnover", value, remedy)
 
 
 def ridge(value: Any, default: float) -> float:
     """The ridge that is added to every variance; 0 is none."""
-    if value is None:
-        return default
-    number = check.scalar("ridge", value)
-    if number < 0:
-        raise ProblemError(
-            "ridge",
-            "must not be negative",
-            given=f"it is {number}",
-            remedy="None stands for a negligible one, and 0 for none",
-        )
-    return number
+    found = number("ridge", value, "None stands for a negligible one, and 0 for none")
+    return default if found is None else found

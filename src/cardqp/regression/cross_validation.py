@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -87,32 +88,8 @@ class Budget:
         return max(left, 0.0) / (self.n_left + 1)
 
 
-class FitTask(NamedTuple):
-    """A model to be fitted."""
-
-    problem: SparseQP
-    method: str | Method
-    gap: float
-
-    def run(
-        self,
-        start: FloatArray | None,
-        seconds: float | None,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Solve the problem of this fit."""
-        return solve(
-            self.problem,
-            method=self.method,
-            gap=self.gap,
-            time_limit=seconds,
-            callback=callback,
-            start=start,
-        )
-
-
-Share = tuple[FitTask, FloatArray | None, float | None]
-"""A fit, where to start, and how long it may take."""
+Fit = Callable[..., Solution]
+"""A model to be fitted: ``solve`` with all that it takes but for a callback."""
 
 
 def cross_validate(
@@ -126,7 +103,7 @@ def cross_validate(
     time_limit: float | None = None,
     callback: Callback | None = None,
     refit: bool = False,
-    share: Callable[[Sequence[Share]], Iterable[Solution]] | None = None,
+    share: Callable[[Sequence[Fit]], Iterable[Solution]] | None = None,
 ) -> CrossValidation:
     """Fit models to all rows but those of one part, and judge them there.
 
@@ -171,7 +148,7 @@ def cross_validate(
     for i, j in np.ndindex(shape[:2]):
         start = solutions[i][-1].x if solutions[i] else None
         problems = _cell(scaled, etas[i], sparsities[j])
-        fits = [FitTask(problem, method, gap) for problem in problems]
+        fits = [partial(solve, each, method=method, gap=gap) for each in problems]
         answers = _answers(fits, start, budget, callback, share)
         if _is_stopped(answers[-1]):
             _stop_early(answers[-1], is_empty=not solutions[0])
@@ -195,26 +172,28 @@ def _cell(
 
 
 def _answers(
-    fits: Sequence[FitTask],
+    fits: Sequence[Fit],
     start: FloatArray | None,
     budget: Budget,
     callback: Callback | None,
-    share: Callable[[Sequence[Share]], Iterable[Solution]] | None,
+    share: Callable[[Sequence[Fit]], Iterable[Solution]] | None,
 ) -> list[Solution]:
     """The model of all rows, then those of the folds, until somebody stops them."""
-    whole = fits[0].run(start, budget.share(), callback)
+    whole = fits[0](start=start, time_limit=budget.share(), callback=callback)
     if _is_stopped(whole):
         return [whole]
     # Folds differ little from all rows.
-    shares = [(fit, whole.x, budget.share()) for fit in fits[1:]]
+    shares = [
+        partial(fit, start=whole.x, time_limit=budget.share()) for fit in fits[1:]
+    ]
     return [whole, *(share(shares) if share else _in_turn(shares, callback))]
 
 
-def _in_turn(shares: Sequence[Share], callback: Callback | None) -> list[Solution]:
+def _in_turn(fits: Sequence[Fit], callback: Callback | None) -> list[Solution]:
     """Fits one after the other, until somebody stops them."""
     answers: list[Solution] = []
-    for fit, start, seconds in shares:
-        answers.append(fit.run(start, seconds, callback))
+    for fit in fits:
+        answers.append(fit(callback=callback))
         if _is_stopped(answers[-1]):
             break
     return answers

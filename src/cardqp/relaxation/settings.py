@@ -42,26 +42,19 @@ class RelaxationSettings:
         The most variables for which the interior-point method is used.
     """
 
-    chunk: int = 200
-    max_chunks: int = 10
-    eigenvalue_tolerance: float = 0.01
-    dominance: float = 1.5
-    max_decomposed: int = 1000
-    max_metric_terms: int = 32
-    base_iterations: float = 4.0
-    term_cost: float = 0.001
-    max_kernel_rows: int = 400
-    max_conic_variables: int = 1000
+    chunk: check.Count = 200
+    max_chunks: check.Count = 10
+    eigenvalue_tolerance: check.Positive = 0.01
+    dominance: check.AtLeastOne = 1.5
+    max_decomposed: check.Whole = 1000
+    max_metric_terms: check.Whole = 32
+    base_iterations: check.NotNegative = 4.0
+    term_cost: check.NotNegative = 0.001
+    max_kernel_rows: check.Whole = 400
+    max_conic_variables: check.Whole = 1000
 
     def __post_init__(self) -> None:
-        check.ranges(
-            self,
-            counts="chunk max_chunks",
-            positives="eigenvalue_tolerance",
-            nonnegatives="max_decomposed max_metric_terms base_iterations term_cost "
-            "max_kernel_rows max_conic_variables",
-        )
-        check.at_least("dominance", self.dominance, 1.0)
+        check.ranges(self)
 
 
 DEFAULT = RelaxationSettings()

@@ -13,13 +13,13 @@ import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray
 from cardqp.bounds.sparse_minorant import offdiagonal_loss, top_row_sums
-from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.sparsity import Subproblem
-from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
+from cardqp.relaxation.relaxation import Effort
 from cardqp.relaxation.settings import DEFAULT as RELAXATION
 from cardqp.splitting.settings import DEFAULT, JointSettings
+from cardqp.splitting.split_bound import relax_minorant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,9 +118,12 @@ class JointBound:
         if not (rest.ridge >= settings.least_ridge).all():
             return None
         minorant = self.problem.with_quadratic(Gram(P, np.zeros(len(P))), rest.ridge)
-        relaxed, x = self._relax(minorant, x, nu)
-        bound = tangent_bound(minorant, relaxed.tangent_point, relaxed.beta)
-        reached = bound.value(self.subproblem)
+        # The next place starts from here, so that few iterations add up.
+        few = replace(RELAXATION, chunk=self.iterations)
+        effort = Effort(settings.step_accuracy * self.size, is_over=lambda: True)
+        relaxed, x, reached = relax_minorant(
+            minorant, self.subproblem, x, nu, effort, few
+        )
         reward = settings.ridge_reward * float(np.log(rest.ridge).mean())
         # The derivatives in the ridges, of bound and reward.
         weights = np.where(relaxed.switches > 1e-12, x**2, 0.0) / np.maximum(
@@ -131,20 +134,6 @@ class JointBound:
         gradient = self._gradient(factor, rest, x, weights)
         value = reached / self.size + reward
         return JointPoint(place, value, gradient, reached, x, relaxed.nu)
-
-    def _relax(
-        self, minorant: SparseQP, x: FloatArray, nu: FloatArray
-    ) -> tuple[Relaxed, FloatArray]:
-        """The relaxation of a minorant and its minimiser, in a few iterations.
-
-        The next one starts from here, so that they add up.
-        """
-        settings = replace(RELAXATION, chunk=self.iterations)
-        relaxation = Relaxation.prepare(minorant, settings=settings)
-        accuracy = self.settings.step_accuracy * self.size
-        effort = Effort(accuracy, is_over=lambda: True)
-        relaxed = relaxation.solve(self.subproblem, x / relaxation.unit, nu, effort)
-        return relaxed, relaxed.x * relaxation.unit
 
     def _gradient(
         self, factor: FloatArray, rest: _Rest, x: FloatArray, weights: FloatArray

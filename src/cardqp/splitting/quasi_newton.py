@@ -26,13 +26,6 @@ class Memory:
         self.first_length = first_length
         self.pairs: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=size)
 
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def clear(self) -> None:
-        """Forget all steps."""
-        self.pairs.clear()
-
     def add(self, step: FloatArray, fall: FloatArray) -> None:
         """Keep a step, and by what the gradient fell, unless it rose along the step."""
         curvature = float(np.vdot(step, fall))

@@ -26,18 +26,16 @@ class BarrierSettings:
         The share of the way to the boundary that a step goes at most.
     """
 
-    max_steps: int = 60
-    first: float = 3.0
-    last: float = 3e-3
-    factor: float = 0.3
-    centred: float = 0.05
-    nearly_centred: float = 100.0
-    to_boundary: float = 0.95
+    max_steps: check.Count = 60
+    first: check.Positive = 3.0
+    last: check.Positive = 3e-3
+    factor: check.PositiveShare = 0.3
+    centred: check.Positive = 0.05
+    nearly_centred: check.Positive = 100.0
+    to_boundary: check.PositiveShare = 0.95
 
     def __post_init__(self) -> None:
-        names = "first last factor centred nearly_centred to_boundary"
-        shares = "factor to_boundary"
-        check.ranges(self, counts="max_steps", shares=shares, positives=names)
+        check.ranges(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +60,10 @@ class DiagonalSettings:
         rows call for smaller steps, nearer the central path.
     """
 
-    worthwhile_share: float = 0.01
-    max_decomposed: int = 1200
-    max_variables: int = 600
-    start_accuracy: float = 1e-4
+    worthwhile_share: check.NotNegative = 0.01
+    max_decomposed: check.Whole = 1200
+    max_variables: check.Whole = 600
+    start_accuracy: check.Positive = 1e-4
     barrier: BarrierSettings = field(default_factory=BarrierSettings)
     row_barrier: BarrierSettings = field(
         default_factory=lambda: BarrierSettings(
@@ -74,12 +72,8 @@ class DiagonalSettings:
     )
 
     def __post_init__(self) -> None:
+        check.ranges(self)
         check.instance("row_barrier", self.row_barrier, BarrierSettings)
-        check.ranges(
-            self,
-            positives="start_accuracy",
-            nonnegatives="worthwhile_share max_decomposed max_variables",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +95,14 @@ class SupergradientSettings:
         Ridges below this share of the median are treated as if more depended on them.
     """
 
-    memory: float = 0.85
-    faded: float = 0.02
-    negligible: float = 1e-3
-    softness: float = 0.15
-    low_ridge: float = 0.5
+    memory: check.Share = 0.85
+    faded: check.Share = 0.02
+    negligible: check.Share = 1e-3
+    softness: check.Positive = 0.15
+    low_ridge: check.Share = 0.5
 
     def __post_init__(self) -> None:
-        names = "memory faded negligible low_ridge"
-        check.ranges(self, shares=names, positives="softness")
+        check.ranges(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,39 +151,30 @@ class AscentSettings:
         How supergradients are smoothed.
     """
 
-    max_variables: int = 2000
-    start_ridge_share: float = 0.75
-    least_level: float = 1e-3
-    rank_tolerance: float = 1e-10
-    mixed_share: float = 0.1
-    max_steps: int = 160
-    max_seconds: float = 30.0
+    max_variables: check.Whole = 2000
+    start_ridge_share: check.Share = 0.75
+    least_level: check.Positive = 1e-3
+    rank_tolerance: check.Share = 1e-10
+    mixed_share: check.Share = 0.1
+    max_steps: check.Count = 160
+    max_seconds: check.NotNegative = 30.0
     checkpoints: tuple[int, ...] = (16, 24, 32, 44, 58, 80, 110)
-    step_accuracy: float = 1e-4
-    final_accuracy: float = 1e-5
-    least_ridge_share: float = 0.01
-    least_diagonal_share: float = 1e-6
-    max_growth: float = 1e3
-    first_gain: float = 0.1
-    max_gain: float = 0.2
-    least_gain: float = 2e-5
-    increase: float = 1.1
-    decrease: float = 0.5
-    max_lengthening: float = 1.2
-    patience: int = 4
+    step_accuracy: check.Positive = 1e-4
+    final_accuracy: check.Positive = 1e-5
+    least_ridge_share: check.Positive = 0.01
+    least_diagonal_share: check.Positive = 1e-6
+    max_growth: check.AtLeastOne = 1e3
+    first_gain: check.Positive = 0.1
+    max_gain: check.Positive = 0.2
+    least_gain: check.NotNegative = 2e-5
+    increase: check.AtLeastOne = 1.1
+    decrease: check.Share = 0.5
+    max_lengthening: check.AtLeastOne = 1.2
+    patience: check.Count = 4
     supergradient: SupergradientSettings = field(default_factory=SupergradientSettings)
 
     def __post_init__(self) -> None:
-        check.ranges(
-            self,
-            counts="max_steps patience",
-            shares="start_ridge_share rank_tolerance mixed_share decrease",
-            positives="least_level least_ridge_share first_gain max_gain "
-            "least_diagonal_share step_accuracy final_accuracy",
-            nonnegatives="max_variables max_seconds least_gain",
-        )
-        for name in ("increase", "max_lengthening", "max_growth"):
-            check.at_least(name, getattr(self, name), 1.0)
+        check.ranges(self)
         check.listing("checkpoints", self.checkpoints, "integers", int)
 
 
@@ -234,33 +218,25 @@ class FunctionSettings:
         share of the median ridge.
     """
 
-    min_variables: int = 1500
-    weak_ridge: float = 0.004
-    order: float = 3.0
-    first_level: float = 0.02
-    max_levels: int = 5
-    shifted_share: float = 0.5
-    sample_size: int = 1500
-    accuracy: float = 1e-3
-    probe_iterations: int = 400
-    cubes_per_second: float = 5e10
-    wrap_up: float = 2.5
-    support_weight: float = 1.5
-    low_ridge: float = 0.6
-    increase: float = 1.1
-    max_raises: int = 12
-    shift_share: float = 1e-3
+    min_variables: check.Whole = 1500
+    weak_ridge: check.Share = 0.004
+    order: check.AtLeastOne = 3.0
+    first_level: check.Positive = 0.02
+    max_levels: check.Count = 5
+    shifted_share: check.Share = 0.5
+    sample_size: check.Count = 1500
+    accuracy: check.Positive = 1e-3
+    probe_iterations: check.Count = 400
+    cubes_per_second: check.Positive = 5e10
+    wrap_up: check.NotNegative = 2.5
+    support_weight: check.Positive = 1.5
+    low_ridge: check.Share = 0.6
+    increase: check.AtLeastOne = 1.1
+    max_raises: check.Whole = 12
+    shift_share: check.Share = 1e-3
 
     def __post_init__(self) -> None:
-        check.ranges(
-            self,
-            counts="max_levels sample_size probe_iterations",
-            shares="low_ridge shift_share shifted_share weak_ridge",
-            positives="first_level support_weight accuracy cubes_per_second",
-            nonnegatives="min_variables max_raises wrap_up",
-        )
-        for name in ("order", "increase"):
-            check.at_least(name, getattr(self, name), 1.0)
+        check.ranges(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,18 +259,13 @@ class TrackingSettings:
     """
 
     levels: tuple[float, ...] = (0.9, 0.75, 0.6, 0.5, 0.4)
-    mixed_share: float = 0.02
-    lost_share: float = 0.95
-    max_rounds: int = 200
-    max_unit: float = 1e3
+    mixed_share: check.Share = 0.02
+    lost_share: check.PositiveShare = 0.95
+    max_rounds: check.Count = 200
+    max_unit: check.Positive = 1e3
 
     def __post_init__(self) -> None:
-        check.ranges(
-            self,
-            counts="max_rounds",
-            shares="mixed_share lost_share",
-            positives="lost_share max_unit",
-        )
+        check.ranges(self)
         check.listing("levels", self.levels, "numbers", float)
 
 
@@ -343,37 +314,29 @@ class JointSettings:
         are left out, in units in which the diagonal of ``Q`` is 1.
     """
 
-    max_variables: int = 600
-    max_steps: int = 600
-    race_steps: int = 50
-    trial_steps: int = 100
+    max_variables: check.Whole = 600
+    max_steps: check.Count = 600
+    race_steps: check.Count = 50
+    trial_steps: check.Count = 100
     checkpoints: tuple[int, ...] = (25, 50, 100, 200, 400)
-    max_seconds: float = 30.0
-    max_share: float = 0.15
-    least_gain: float = 1e-5
-    memory: int = 20
-    first_length: float = 0.1
-    least_rise: float = 1e-4
-    steep: float = 0.9
-    max_trials: int = 14
-    iterations: int = 70
-    max_iterations: int = 200
-    step_accuracy: float = 1e-4
-    final_accuracy: float = 1e-5
-    ridge_reward: float = 0.1
-    least_ridge: float = 1e-6
-    least_eigenvalue: float = 0.01
+    max_seconds: check.NotNegative = 30.0
+    max_share: check.Share = 0.15
+    least_gain: check.NotNegative = 1e-5
+    memory: check.Count = 20
+    first_length: check.Positive = 0.1
+    least_rise: check.Share = 1e-4
+    steep: check.Share = 0.9
+    max_trials: check.Count = 14
+    iterations: check.Count = 70
+    max_iterations: check.Count = 200
+    step_accuracy: check.Positive = 1e-4
+    final_accuracy: check.Positive = 1e-5
+    ridge_reward: check.NotNegative = 0.1
+    least_ridge: check.Positive = 1e-6
+    least_eigenvalue: check.Positive = 0.01
 
     def __post_init__(self) -> None:
-        check.ranges(
-            self,
-            counts="max_steps race_steps trial_steps memory max_trials iterations "
-            "max_iterations",
-            shares="max_share least_rise steep",
-            positives="first_length step_accuracy final_accuracy least_ridge "
-            "least_eigenvalue",
-            nonnegatives="max_variables max_seconds least_gain ridge_reward",
-        )
+        check.ranges(self)
         check.listing("checkpoints", self.checkpoints, "integers", int)
 
 

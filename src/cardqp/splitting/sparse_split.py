@@ -13,13 +13,13 @@ import scipy.linalg
 
 from cardqp._typing import FloatArray
 from cardqp.bounds.sparse_minorant import ridge_left, ridge_unit, sparse_minorant
-from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.sparsity import Subproblem
-from cardqp.relaxation.relaxation import Effort, Relaxation
+from cardqp.relaxation.relaxation import Effort
 from cardqp.splitting.settings import DEFAULT, AscentSettings
+from cardqp.splitting.split_bound import relax_minorant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,14 +59,10 @@ class Split:
         """Split by ``P``, and relax from ``x``; None if too little ridge is left."""
         try:
             minorant = sparse_minorant(problem, P, weights)
-            relaxation = Relaxation.prepare(minorant)
+            nu = np.zeros(len(problem.rows))
+            relaxed, _, bound = relax_minorant(minorant, subproblem, x, nu, effort)
         except ProblemError:
             return None
-        start = x / relaxation.unit
-        relaxed = relaxation.solve(subproblem, start, relaxation.start()[1], effort)
-        bound = tangent_bound(minorant, relaxed.tangent_point, relaxed.beta).value(
-            subproblem
-        )
         return cls(P, minorant, relaxed.tangent_point, bound, weights)
 
 

@@ -10,8 +10,25 @@ from cardqp.bounds.tangent_bound import tangent_bound
 from cardqp.problem import SparseQP
 from cardqp.problem.quadratic import Gram
 from cardqp.problem.sparsity import Subproblem
-from cardqp.relaxation.relaxation import Effort, Relaxation
+from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
+from cardqp.relaxation.settings import DEFAULT as RELAXATION
+from cardqp.relaxation.settings import RelaxationSettings
 from cardqp.splitting.settings import DEFAULT, AscentSettings
+
+
+def relax_minorant(
+    minorant: SparseQP,
+    subproblem: Subproblem,
+    x: FloatArray,
+    nu: FloatArray,
+    effort: Effort,
+    settings: RelaxationSettings = RELAXATION,
+) -> tuple[Relaxed, FloatArray, float]:
+    """The relaxation of a minorant from ``x, nu``, its minimiser, and the bound."""
+    relaxation = Relaxation.prepare(minorant, settings=settings)
+    relaxed = relaxation.solve(subproblem, x / relaxation.unit, nu, effort)
+    bound = tangent_bound(minorant, relaxed.tangent_point, relaxed.beta)
+    return relaxed, relaxed.x * relaxation.unit, bound.value(subproblem)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,23 +104,11 @@ class SplitBound:
             return None
         # P is positive semidefinite by construction; sparse_minorant proves it later.
         minorant = self.problem.with_quadratic(Gram(P, np.zeros(len(P))), ridge)
-        relaxation = Relaxation.prepare(minorant)
         # The next step starts from here, so that one chunk of iterations is plenty.
         effort = Effort(self.tolerance, is_over=lambda: True)
-        start = x / relaxation.unit
-        relaxed = relaxation.solve(self.subproblem, start, nu, effort)
-        bound = tangent_bound(minorant, relaxed.tangent_point, relaxed.beta)
-        return SplitPoint(
-            P,
-            R,
-            entries,
-            ridge,
-            threshold,
-            relaxed.x * relaxation.unit,
-            relaxed.switches,
-            relaxed.nu,
-            bound.value(self.subproblem),
-        )
+        relaxed, x, bound = relax_minorant(minorant, self.subproblem, x, nu, effort)
+        z, nu = relaxed.switches, relaxed.nu
+        return SplitPoint(P, R, entries, ridge, threshold, x, z, nu, bound)
 
 
 def least_ridge(

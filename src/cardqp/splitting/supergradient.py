@@ -25,10 +25,8 @@ import numpy as np
 import scipy.sparse
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.splitting.settings import DEFAULT, SupergradientSettings
+from cardqp.splitting.settings import SupergradientSettings
 from cardqp.splitting.split_bound import SplitPoint
-
-SETTINGS = DEFAULT.ascent.supergradient
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,9 +60,7 @@ class Slope:
         low_rank = np.einsum("ik,ik,k->", self.X, M @ self.X, self.weights)
         return float(scattered + low_rank)
 
-    def averaged(
-        self, new: "Slope", settings: SupergradientSettings = SETTINGS
-    ) -> "Slope":
+    def averaged(self, new: "Slope", settings: SupergradientSettings) -> "Slope":
         """The exponential running average after one more supergradient."""
         old, fresh = settings.memory, 1.0 - settings.memory
         weights = np.concatenate([old * self.weights, fresh * new.weights])
@@ -79,7 +75,7 @@ class Slope:
 
 
 def supergradient(
-    point: SplitPoint, limit: int, settings: SupergradientSettings = SETTINGS
+    point: SplitPoint, limit: int, settings: SupergradientSettings
 ) -> Slope:
     """A smoothed supergradient at a point.
 

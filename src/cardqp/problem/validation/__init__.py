@@ -33,6 +33,13 @@ from cardqp.problem.validation.quadratic import (
     symmetric_matrix,
 )
 from cardqp.problem.validation.settings import (
+    AtLeastOne,
+    Count,
+    NotNegative,
+    Positive,
+    PositiveShare,
+    Share,
+    Whole,
     at_least,
     count,
     demand,

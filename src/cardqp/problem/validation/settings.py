@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import fields
 from numbers import Real
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -46,6 +46,24 @@ def count(name: str, value: Any, least: int = 1) -> None:
     demand(is_integer(value) and value >= least, name, rule, value)
 
 
+def _not_negative(name: str, value: Any) -> None:
+    at_least(name, value, 0.0)
+
+
+def _at_least_one(name: str, value: Any) -> None:
+    at_least(name, value, 1.0)
+
+
+# Types of fields that name their range; `ranges` checks it.
+Count = Annotated[int, count]
+Whole = Annotated[int, _not_negative]
+NotNegative = Annotated[float, _not_negative]
+AtLeastOne = Annotated[float, _at_least_one]
+Positive = Annotated[float, positive]
+Share = Annotated[float, share]
+PositiveShare = Annotated[float, share, positive]
+
+
 def ranges(
     settings: Any,
     *,
@@ -54,9 +72,10 @@ def ranges(
     positives: str = "",
     nonnegatives: str = "",
 ) -> None:
-    """Check fields of an object, named in strings with spaces, and its parts.
+    """Check fields of an object by the ranges that their types name, and its parts.
 
-    Fields that are made by a class, by default, must be of that class.
+    Further fields are named in strings with spaces.  Fields that are made by a class,
+    by default, must be of that class.
     """
     rules = (count, counts), (share, shares), (positive, positives)
     for rule, names in rules:
@@ -65,6 +84,8 @@ def ranges(
     for name in nonnegatives.split():
         at_least(name, getattr(settings, name), 0.0)
     for part in fields(settings):
+        for rule in getattr(part.type, "__metadata__", ()):
+            rule(part.name, getattr(settings, part.name))
         if isinstance(part.default_factory, type):
             instance(part.name, getattr(settings, part.name), part.default_factory)
 
