@@ -84,6 +84,9 @@ class Driver(ABC, Generic[T]):
         """Return the tree, which is its own initial state."""
         return tree
 
+    def finish(self, tree: T) -> None:
+        """Take back the nodes that are elsewhere, once a search has ended: none are."""
+
     def step(self, _: T, tree: T) -> T:
         """Take a step at the root, process a batch of nodes, or what is due first."""
         oracle = self.oracle(tree)

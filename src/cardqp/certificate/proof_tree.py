@@ -310,6 +310,33 @@ class ProofLog:
         self._parts["child"].data[position] = first
         return first
 
+    def append_below(self, open_nodes: IntArray, forest: ProofTree) -> None:
+        """Go on from open nodes with trees that were grown elsewhere.
+
+        Parameters
+        ----------
+        open_nodes : int array
+            The nodes.
+        forest : ProofTree
+            A tree for each of them, whose roots come first, in the same order.
+        """
+        parts, count = self._parts, len(open_nodes)
+        moved = forest.arrays()
+        for name, by in (
+            ("child", np.where(forest.child > 0, len(self) - count, 0)),
+            ("record", np.where(forest.record >= 0, parts["point_end"].size, 0)),
+            ("branch", np.where(forest.branch < -1, -parts["cluster_end"].size, 0)),
+            ("point_end", parts["index"].size),
+            ("fixed_end", parts["fixed"].size),
+            ("cluster_end", parts["cluster"].size),
+        ):
+            moved[name] = moved[name] + by
+        for name, array in moved.items():
+            if name in _OPEN:
+                parts[name].data[open_nodes] = array[:count]
+            new = array[count if name in _OPEN else 0 :]
+            parts[name].extend(new, len(new))
+
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, spare room at their ends included."""

@@ -243,6 +243,7 @@ def _grow(method: BranchAndBound, tree: Tree, watch: Watch) -> tuple[Tree, Stop]
         with watch.paused():
             load_clusters()
         tree, stop = iterate(method, tree, watch)
+    method.finish(tree)
     tree.nodes_per_second = (tree.n_nodes - before) / max(watch.seconds - start, 1e-9)
     return tree, stop
 

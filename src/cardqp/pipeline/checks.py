@@ -1,7 +1,10 @@
 """The rules for arguments of ``solve`` that concern more than one of them."""
 
+from typing import Any
+
 from cardqp.backends.catalogue import Backend, find
 from cardqp.exceptions import ParameterError, Phrase, Setting
+from cardqp.gram.tree_sum import dask
 from cardqp.methods import Method
 from cardqp.methods.exact import Exact
 from cardqp.problem import validation as check
@@ -40,6 +43,22 @@ def find_backend(backend: str | Backend | None) -> Backend | None:
             given=f"it is {backend!r}",
         )
     return backend
+
+
+def check_client(client: Any, backend: Backend | None, *, is_streamed: bool) -> None:
+    """Refuse what is no cluster, and searches that a cluster cannot help with."""
+    if client is None:
+        return
+    check.instance("client", client, dask("distributed").Client)
+    if client.asynchronous or client.status == "closed":
+        kind = "asynchronous" if client.asynchronous else "closed"
+        raise ParameterError(
+            "client", "must be open and not asynchronous", given=f"it is {kind}"
+        )
+    if backend is not None:
+        raise ParameterError("client", "must be None with a `backend`, which searches")
+    if is_streamed:
+        raise ParameterError("client", "is not for problems that are streamed")
 
 
 def check_method(

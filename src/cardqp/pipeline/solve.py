@@ -2,19 +2,25 @@
 
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from cardqp._iterate import Callback, Watch
 from cardqp._typing import ArrayLike
 from cardqp.backends.catalogue import Backend
+from cardqp.branch_and_bound.distributed.search import searches_on
 from cardqp.branch_and_bound.driver import PROOF_MEMORY
 from cardqp.branch_and_bound.precompile import load_first, load_for
-from cardqp.branch_and_bound.search import BranchAndBound
 from cardqp.methods import Method
 from cardqp.methods.context import SolveContext
 from cardqp.methods.exact import Exact
 from cardqp.methods.registry import resolve
 from cardqp.pipeline.build_solution import build_solution
-from cardqp.pipeline.checks import check_limits, check_method, find_backend
+from cardqp.pipeline.checks import (
+    check_client,
+    check_limits,
+    check_method,
+    find_backend,
+)
 from cardqp.pipeline.searches import (
     note_dependence,
     prepare,
@@ -47,6 +53,7 @@ def solve(
     proof_memory: float = PROOF_MEMORY,
     optimise_split: bool = True,
     backend: str | Backend | None = None,
+    client: Any = None,
 ) -> Solution:
     """Find a good sparse point and prove how good it is.
 
@@ -112,6 +119,15 @@ def solve(
         ``cardqp.backends.Scip(formulation="sos1")``.  Its support is fitted and checked
         here; what it says about optimality is the solution's ``claim``, while
         ``lower_bound`` is what the relaxation proves.
+    client : distributed.Client, optional
+        A Dask cluster to help with long searches: after a second, workers are handed
+        subtrees, and what they prove becomes a part of the one certificate.  How the
+        tree grows depends on who is done first; answers agree up to ``gap``.  Workers
+        may come, go and die: their nodes are handed out again, and until one answers
+        the search goes on here.  They load or compile what they need while the clock
+        runs.  The root, the replay and all tuning stay here, as does what ``threads``
+        says.  Ctrl-C and the time limit lose no more than what workers have found in
+        the last second.
 
     Returns
     -------
@@ -135,8 +151,13 @@ def solve(
     load = load_first if isinstance(chosen, Exact) else load_for
     load(problem)
     is_streamed = solver is None and stays_streamed(problem, chosen, resume)
-    with Watch(time_limit, callback) as watch, _executor(threads) as executor:
-        branching = BranchAndBound(
+    check_client(client, solver, is_streamed=is_streamed)
+    with (
+        Watch(time_limit, callback) as watch,
+        _executor(threads) as executor,
+        searches_on(client) as make_search,
+    ):
+        branching = make_search(
             gap,
             is_over=lambda: watch.is_over,
             is_late=lambda: watch.is_late,
