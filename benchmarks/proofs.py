@@ -5,7 +5,8 @@ solution to files, and lets ``cardqp-check`` decide in rigorous arithmetic what 
 files prove.  Seconds are of the processor; ``loss`` is what
 the checker's bound is below the claimed one, in units of the objective.  Files are
 kept with ``--keep FOLDER``, and reused from there.  Real data are included when the
-environment variable ``CARDQP_DATA`` names their folder.
+environment variable ``CARDQP_DATA`` names their folder.  The checker is a package of
+its own: ``pip install ./checker``.
 """
 
 import os
