@@ -97,7 +97,7 @@ class DistributedSearch(BranchAndBound):
             else:
                 self._hand_out(tree)
             self.follow_up(tree, before)
-            # What is not handed out, as it is pruned by now, is left to be counted here.
+            # What is not handed out, as it is pruned by now, is counted here.
             is_busy = self.workers.away and not self.workers.is_quiet
             if tree.n_open == 0 or is_busy:
                 if tree.n_nodes == before:
