@@ -22,7 +22,7 @@ from cardqp.arithmetic.rounding import (
 from cardqp.bounds.separable import separable_minimum
 from cardqp.bounds.tangent_bound import SeparableBound, cost_down, evaluate
 from cardqp.certificate.branch_bounds import BranchBounds
-from cardqp.problem.quadratic import Gram, Minorant, plane
+from cardqp.problem.quadratic import Factor, Gram, Minorant, plane
 from cardqp.problem.sparsity import Subproblem, SupportRule
 from cardqp.problem.sparsity.blocks import Blocks
 from cardqp.problem.streamed_form import StreamedForm
@@ -125,6 +125,41 @@ def test_tangents_of_data():
             value = sum((exact(X) @ at) ** 2) / N
             assert worst - Fraction(found.offset) <= value
     assert are_covered(slopes)
+
+
+def length(columns):
+    """The lengths of columns of rationals, as floats that err by next to nothing."""
+    return [math.sqrt(float(square)) for square in (columns * columns).sum(axis=0)]
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_planes_are_those_of_the_point(is_streamed):
+    """A certificate has the point, and not what was computed of it."""
+    lost = 0
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        X = numbers(rng, 5, 6, spread=1.0)
+        x = numbers(rng, 6, spread=1.0) * (rng.random(6) < 0.8)
+        if x[1] != 0:  # what is fitted all but vanishes
+            X[:, 1] = -(X @ x - X[:, 1] * x[1]) / x[1] * (1 + 1e-12)
+        data = StreamedForm.read(X, np.ones(5))
+        form = data if is_streamed else Factor(X)
+        found, point, F = form.tangent(x), exact(x), exact(X)
+        share = Fraction(1, 5) if is_streamed else 1
+        slope = 2 * F.T @ (F @ point) * share
+        assert (abs(exact(found.slope) - slope) <= exact(found.slope_error)).all()
+        square = sum((F @ point) ** 2) * share
+        assert Fraction(found.offset) >= square
+        alone = plane(X, 2 * (X @ x), np.einsum("ij,ij->j", X, X))
+        lost += (
+            abs(exact(alone.slope) - slope / share) > exact(alone.slope_error)
+        ).any()
+        lost += Fraction(alone.offset) < square / share
+        # What is given up is a few units of the largest terms.
+        reach = abs(x) @ length(F)
+        size = 60 * UNIT_ROUNDOFF * reach * np.array(length(F)) * float(share)
+        assert (found.slope_error <= size + 1e-300).all()
+    assert lost > 5
 
 
 def theorem(problem, minorant, beta):

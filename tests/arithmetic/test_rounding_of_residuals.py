@@ -17,6 +17,7 @@ from cardqp.arithmetic.rounding import (
 )
 from cardqp.bounds.residual_bound import Residual
 from cardqp.branch_and_bound.streamed import node_bounds
+from cardqp.certificate import DualPoint
 from cardqp.problem.streamed_form import StreamedForm
 from tests.arithmetic.exact import (
     are_covered,
@@ -95,6 +96,50 @@ def test_residuals_as_dual_points(size):
     if size == 1.0:
         assert are_covered(reaches)
         assert sum(along) > 5
+
+
+def test_residuals_are_those_of_the_point():
+    """A certificate has the point, and not what was computed of it."""
+    lost = 0
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        N, n = int(rng.integers(2, 9)), 4
+        X, x = numbers(rng, N, n, spread=1.0), numbers(rng, n, spread=1.0)
+        y = X @ x * (1 + 1e-13 * rng.standard_normal(N))
+        X[:, 0] += 1e-3 * rng.standard_normal(N)
+        y += (X[:, 0] * x[0] - y) * (seed % 2)
+        problem = SparseQP.from_data(X, y, eta=1.0, sparsity=2)
+        form = problem.quadratic
+        point = DualPoint.at(x * (rng.random(n) < 0.9), np.zeros(0))
+        a = np.zeros(n)
+        a[point.index] = point.value
+        found = point.residual(problem, form)
+        r = exact(y) - exact(X) @ exact(a)
+        along, square = exact(y) @ r / N, sum(r**2) / N
+        assert Fraction(found.target_product) <= along
+        assert Fraction(found.squared_norm) >= square
+        error = abs(exact(X.T @ found.vector) - exact(X).T @ r)
+        reach = exact(found.product_error * np.sqrt(form.squares))
+        assert (error <= reach).all()
+        alone = Residual.of(form, found.vector)
+        lost += Fraction(alone.target_product) > along
+        lost += Fraction(alone.squared_norm) < square
+        lost += (error > exact(alone.product_error * np.sqrt(form.squares))).any()
+        size = np.abs(a) @ np.sqrt(form.squares) + np.linalg.norm(y)
+        spent = found.product_error - alone.product_error
+        assert spent <= 2 * (n + 5) * UNIT_ROUNDOFF * size
+    assert lost > 5
+
+
+def test_the_target_is_its_own_residual():
+    X, y = np.eye(3), np.array([1.0, 2.0, 3.0])
+    problem = SparseQP.from_data(X, y, eta=1.0, sparsity=1)
+    form = problem.quadratic
+    found = DualPoint.at(np.zeros(3), np.zeros(0)).residual(problem, form)
+    alone = Residual.of(form, y)
+    assert found.squared_norm == alone.squared_norm
+    assert found.target_product == alone.target_product
+    assert found.product_error == alone.product_error
 
 
 @pytest.mark.parametrize(

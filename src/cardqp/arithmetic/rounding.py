@@ -92,6 +92,21 @@ def factor_product_unit(n_terms: int) -> float:
     return (n_terms + 4) * UNIT_ROUNDOFF
 
 
+@overload
+def projection_unit(n_terms: int) -> float: ...
+@overload
+def projection_unit(n_terms: IntArray) -> FloatArray: ...
+def projection_unit(n_terms: Any) -> Any:
+    """A combination ``Fa`` of ``n`` columns, relative to ``sum |a_j| |F_j|``.
+
+    ``n`` by Lemma 2, two for the entries of a factor, or one for entries that are whole
+    numbers of more than 53 bits; one for the subtraction of ``Xa`` from a target, one
+    spare.  Nothing is computed where there are no columns.  One per cent pays for
+    computed norms.
+    """
+    return NORM_FACTOR * (n_terms + 4) * UNIT_ROUNDOFF * (n_terms > 0)
+
+
 def streamed_slope_unit(n_samples: int) -> float:
     """Products of columns of data with a fitted vector, divided by their number.
 

@@ -57,8 +57,14 @@ class Residual:
     product_error: float
 
     @classmethod
-    def of(cls, form: StreamedForm, vector: FloatArray) -> "Residual":
-        """The dual point with this vector; its sums are rounded to the safe side."""
+    def of(
+        cls, form: StreamedForm, vector: FloatArray, error: float = 0.0
+    ) -> "Residual":
+        """The dual point with this vector; its sums are rounded to the safe side.
+
+        ``error`` is how far, in norm, another vector may be about which they are to
+        tell as well.
+        """
         N, y = form.n_samples, form.target
         # Lemma R3 (docs/theory.md#lemma-inner): a sum of N products, in any order, is
         # off by N u / (1 - N u) times the sum of magnitudes at most.
@@ -66,12 +72,13 @@ class Residual:
         size = float(np.abs(y) @ np.abs(vector)) * (1.0 + 2.0 * unit)
         squared_norm = float(vector @ vector) * (1.0 + 2.0 * unit) + N * SMALLEST_NORMAL
         target_product = float(y @ vector) - unit * size - N * SMALLEST_NORMAL
-        return cls(
-            vector,
-            target_product / N,
-            squared_norm / N,
-            NORM_FACTOR * unit * float(np.sqrt(squared_norm)),
-        )
+        product_error = NORM_FACTOR * unit * float(np.sqrt(squared_norm))
+        if error > 0.0:
+            error *= NORM_FACTOR  # for its products with computed norms
+            target_product -= error * float(np.linalg.norm(y))
+            squared_norm += error * (2.0 * float(np.sqrt(squared_norm)) + error)
+            product_error += error
+        return cls(vector, target_product / N, squared_norm / N, product_error)
 
     @property
     def finite_vector(self) -> FloatArray:

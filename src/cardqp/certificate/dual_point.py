@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cardqp._typing import FloatArray, IntArray
+from cardqp.arithmetic.rounding import projection_unit
 from cardqp.bounds.node_ridges import MinorantRest
 from cardqp.bounds.residual_bound import Residual
 from cardqp.bounds.row_shift import shift_by_row
@@ -83,11 +84,16 @@ class DualPoint:
     def residual(self, problem: SparseQP, form: StreamedForm) -> Residual:
         """Return the residual of the point, computed from the data.
 
-        That of a point that does not fit the problem is infinite, which proves nothing.
+        What is told from it is so for the exact residual, too.  That of a point that
+        does not fit the problem is infinite, which proves nothing.
         """
         if not self._fits(problem):
             return Residual.of(form, np.full(form.n_samples, np.inf))
-        return Residual.of(form, form.target - form.combine(self.index, self.value))
+        lengths = np.sqrt(form.squares[self.index])
+        size = float(np.abs(self.value) @ lengths) + float(np.linalg.norm(form.target))
+        error = projection_unit(len(self.index)) * size
+        vector = form.target - form.combine(self.index, self.value)
+        return Residual.of(form, vector, error)
 
 
 def points_in_pass(form: StreamedForm) -> int:

@@ -17,6 +17,7 @@ from cardqp.arithmetic.rounding import (
     SMALLEST_NORMAL,
     factor_product_unit,
     inner_product_unit,
+    projection_unit,
     raised,
 )
 
@@ -249,8 +250,17 @@ class Factor:
         return float(np.vdot(small, small))
 
     def tangent(self, x: FloatArray) -> Minorant:
+        # The plane is that of x, of which a certificate tells, and not only that of the
+        # alpha that was computed, which would do for a bound.
         alpha = self._project(x) if x.ndim == 1 else x @ self.array.T
-        return plane(self.array, 2 * alpha, self.diagonal)
+        error = projection_error(x, np.sqrt(self.diagonal))
+        return plane(self.array, 2 * alpha, self.diagonal, alpha_error=2 * error)
+
+
+def projection_error(x: FloatArray, lengths: FloatArray) -> Float:
+    """How far, in norm, a computed ``Fx`` may be off, by the lengths of columns."""
+    count = np.asarray(np.count_nonzero(x, axis=-1))
+    return np.asarray(projection_unit(count) * (np.abs(x) @ lengths))
 
 
 def plane(
@@ -258,6 +268,7 @@ def plane(
     alpha: FloatArray,
     squared_columns: FloatArray,
     loss: FloatArray | None = None,
+    alpha_error: Float = 0.0,
 ) -> Minorant:
     r"""The minorant :math:`|Fx|^2 \ge \alpha^\top F x - |\alpha|^2/4`, for any alpha.
 
@@ -271,14 +282,19 @@ def plane(
         Squared norms of the columns of ``F``.
     loss : (n,) array, optional
         See ``factor``; zero by default.
+    alpha_error : float, or one for each row of a matrix
+        How far, in norm, another vector may be for which the plane is to stand as well.
     """
     count = alpha.shape[-1]
     size = (alpha * alpha).sum(axis=-1)
-    rounding = factor_product_unit(count) * np.sqrt(size + SMALLEST_NORMAL)
+    norm = np.sqrt(size + SMALLEST_NORMAL)
+    rounding = factor_product_unit(count) * norm + alpha_error
     slope_error = np.multiply.outer(rounding, np.sqrt(squared_columns))
+    # |alpha + e|^2 / 4 <= |alpha|^2 / 4 + |e| (|alpha| + |e|) / 2.
+    touching = 0.25 * size + 0.5 * alpha_error * (norm + alpha_error)
     return Minorant(
         slope=alpha @ factor,
         slope_error=slope_error * raised(count),
-        offset=0.25 * size * raised(count),
+        offset=touching * raised(count + 2),
         loss=np.zeros(len(squared_columns)) if loss is None else loss,
     )

@@ -27,7 +27,13 @@ from cardqp.problem.column_blocks import (
     BlockSizes,
     in_double,
 )
-from cardqp.problem.quadratic import Factor, Gram, Minorant, plane
+from cardqp.problem.quadratic import (
+    Factor,
+    Gram,
+    Minorant,
+    plane,
+    projection_error,
+)
 
 Result = TypeVar("Result")
 
@@ -351,15 +357,16 @@ class StreamedForm:
         return float(np.vdot(self.outer, self.outer)) / self.n_samples**2
 
     def tangent(self, x: FloatArray) -> Minorant:
-        # Theorem 1 (docs/theory.md#theorem-1) holds at any alpha: only the rounding of
-        # its product with the columns counts, not that of alpha itself.
         fitted = np.stack([self.fitted(point) for point in np.atleast_2d(x)])
         alpha = 2.0 * fitted.reshape(*x.shape[:-1], -1) / np.sqrt(self.n_samples)
         slope = self.correlate(2.0 * fitted.T).T.reshape(x.shape) / self.n_samples
-        unit = plane(np.zeros((self.n_samples, 0)), alpha, np.zeros(0))
+        lengths = np.sqrt(self.diagonal)
+        alpha_error = 2.0 * projection_error(x, lengths)
+        none = np.zeros((self.n_samples, 0))
+        unit = plane(none, alpha, np.zeros(0), alpha_error=alpha_error)
         size = np.linalg.norm(alpha, axis=-1)
-        unit_error = streamed_slope_unit(self.n_samples) * size
-        error = np.multiply.outer(unit_error, np.sqrt(self.diagonal))
+        unit_error = streamed_slope_unit(self.n_samples) * size + alpha_error
+        error = np.multiply.outer(unit_error, lengths)
         return Minorant(slope, error, unit.offset, np.zeros(self.n))
 
 

@@ -76,6 +76,21 @@ def test_optimum_is_found_and_proved(kind, seed):
     assert proved >= tree.best.objective - 1.01e-4 * unit
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_price_that_no_column_is_worth(seed):
+    """The tree is then about no column at all."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((8, 6)), rng.standard_normal(8)
+    price = rng.uniform(0.8, 3.0) * float(y @ y) / 8
+    eta = rng.uniform(1e5, 4e5, 6)
+    problem = SparseQP.from_data(X, y, eta=eta, sparsity=3, penalty=price)
+    optimum, _ = enumerate_optimum(problem)
+    solution = solve(problem, method=EXACT)
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(optimum)
+    assert solution.verify().ok
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_are_valid_at_every_step(kind):
     problem = random_problem(kind, 7)

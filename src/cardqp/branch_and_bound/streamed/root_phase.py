@@ -146,4 +146,6 @@ class RootPhase:
         if x is not None:
             kept |= x[columns] != 0
         kept &= tree.unfixed[columns]
+        if not kept.any():  # as where a price keeps all columns out
+            kept[np.argmin(costs[columns])] = True
         return np.flatnonzero(kept)
