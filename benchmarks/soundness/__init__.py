@@ -8,8 +8,8 @@ writes a page about all runs that are in ``--out``, of all seeds.
 
 What is asked
 -------------
-The exact search, and the exact search that is given the optimum as a start, are asked
-about each problem.  All other methods are asked about every fifth one, so that each
+The exact search is asked about each problem, and again with the optimum as a start
+about two in five.  All other methods are asked about every fifth one, so that each
 kind has its turn in all units: they take five sixths of the time otherwise.  Wide
 problems are solved with settings (:mod:`~benchmarks.soundness.tuning`) with which a
 dozen variables are proved in the ways that thousands are, and some runs are stopped:

@@ -46,6 +46,9 @@ been compiled, or the machine was busy."""
 ALL_METHODS = 5
 """All methods are asked about one in so many problems, the exact search about each."""
 
+FROM_START_TURNS = (0, 2)
+"""In which of so many turns a start is given."""
+
 EXACT = "exact"
 
 MEMORY = Path("/dev/shm")
@@ -130,7 +133,11 @@ def record_of(seed: int, number: int) -> Record:
 
 def is_for_all(number: int) -> bool:
     """Whether all methods are asked: of each kind, and in all units, about as often."""
-    return sum(divmod(number, len(KINDS))) % ALL_METHODS == 0
+    return _turn(number) == 0
+
+
+def _turn(number: int) -> int:
+    return sum(divmod(number, len(KINDS))) % ALL_METHODS
 
 
 def ask(case: Case, truth: Truth, folder: Path, forged: Tried) -> Iterator[Said]:
@@ -139,7 +146,7 @@ def ask(case: Case, truth: Truth, folder: Path, forged: Tried) -> Iterator[Said]
     limits = {"time_limit": TIME_LIMIT} | case.limits
     options: dict[str, Any] = {"method": case.method} | limits
     yield _ask_in_time(case, EXACT, files, forged, options)
-    if truth.x is not None:
+    if truth.x is not None and _turn(case.number) in FROM_START_TURNS:
         start = np.array([float(v) for v in truth.x])
         yield _ask_in_time(case, FROM_START, files, None, options | {"start": start})
     for name in METHODS if is_for_all(case.number) else ():
