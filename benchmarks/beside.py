@@ -5,9 +5,9 @@ and ``benchmarks.constrained`` on one thread with each of the source trees named
 process for each, in turns, and prints ratios to the first.  Each instance is solved
 once and then ``--rounds`` times, of which the least counts; what takes longer than
 ``--once`` seconds, which should be more than the compilation of the library, is solved
-once.  All versions solve the instances as they
-are drawn here, so that only the library differs.  ``--only`` takes beginnings of names.
-Check a version out with ``git worktree add OLD COMMIT``.
+once.  All versions read the instances from files that are written here, so that only
+the library differs; those of more than ``--most`` variables are left out.  ``--only``
+takes beginnings of names.  Check a version out with ``git worktree add OLD COMMIT``.
 """
 
 import os
@@ -19,6 +19,7 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -27,8 +28,6 @@ from statistics import geometric_mean
 from typing import Any
 
 import cardqp
-from benchmarks.constrained import random_instances, real_instances
-from benchmarks.instances import BEST_SUBSET, SQUARE, SYNTHETIC, UCI, WIDE
 
 Make = Callable[[], cardqp.SparseQP]
 Record = dict[str, Any]
@@ -40,6 +39,10 @@ MISSING = {"status": "FAILED", "gap": float("nan"), "cpu": float("nan"), "nodes"
 
 def instances(seeds: int) -> dict[str, Make]:
     """All instances by name; those that are drawn at random with several seeds."""
+    # Not for the workers, whose library may lack what these modules need.
+    from benchmarks.constrained import random_instances, real_instances
+    from benchmarks.instances import BEST_SUBSET, SQUARE, SYNTHETIC, UCI, WIDE
+
     has_data = "CARDQP_DATA" in os.environ
     fixed = BEST_SUBSET | WIDE if has_data else {}
     drawn = SYNTHETIC | (UCI if has_data else {}) | SQUARE
@@ -70,7 +73,7 @@ def work() -> None:
     for line in sys.stdin:
         asked = json.loads(line)
         if asked["is_new"]:
-            problem = instances(asked["seeds"])[asked["name"]]()
+            problem = cardqp.SparseQP.load(asked["path"])
         assert problem is not None
         print(json.dumps(measure(problem, asked["limit"])), flush=True)
 
@@ -107,10 +110,10 @@ class Version:
 
 
 def compare(
-    name: str, versions: list[Version], options: argparse.Namespace
+    path: Path, versions: list[Version], options: argparse.Namespace
 ) -> list[Record]:
     """The best record of each version."""
-    ask = {"name": name, "seeds": options.seeds, "limit": options.time_limit}
+    ask = {"path": str(path), "limit": options.time_limit}
     best = [version.ask(**ask, is_new=True) for version in versions]
     for _ in range(options.rounds):
         # Compilation is in the first seconds only: what takes longer is not repeated.
@@ -123,13 +126,23 @@ def compare(
     return best
 
 
+def write(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
+    """Names and files of the instances that are asked for, one at a time."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "problem.npz")
+        for name, make in instances(options.seeds).items():
+            if name.startswith(tuple(options.only)):
+                problem = make()
+                if problem.n <= options.most:
+                    problem.save(path)
+                    yield name, path
+
+
 def table(versions: list[Version], options: argparse.Namespace) -> Iterator[str]:
     """The rows, as they are measured, and means."""
     ratios: list[list[float]] = [[] for _ in versions]
-    for name in instances(options.seeds):
-        if not name.startswith(tuple(options.only)):
-            continue
-        records = compare(name, versions, options)
+    for name, path in write(options):
+        records = compare(path, versions, options)
         cells = [
             f"{r['status'][:8]:8} {r['gap']:7.1e} {r['nodes']:8d} {r['cpu']:9.4f}"
             for r in records
@@ -156,6 +169,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--once", type=float, default=25.0)
+    parser.add_argument("--most", type=int, default=4000, help="variables")
     parser.add_argument("--time-limit", type=float, default=60.0)
     return parser.parse_args()
 
