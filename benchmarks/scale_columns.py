@@ -78,8 +78,10 @@ class Record:
 def draw(case: Case, path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Data in a file, a target, and the columns that made it."""
     rng = np.random.default_rng([case.seed, case.n, case.n_samples])
-    shape = case.n, case.n_samples
-    data = np.lib.format.open_memmap(path, "w+", np.float32, shape)
+    shape = case.n_samples, case.n
+    # By columns, so that they are read one after the other.
+    X = np.lib.format.open_memmap(path, "w+", np.float32, shape, fortran_order=True)
+    data = X.T
     rest = np.float32(np.sqrt(1.0 - case.rho**2))
     last = rng.standard_normal(case.n_samples, dtype=np.float32)
     for start in range(0, case.n, BLOCK):
@@ -93,8 +95,8 @@ def draw(case: Case, path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     true = np.sort(rng.choice(case.n, case.sparsity, replace=False))
     signal = rng.choice([-1.0, 1.0], case.sparsity) @ data[true].astype(float)
     noise = rng.standard_normal(case.n_samples) * np.sqrt(signal.var() / case.snr)
-    data.flush()
-    return np.load(path, mmap_mode="r").T, signal + noise, true
+    X.flush()
+    return np.load(path, mmap_mode="r"), signal + noise, true
 
 
 @contextmanager
