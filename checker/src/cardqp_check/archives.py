@@ -1,12 +1,15 @@
 """Archives of arrays, whose sizes are checked before memory is used (section 8)."""
 
+import io
 import math
+import struct
 import tokenize
 import zipfile
 import zlib
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.lib import format as npy
@@ -20,11 +23,16 @@ _EXPANSION = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
 """Bytes that a byte can become: at best, two bits of deflate stand for 258 bytes."""
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_LENGTHS = {(1, 0): struct.Struct("<H"), (2, 0): struct.Struct("<I")}
+"""How headers are read, and their lengths, by the version of the format."""
+
+_CHUNK = 2**24
+"""Bytes that are unpacked at a time."""
 
 BROKEN = (
     *(ValueError, TypeError, LookupError, ArithmeticError, EOFError, OSError),
     *(RuntimeError, SyntaxError, MemoryError, AttributeError, tokenize.TokenError),
-    *(zipfile.BadZipFile, zlib.error),
+    *(zipfile.BadZipFile, zlib.error, struct.error),
 )
 """What NumPy and the standard library raise for files that cannot be read."""
 
@@ -102,8 +110,7 @@ def _read(stream: IO[bytes]) -> dict[str, np.ndarray[Any, Any]]:
             key = member.filename.removesuffix(".npy")
             if key in arrays:
                 raise ValueError(f"it holds {key} twice")
-            with archive.open(member) as part:
-                arrays[key] = npy.read_array(part, allow_pickle=False)
+            arrays[key] = _read_member(archive, member)
     return arrays
 
 
@@ -118,11 +125,39 @@ def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
         most = _EXPANSION.get(member.compress_type, 0) * member.compress_size
         if member.file_size > most:
             raise ValueError(f"{member.filename} declares more bytes than it can hold")
-        with archive.open(member) as part:
-            shape, _, dtype = _HEADERS[npy.read_magic(part)](part)
-            left = member.file_size - part.tell()
+
+
+def _read_member(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo
+) -> np.ndarray[Any, Any]:
+    with archive.open(member) as part:
+        version = npy.read_magic(part)
+        length = _LENGTHS[version]
+        size = part.read(length.size)
+        header = size + part.read(*length.unpack(size))
+        shape, is_fortran, dtype = _parse(version, header)
+        left = member.file_size - part.tell()
         # NumPy gives entries without bytes some of its own.
-        if math.prod(shape) * max(dtype.itemsize, 1) != left:
+        if dtype.hasobject or math.prod(shape) * max(dtype.itemsize, 1) != left:
             raise ValueError(
                 f"{member.filename} declares entries that it does not hold"
             )
+        data = bytearray(left)
+        _fill(memoryview(data), part)
+    order: Literal["F", "C"] = "F" if is_fortran else "C"
+    return np.ndarray(shape, dtype, buffer=data, order=order)
+
+
+def _fill(unread: memoryview, part: IO[bytes]) -> None:
+    while unread:
+        chunk = part.read(min(len(unread), _CHUNK))
+        if not chunk:
+            raise EOFError
+        unread[: len(chunk)] = chunk
+        unread = unread[len(chunk) :]
+
+
+@lru_cache(maxsize=1024)
+def _parse(version: tuple[int, int], header: bytes) -> tuple[Any, ...]:
+    """Shape, order and type; most arrays of small files have the same few headers."""
+    return _HEADERS[version](io.BytesIO(header))

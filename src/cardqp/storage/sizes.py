@@ -1,21 +1,11 @@
 """Sizes that archives declare, compared with what they hold before memory is used."""
 
-import math
 import zipfile
-from collections.abc import Callable, Sequence
-from typing import IO, Any
-
-from numpy.lib import format as npy
 
 from cardqp.storage.memory import available_memory
 
 _EXPANSION = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
 """Bytes that a byte of an archive can become: at best, two bits stand for 258 bytes."""
-
-_HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[Any, ...]]] = {
-    (1, 0): npy.read_array_header_1_0,
-    (2, 0): npy.read_array_header_2_0,
-}
 
 
 def check_sizes(archive: zipfile.ZipFile, size: int) -> None:
@@ -39,12 +29,6 @@ def check_sizes(archive: zipfile.ZipFile, size: int) -> None:
         When it is too large.
     """
     members = archive.infolist()
-    _check_room(members, size)
-    for member in members:
-        _check_header(archive, member)
-
-
-def _check_room(members: Sequence[zipfile.ZipInfo], size: int) -> None:
     packed = sum(member.compress_size for member in members)
     if packed > size:
         raise ValueError(f"it says that it holds {packed} bytes, it has {size}")
@@ -61,20 +45,4 @@ def _check_room(members: Sequence[zipfile.ZipInfo], size: int) -> None:
     if needed > available:
         raise MemoryError(
             f"it unpacks to {needed / 1e9:.3g} GB, {available / 1e9:.3g} GB are free"
-        )
-
-
-def _check_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    with archive.open(member) as stream:
-        version = npy.read_magic(stream)
-        if version not in _HEADERS:
-            raise ValueError(f"{member.filename} is in the unknown version {version}")
-        shape, _, dtype = _HEADERS[version](stream)
-        held = member.file_size - stream.tell()
-    # Entries without bytes are given some by NumPy.
-    wanted = math.prod(shape) * max(1, dtype.itemsize)
-    if wanted != held and not dtype.hasobject:
-        raise ValueError(
-            f"{member.filename} says that its entries take {wanted} bytes, "
-            f"there are {held}"
         )
