@@ -9,8 +9,8 @@ writes a page about all runs that are in ``--out``, of all seeds.
 What is asked
 -------------
 The exact search is asked about each problem, and again with the optimum as a start
-about two in five.  All other methods are asked about every fifth one, so that each
-kind has its turn in all units: they take five sixths of the time otherwise.  Wide
+about one in three.  All other methods are asked about every eleventh, so that each
+kind has its turn in all units: they take most of the time otherwise.  Wide
 problems are solved with settings (:mod:`~benchmarks.soundness.tuning`) with which a
 dozen variables are proved in the ways that thousands are, and some runs are stopped:
 their weaker bounds must be true, too.  The table says which parts of certificates
@@ -30,7 +30,7 @@ What is checked and forged
 --------------------------
 Solutions of the exact searches are written to files.  ``cardqp_check``, which shares
 nothing with the library, checks each of them, if it is installed; the library replays
-them in memory, and from the file for every fifth problem.  Then some files are changed
+them in memory, and from the file for every eleventh.  Then some files are changed
 (:mod:`~benchmarks.soundness.forge`, :mod:`~benchmarks.soundness.claims`) so that they
 claim too much: a bound above the optimum with entries of the certificate changed to
 support it, another status, objective, gap, support or point.  Exact arithmetic decides

@@ -14,7 +14,7 @@ from benchmarks.soundness.rational import Exact
 from benchmarks.soundness.said import Finding
 from benchmarks.soundness.truth import Truth
 
-SHARE, SHARE_OF_TREES = 0.06, 0.2
+SHARE, SHARE_OF_TREES = 0.03, 0.1
 """How many solutions are forged: of all, and of those that have a tree."""
 
 DAMAGES = 12

@@ -43,10 +43,12 @@ LATE = 2 * TIME_LIMIT
 """Seconds after which a solve is too late, twice in a row: the first time it may have
 been compiled, or the machine was busy."""
 
-ALL_METHODS = 5
-"""All methods are asked about one in so many problems, the exact search about each."""
+ALL_METHODS = 11
+"""All methods are asked about one in so many problems, the exact search about each.
 
-FROM_START_TURNS = (0, 2)
+It has no divisor in common with the number of units, so that kinds meet all of them."""
+
+FROM_START_TURNS = (0, 2, 5, 7)
 """In which of so many turns a start is given."""
 
 EXACT = "exact"
