@@ -19,7 +19,7 @@ def proves(A, b, beta, lower=-np.inf, status=None):
     """Whether a combination of equalities proves that there is no point."""
     A = np.array(A, dtype=float)
     n = A.shape[1]
-    low, high = np.full(n, float(lower)), np.full(n, np.inf)
+    low, high = np.zeros(n) + lower, np.full(n, np.inf)
     rows = Rows(A, np.array(b, dtype=float), 0)
     form, zero = Dense(exact(np.eye(n))), exact(np.zeros(n))
     view = View(form, np.ones(n), zero, arb(0), rows, low, high)
@@ -40,6 +40,16 @@ def test_what_vanishes_already_goes_on_to_do_so():
     assert proves(A, b, [THIRD, -1.0, -THIRD])
     # x = (1, 0) and -2 of the last: the rows have this point.
     assert not proves(A, [3.0, 1.0, 0.0], [THIRD, -1.0, -THIRD])
+
+
+def test_what_no_longer_has_the_sign_of_its_bound_is_balanced_too():
+    """Without the first, the combination of the second is below zero."""
+    A, b = [[1.0, 0.0], [0.0, 1.0], [-1.0, -3.0]], [0.0, 0.0, -1.0]
+    ulp = 2.0**-51
+    beta = [1.0 + ulp, 3.0 + ulp, 1.0]
+    assert proves(A, b, beta, lower=[-np.inf, -1.0])
+    # x = (1, 0) meets these rows.
+    assert not proves(A, [1.0, 0.0, -1.0], beta, lower=[-np.inf, -1.0])
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -24,20 +24,21 @@ def proves_empty(view: View, rule: Rule, beta: Floats, branch: Branch) -> bool:
     may_be_in = branch.status > 0
     if branch.places(rule) > 0:
         may_be_in |= branch.status == 0
-    slopes = _slopes(A, weights, view.n)
+    is_free = may_be_in & ~(np.isfinite(view.lower) & np.isfinite(view.upper))
+    is_inequality = used < view.rows.n_inequalities
+    slopes, is_balanced = _slopes(A, weights, view.n), np.zeros(view.n, dtype=bool)
     costs = _costs(view, slopes)
-    if np.isneginf(costs[may_be_in]).any():
-        if len(used) > MOST_ROWS:
-            return False
-        # What vanishes already must go on to do so.
+    while np.isneginf(costs[may_be_in]).any():
+        # What vanishes already must go on to do so, and what did not need to may now.
         vanishes = np.array([slope == 0 for slope in slopes]) | np.isneginf(costs)
-        is_finite = np.isfinite(view.lower) & np.isfinite(view.upper)
-        columns = np.flatnonzero(vanishes & may_be_in & ~is_finite)
-        balanced = _balanced(A, weights, columns)
-        signs = used >= view.rows.n_inequalities
-        if any(x < 0 and not free for x, free in zip(balanced, signs, strict=True)):
+        if len(used) > MOST_ROWS or not (is_free & vanishes & ~is_balanced).any():
             return False
-        weights, costs = balanced, _costs(view, _slopes(A, balanced, view.n))
+        is_balanced |= is_free & vanishes
+        weights = _balanced(A, weights, np.flatnonzero(is_balanced))
+        if any(x < 0 for x, one in zip(weights, is_inequality, strict=True) if one):
+            return False
+        slopes = _slopes(A, weights, view.n)
+        costs = _costs(view, slopes)
     rhs = [rational(x) for x in view.rows.b[used].tolist()]
     base = -sum((x * r for x, r in zip(weights, rhs, strict=True)), fmpq(0))
     without_penalty = Rule(
