@@ -73,28 +73,13 @@ class Cells:
 def read_cells(
     frame: Any, kinds: Mapping[str, str], place: Place | None = None
 ) -> Cells:
-    """The cells of some columns.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table.
-    kinds : dict
-        From the names of columns to what they must hold.
-    place : Place, optional
-        Where its rows are.
-
-    Raises
-    ------
-    DataError
-        When cells are not what their column must hold, or are too large.
-    """
+    """The cells of some columns; what is not of its column's kind is refused."""
     frame, place = frame[list(kinds)], place or Place()
     types, labels = plain_kinds(frame), dict[str, tuple[str, ...]]()
     numbers = np.empty(frame.shape)
     plain = np.array([_fits(types[name], kind) for name, kind in kinds.items()], bool)
     if plain.any():
-        numbers[:, plain] = frame.loc[:, plain].to_numpy(dtype=float)
+        numbers[:, plain] = frame.loc[:, plain].to_numpy(float, na_value=np.nan)
     names = tuple(kinds)
     for j in np.flatnonzero(~plain):
         name = names[j]

@@ -49,18 +49,8 @@ class Column:
     ) -> tuple[FloatArray, int]:
         """A column of zeros and ones for each level but the first.
 
-        Parameters
-        ----------
-        codes : (n_rows,) array
-            The cells; NaN where there are none.
-        labels : sequence of str
-            What codes stand for.
-
-        Returns
-        -------
-        dummies : (n_rows, n_levels - 1) array
-        unknown : int
-            How many labels are none of the levels; they are taken for the first.
+        Codes stand for labels, NaN for missing cells.  Also how many of the cells have
+        labels that are none of the levels: they are taken for the first.
         """
         place = {level: code for code, level in enumerate(self.levels)}
         known = np.array([place.get(label, -1) for label in labels] + [0])
@@ -80,13 +70,7 @@ class Column:
 
     @classmethod
     def from_dict(cls, entry: Any) -> "Column":
-        """The column that :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        DataError
-            When the entry is not such a column.
-        """
+        """The column that :meth:`to_dict` wrote; any other entry is refused."""
         wrong = _complaint(entry)
         if wrong:
             raise DataError("columns", "must hold columns of an encoder", given=wrong)
