@@ -52,15 +52,7 @@ def accumulate_files(
     checkpoint: str | PathLike[str] | None,
     client: Any,
 ) -> GramAccumulator:
-    """Add up the row groups of Parquet files.
-
-    Parameters
-    ----------
-    paths, progress, checkpoint, client
-        As for :meth:`cardqp.gram.GramAccumulator.from_files`.
-    selection : Selection
-        What to take from the files.
-    """
+    """Add up the row groups of Parquet files."""
     if checkpoint is not None:
         raise ParameterError(
             "checkpoint",

@@ -177,10 +177,7 @@ class RowMoments:
     def columns(self, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Data without weights or means that have the moments of ``feature / scale``.
 
-        Returns
-        -------
-        X, y : arrays
-            Features and target, one row for each that counts.
+        They are features and target, with a row for each that counts.
         """
         root = np.sqrt(self.n_samples)
         return self._factor * (root / scale), root * self._target
@@ -228,12 +225,7 @@ def mean_squared_error(rows: Moments, coef: FloatArray, intercept: float) -> flo
 def moments(
     X: Any, y: FloatArray, weights: FloatArray | None = None, *, centred: bool = True
 ) -> Moments:
-    """Moments of all rows.
-
-    Parameters
-    ----------
-    X, y, weights, centred
-        As for :func:`moments_of_parts`.
+    """Moments of all rows; see :func:`moments_of_parts`.
 
     Examples
     --------

@@ -39,28 +39,6 @@ def reading(path: Path) -> Iterator[None]:
         ) from err
 
 
-def refuse_text(path: Path, kinds: dict[str, Any]) -> None:
-    """Refuse columns that are not numbers or booleans.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    kinds : dict
-        From names of columns to their types in Arrow.
-    """
-    types = pyarrow().types
-    fine = [types.is_integer, types.is_floating, types.is_boolean]
-    fine += [types.is_decimal, types.is_null]
-    for name, kind in kinds.items():
-        if not any(test(kind) for test in fine):
-            raise NotNumbersError(
-                None,
-                f"`{path}` must hold numbers or booleans",
-                given=f"column {name!r} holds {kind}",
-            )
-
-
 def fill(buffer: FloatArray, table: Any, wanted: Sequence[str]) -> FloatArray:
     """Columns of an Arrow table side by side, NaN where something is missing."""
     double = pyarrow().float64()

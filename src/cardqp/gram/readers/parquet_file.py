@@ -10,10 +10,10 @@ import numpy as np
 from cardqp.gram.readers.base import (
     Blocks,
     Frames,
+    NotNumbersError,
     fill,
     pyarrow,
     reading,
-    refuse_text,
 )
 from cardqp.gram.sums import block_rows
 
@@ -103,6 +103,19 @@ class RowGroup:
             ) as file,
         ):
             if numbers_only:
-                kinds = {field.name: field.type for field in file.schema_arrow}
-                refuse_text(self.path, {name: kinds[name] for name in wanted})
+                self._refuse_text(wanted, file.schema_arrow)
             yield from file.iter_batches(rows, [self.number], columns=list(wanted))
+
+    def _refuse_text(self, wanted: Sequence[str], schema: Any) -> None:
+        """Refuse columns that are neither numbers nor booleans."""
+        types = pyarrow().types
+        fine = [types.is_integer, types.is_floating, types.is_boolean]
+        fine += [types.is_decimal, types.is_null]
+        for name in wanted:
+            kind = schema.field(name).type
+            if not any(test(kind) for test in fine):
+                raise NotNumbersError(
+                    None,
+                    f"`{self.path}` must hold numbers or booleans",
+                    given=f"column {name!r} holds {kind}",
+                )
