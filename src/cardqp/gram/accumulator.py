@@ -175,7 +175,7 @@ class GramAccumulator:
         return self.from_sums(zero, self._names, self._encoder)
 
     def moments(self, centred: bool = True) -> GramMoments:
-        """Moments of all rows so far, about the means or about zero."""
+        """Moments of all rows so far, about the means if ``centred``."""
         if self._sums is None or not self._sums.weight > 0:
             raise ProblemError(
                 None,

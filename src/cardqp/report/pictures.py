@@ -18,12 +18,12 @@ MOST_BARS = 40
 """More bars cannot be told apart."""
 
 
-def figure(draw: Callable[[], Any], alt: str, caption: str = "") -> str:
+def figure(draw: Callable[[], Any], alt: str, caption: str) -> str:
     """The picture of a function, with a text for those who do not see it.
 
     The same data gives the same bytes, whatever Matplotlib's settings are.
     """
-    below = f"<figcaption>{text(caption)}</figcaption>" if caption else ""
+    below = f"<figcaption>{text(caption)}</figcaption>"
     return f"<figure>{picture(_as_svg(draw), 'svg+xml', alt)}{below}</figure>"
 
 

@@ -73,18 +73,14 @@ def chosen(data: ReportData) -> str:
 
 
 def _features(ranked: Sequence[Feature]) -> str:
-    header = ["feature", "coefficient", "mean", "std. deviation"]
-    rows = [
-        [f.name, *map(number, (f.coefficient, f.centre, f.deviation))] for f in ranked
-    ]
+    shown = {"coefficient": "coefficient"}
     if any(f.refit != f.coefficient for f in ranked):
-        header.insert(2, "without ridge")
-        for row, feature in zip(rows, ranked, strict=True):
-            row.insert(2, number(feature.refit))
+        shown["refit"] = "without ridge"
+    shown |= {"centre": "mean", "deviation": "std. deviation"}
     if any(f.worth is not None for f in ranked):
-        header.append("worth in R²")
-        for row, feature in zip(rows, ranked, strict=True):
-            row.append(number(feature.worth))
+        shown["worth"] = "worth in R²"
+    rows = [[f.name, *(number(getattr(f, key)) for key in shown)] for f in ranked]
+    header = ["feature", *shown.values()]
     columns = range(1, len(header))
     return table(header, rows, numbers=columns, label="Chosen features")
 

@@ -150,28 +150,21 @@ class ColumnProfile:
 def column_profiles(frame: Any, place: Place) -> dict[str, ColumnProfile]:
     """Count the cells of all columns of a table."""
     kinds = plain_kinds(frame)
-    found = _plain_profiles(frame, kinds, place)
-    return {
-        name: found[name] if kind else ColumnProfile.of(frame[name], name, place)
-        for name, kind in kinds.items()
-    }
-
-
-def _plain_profiles(
-    frame: Any, kinds: Mapping[str, str | None], place: Place
-) -> dict[str, ColumnProfile]:
-    """Counts for columns of numbers, all of them at once."""
+    found = dict[str, ColumnProfile]()
+    # Columns of numbers may be very many: their missing cells are found all at once.
     plain = {name: kind for name, kind in kinds.items() if kind}
     gone, n_rows = frame[list(plain)].isna().to_numpy(), len(frame)
     counts = gone.sum(axis=0).tolist()
     rows = gone.argmax(axis=0).tolist() if n_rows else counts
-    found = {}
     for (name, kind), number, row in zip(plain.items(), counts, rows, strict=True):
         first = {_MISSING: (place.row(row), None)} if number else {}
         # True and false can stand among numbers.
         cells = Counter({kind: n_rows - number, NUMBER: n_rows - number})
         found[name] = ColumnProfile(name, n_rows, number, cells, first)
-    return found
+    return {
+        name: found[name] if kind else ColumnProfile.of(frame[name], name, place)
+        for name, kind in kinds.items()
+    }
 
 
 def _kinds(cells: Any) -> dict[str, BoolArray]:

@@ -210,7 +210,7 @@ class TableEncoder:
         return {column.name: column.kind for column in self.columns}
 
     def with_policy(self, missing: str) -> "TableEncoder":
-        """A copy of the encoder that treats missing cells in another way."""
+        """A copy with another policy for missing cells; see :meth:`from_table`."""
         return replace(self, missing=missing)
 
     def restrict(self, names: Sequence[str]) -> "TableEncoder":

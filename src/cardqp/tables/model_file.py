@@ -79,14 +79,14 @@ class ModelFile:
         intercept: float,
         proof: Proof,
     ) -> "ModelFile":
-        """The model with one coefficient for each feature of an encoder."""
+        """The model whose coefficients are those of an encoder's features, in order."""
         nonzeros = np.flatnonzero(coefficients)
         used = {encoder.columns[j].name for j in encoder.groups[nonzeros]}
         named = {encoder.names[j]: float(coefficients[j]) for j in nonzeros}
         return cls(encoder.restrict(tuple(used)), named, float(intercept), proof)
 
     def with_policy(self, missing: str) -> "ModelFile":
-        """A copy of the model that treats missing cells in another way."""
+        """A copy with another policy; see :meth:`TableEncoder.with_policy`."""
         return replace(self, encoder=self.encoder.with_policy(missing))
 
     @property

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cardqp.gram.readers.base import (
     Blocks,
     Frames,
     NotNumbersError,
-    fill,
+    blocks_of,
     pyarrow,
     reading,
 )
@@ -75,10 +73,8 @@ class RowGroup:
     number: int
 
     def blocks(self, wanted: Sequence[str]) -> Blocks:
-        rows = block_rows(len(wanted))
-        buffer = np.empty((len(wanted), rows))
-        for batch in self._batches(wanted, rows, numbers_only=True):
-            yield fill(buffer, batch, wanted)
+        batches = self._batches(wanted, block_rows(len(wanted)), numbers_only=True)
+        return blocks_of(batches, wanted)
 
     def frames(
         self,
