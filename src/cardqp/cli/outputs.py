@@ -43,7 +43,7 @@ def check_folder(option: str, path: str | None) -> None:
 
 
 def check_outputs(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> None:
-    """Files of some options can be written, and none over another of the command."""
+    """Files that options name can be written, none over another one of the command."""
     taken = {Path(path).resolve() for path in inputs if path != "-"}
     for option, path in outputs.items():
         if path is None:

@@ -73,16 +73,17 @@ def chosen(data: ReportData) -> str:
 
 
 def _features(ranked: Sequence[Feature]) -> str:
-    shown = {"coefficient": "coefficient"}
+    columns = {"coefficient": [number(f.coefficient) for f in ranked]}
     if any(f.refit != f.coefficient for f in ranked):
-        shown["refit"] = "without ridge"
-    shown |= {"centre": "mean", "deviation": "std. deviation"}
+        columns["without ridge"] = [number(f.refit) for f in ranked]
+    columns["mean"] = [number(f.centre) for f in ranked]
+    columns["std. deviation"] = [number(f.deviation) for f in ranked]
     if any(f.worth is not None for f in ranked):
-        shown["worth"] = "worth in R²"
-    rows = [[f.name, *(number(getattr(f, key)) for key in shown)] for f in ranked]
-    header = ["feature", *shown.values()]
-    columns = range(1, len(header))
-    return table(header, rows, numbers=columns, label="Chosen features")
+        columns["worth in R²"] = [number(f.worth) for f in ranked]
+    header = ["feature", *columns]
+    rows = list(zip([f.name for f in ranked], *columns.values(), strict=True))
+    numbers = range(1, len(header))
+    return table(header, rows, numbers=numbers, label="Chosen features")
 
 
 def quality(data: ReportData) -> str:
