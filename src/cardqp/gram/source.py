@@ -174,7 +174,8 @@ class Source:
     ) -> Any:
         """The sum of a measure over pieces of a file, as they are; None without rows.
 
-        Pieces come one after the other; ``row`` rows of the file are before them.
+        Pieces come one after the other; ``row`` rows of the file are before them.  For
+        the other arguments see :data:`cardqp.tables.schema.Total`.
         """
         total, rows = None, block_rows(len(self.columns))
         for piece in pieces:

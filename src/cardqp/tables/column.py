@@ -9,7 +9,10 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.exceptions import DataError
-from cardqp.tables.kinds import CATEGORY, DATE, KINDS
+from cardqp.tables.kinds import BOOLEAN, CATEGORY, DATE, KINDS, NUMBER
+
+_NUMBERS = {NUMBER: ("fill",), BOOLEAN: ("fill",), DATE: ("origin", "fill")}
+"""Fields that hold a number, by the kinds that use them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +67,7 @@ class Column:
         entry: dict[str, Any] = {"name": self.name, "kind": self.kind}
         if self.kind == CATEGORY:
             return entry | {"levels": list(self.levels)}
-        if self.kind == DATE:
-            entry["origin"] = self.origin
-        return entry | {"fill": self.fill}
+        return entry | {key: getattr(self, key) for key in _NUMBERS[self.kind]}
 
     @classmethod
     def from_dict(cls, entry: Any) -> "Column":
@@ -74,13 +75,10 @@ class Column:
         wrong = _complaint(entry)
         if wrong:
             raise DataError("columns", "must hold columns of an encoder", given=wrong)
-        return cls(
-            entry["name"],
-            entry["kind"],
-            float(entry.get("origin", 0.0)),
-            float(entry.get("fill", 0.0)),
-            tuple(entry.get("levels", ())),
-        )
+        name, kind = entry["name"], entry["kind"]
+        if kind == CATEGORY:
+            return cls(name, kind, levels=tuple(entry["levels"]))
+        return cls(name, kind, **{key: float(entry[key]) for key in _NUMBERS[kind]})
 
 
 def _complaint(entry: Any) -> str:
@@ -94,7 +92,7 @@ def _complaint(entry: Any) -> str:
         return (
             "" if good else f"`levels` of {name!r} must be distinct texts, two or more"
         )
-    for key in ("origin", "fill") if kind == DATE else ("fill",):
+    for key in _NUMBERS[kind]:
         if not is_finite(entry.get(key)):
             return f"`{key}` of {name!r} is {entry.get(key)!r}"
     return ""
