@@ -78,7 +78,8 @@ class Column:
         name, kind = entry["name"], entry["kind"]
         if kind == CATEGORY:
             return cls(name, kind, levels=tuple(entry["levels"]))
-        return cls(name, kind, **{key: float(entry[key]) for key in _NUMBERS[kind]})
+        numbers: dict[str, Any] = {key: float(entry[key]) for key in _NUMBERS[kind]}
+        return cls(name, kind, **numbers)
 
 
 def _complaint(entry: Any) -> str:
