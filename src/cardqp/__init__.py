@@ -64,49 +64,32 @@ if TYPE_CHECKING:
     from cardqp.spectral.spectrum import Spectrum as Spectrum
     from cardqp.spectral.spectrum import spectrum as spectrum
 
-_HOME = {
-    "Alternatives": "cardqp.pipeline.alternatives",
-    "BackendError": "cardqp.exceptions",
-    "BeckHallak": "cardqp.methods.beck_hallak",
-    "BestResponse": "cardqp.methods.best_response",
-    "BlockDecomposition": "cardqp.methods.block_decomposition",
-    "CardQPError": "cardqp.exceptions",
-    "Descent": "cardqp.methods.descent",
-    "DualProgram": "cardqp.methods.dual_program",
-    "Exact": "cardqp.methods.exact",
-    "Hierarchy": "cardqp.pipeline.hierarchy",
-    "NotSolvedError": "cardqp.exceptions",
-    "ParameterError": "cardqp.exceptions",
-    "Path": "cardqp.pipeline.path",
-    "PerspectiveScreening": "cardqp.methods.safe_screening",
-    "ProblemError": "cardqp.exceptions",
-    "Progress": "cardqp._iterate",
-    "SafeScreening": "cardqp.methods.screening",
-    "Screening": "cardqp.methods.screening",
-    "SearchSettings": "cardqp.branch_and_bound.settings",
-    "Solution": "cardqp.solution",
-    "SparseQP": "cardqp.problem",
-    "SparseRidge": "cardqp.estimators",
-    "SparseRidgeCV": "cardqp.estimators",
-    "SparseRidgePath": "cardqp.estimators",
-    "Spectrum": "cardqp.spectral.spectrum",
-    "Status": "cardqp.solution",
-    "Stop": "cardqp._iterate",
-    "Trace": "cardqp.solution.trace",
-    "WarmStart": "cardqp.methods.warm_start",
-    "alternatives": "cardqp.pipeline.alternatives",
-    "beck_hallak": "cardqp.methods.beck_hallak",
-    "best_response": "cardqp.methods.best_response",
-    "block_decomposition": "cardqp.methods.block_decomposition",
-    "dual_program": "cardqp.methods.dual_program",
-    "hierarchy": "cardqp.pipeline.hierarchy",
-    "path": "cardqp.pipeline.path",
-    "safe_screen": "cardqp.methods.safe_screening",
-    "solve": "cardqp.pipeline.solve",
-    "spectrum": "cardqp.spectral.spectrum",
-    "stability_selection": "cardqp.estimators",
-    "warm_start": "cardqp.methods.warm_start",
+_PUBLIC = {
+    "_iterate": "Progress Stop",
+    "branch_and_bound.settings": "SearchSettings",
+    "estimators": "SparseRidge SparseRidgeCV SparseRidgePath stability_selection",
+    "exceptions": "BackendError CardQPError NotSolvedError ParameterError ProblemError",
+    "methods.beck_hallak": "BeckHallak beck_hallak",
+    "methods.best_response": "BestResponse best_response",
+    "methods.block_decomposition": "BlockDecomposition block_decomposition",
+    "methods.descent": "Descent",
+    "methods.dual_program": "DualProgram dual_program",
+    "methods.exact": "Exact",
+    "methods.safe_screening": "PerspectiveScreening safe_screen",
+    "methods.screening": "SafeScreening Screening",
+    "methods.warm_start": "WarmStart warm_start",
+    "pipeline.alternatives": "Alternatives alternatives",
+    "pipeline.hierarchy": "Hierarchy hierarchy",
+    "pipeline.path": "Path path",
+    "pipeline.solve": "solve",
+    "problem": "SparseQP",
+    "solution": "Solution Status",
+    "solution.trace": "Trace",
+    "spectral.spectrum": "Spectrum spectrum",
 }
+"""Public names by the module that has them."""
+
+_HOME = {name: home for home, names in _PUBLIC.items() for name in names.split()}
 
 _MODULES = ("backends", "gram", "methods", "models", "plot", "report", "tables")
 
@@ -120,7 +103,7 @@ def __getattr__(name: str) -> Any:
         home = _HOME[name]
     except KeyError:
         raise AttributeError(f"module 'cardqp' has no attribute {name!r}") from None
-    value = getattr(import_module(home), name)
+    value = getattr(import_module(f"cardqp.{home}"), name)
     globals()[name] = value
     return value
 

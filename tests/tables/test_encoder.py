@@ -454,6 +454,13 @@ def test_tampered_encoders(rich, path, value, message):
         TableEncoder.from_dict(entry)
 
 
+@pytest.mark.parametrize("key", ["origin", "levels"])
+def test_fields_that_a_kind_does_not_use_are_not_read(rich, key):
+    entry = rich[1].to_dict()
+    tampered(entry, ["columns", 0, key], None)
+    assert TableEncoder.from_dict(entry) == rich[1]
+
+
 def test_foreign_encoders():
     with pytest.raises(
         DataError, match=r"`recipe` must say how columns are encoded: it"

@@ -103,6 +103,18 @@ def add_text_options(parser: Group) -> None:
     )
 
 
+def add_names(parser: Group, option: str, purpose: str) -> None:
+    """An option for names of columns, which may be given several times."""
+    parser.add_argument(
+        option,
+        action="extend",
+        type=name_list,
+        default=[],
+        metavar="LIST",
+        help=purpose,
+    )
+
+
 def name_list(text: str) -> list[str]:
     """Names separated by commas; those with commas in quotation marks."""
     cells = next(csv.reader([text], skipinitialspace=True), [])

@@ -1,14 +1,13 @@
 """The functions of the commands ``solve``, ``verify``, ``demo`` and ``backends``."""
 
 import argparse
-import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from cardqp.backends import Backend, find, installed
 from cardqp.cli.codes import REFUTED, SOLVED
-from cardqp.cli.outputs import check_folder, check_picture
+from cardqp.cli.outputs import check_folder, check_picture, print_json
 from cardqp.cli.progress import ProgressLine
 from cardqp.cli.solution_text import backend_table, exit_code, solution_table
 from cardqp.exceptions import ParameterError, ProblemError, optional
@@ -65,7 +64,7 @@ def list_backends(options: argparse.Namespace) -> int:
     """``cardqp backends``."""
     found = installed()
     if options.json:
-        print(json.dumps([asdict(info) for info in found], indent=2))
+        print_json([asdict(info) for info in found])
     else:
         print(backend_table(found))
     return SOLVED
@@ -146,6 +145,6 @@ def _solve(
 
 def _show(solution: Solution, options: argparse.Namespace) -> None:
     if options.json:
-        print(json.dumps(solution.to_dict(), indent=2))
+        print_json(solution.to_dict())
     else:
         print(solution_table(solution))

@@ -9,6 +9,7 @@ from cardqp.cli.arguments import (
     add_escape_formulas,
     add_json,
     add_limits,
+    add_names,
     add_text_options,
     add_threads,
     name_list,
@@ -106,25 +107,11 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
         "--target", required=True, metavar="COLUMN", help="the column to predict"
     )
     table = parser.add_argument_group("table (lists of names are separated by commas)")
-    table.add_argument(
-        "--drop",
-        action="extend",
-        type=name_list,
-        default=[],
-        metavar="LIST",
-        help="columns to leave out",
-    )
+    add_names(table, "--drop", "columns to leave out")
     table.add_argument(
         "--only", type=name_list, metavar="LIST", help="the only columns to choose from"
     )
-    table.add_argument(
-        "--categorical",
-        action="extend",
-        type=name_list,
-        default=[],
-        metavar="LIST",
-        help="columns whose numbers are labels",
-    )
+    add_names(table, "--categorical", "columns whose numbers are labels")
     table.add_argument(
         "--missing",
         default="error",
@@ -168,14 +155,8 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--positive", action="store_true", help="no negative coefficients"
     )
-    model.add_argument(
-        "--always-include",
-        action="extend",
-        type=name_list,
-        default=[],
-        metavar="LIST",
-        help="columns that are chosen in any case; they count",
-    )
+    included = "columns that are chosen in any case; they count"
+    add_names(model, "--always-include", included)
     model.add_argument(
         "--groups",
         default="auto",

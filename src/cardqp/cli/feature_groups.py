@@ -9,24 +9,15 @@ import numpy as np
 
 from cardqp._typing import IntArray
 from cardqp.exceptions import DataError
+from cardqp.problem.validation import repeated
 from cardqp.tables import TableEncoder
 
 
 def feature_groups(encoder: TableEncoder, source: str) -> IntArray | None:
     """One number for each feature, equal for those that are chosen together.
 
-    Parameters
-    ----------
-    encoder : TableEncoder
-        How the table became numbers.
-    source : str
-        ``auto`` for the levels of each category; ``none``; or a JSON file from labels
-        to lists of columns that are chosen together.
-
-    Raises
-    ------
-    DataError
-        When the file is not such a file.
+    The source is ``auto`` for the levels of each category; ``none``; or a JSON file
+    from labels to lists of columns that are chosen together.
     """
     if source == "none":
         return None
@@ -50,17 +41,14 @@ def not_used(option: str, name: str) -> DataError:
 
 def _numbers(groups: Mapping[str, list[str]], source: str) -> dict[str, int]:
     """The number of the group of each column."""
-    numbers: dict[str, int] = {}
-    for number, names in enumerate(groups.values()):
-        for name in names:
-            if name in numbers:
-                raise DataError(
-                    "--groups",
-                    "must name columns once",
-                    given=f"{source} names {name!r} twice",
-                )
-            numbers[name] = number
-    return numbers
+    twice = repeated([name for names in groups.values() for name in names])
+    if twice is not None:
+        raise DataError(
+            "--groups",
+            "must name columns once",
+            given=f"{source} names {twice!r} twice",
+        )
+    return {name: k for k, names in enumerate(groups.values()) for name in names}
 
 
 def _read(source: str) -> dict[str, list[str]]:

@@ -118,17 +118,7 @@ def check_options(options: argparse.Namespace) -> None:
 def fit_table(
     frame: Any, options: argparse.Namespace, fraction: float | None = None
 ) -> FittedTable:
-    """Make the encoder, and fit the model.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table.
-    options : Namespace
-        What ``fit`` and ``select`` have in common.
-    fraction : float, optional
-        The share of rows that is left out for a test.
-    """
+    """Make the encoder, and fit the model; a fraction of the rows may be left out."""
     # Made from all rows first: complaints then have the numbers of the file's rows.
     encoder = _encoder(frame, options)
     train, test = encoder.apply(frame), None

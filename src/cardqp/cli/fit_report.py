@@ -32,17 +32,7 @@ page."""
 def page_about(
     found: FittedTable, others: Alternatives | None, options: argparse.Namespace
 ) -> str:
-    """The page as text.
-
-    Parameters
-    ----------
-    found : FittedTable
-        The model and its data.
-    others : Alternatives or None
-        Other choices, if they are known already.
-    options : Namespace
-        What the command was asked to do.
-    """
+    """The page as text; other choices are looked for unless they are known already."""
     source = "standard input" if options.file == "-" else Path(options.file).name
     if others is None and not found.is_interrupted:
         others = found.model.alternatives(PERCENT, max_count=MOST, time_limit=PATIENCE)

@@ -43,15 +43,7 @@ def check_folder(option: str, path: str | None) -> None:
 
 
 def check_outputs(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> None:
-    """Files can be written, and none over another one of the same command.
-
-    Parameters
-    ----------
-    inputs : sequence of str
-        Files that are read; ``"-"`` is none.
-    outputs : dict
-        From options to the files that are written, if there are any.
-    """
+    """Files that options name can be written, none over another one of the command."""
     taken = {Path(path).resolve() for path in inputs if path != "-"}
     for option, path in outputs.items():
         if path is None:
@@ -93,14 +85,7 @@ def write_rows(
 ) -> None:
     """Comma-separated values to a file, or to standard output.
 
-    Parameters
-    ----------
-    path : str or None
-        The file, if there is one.
-    header, rows : sequences
-        Texts are written as they are, numbers with all digits.
-    escape : bool
-        Whether texts are escaped as :func:`escaped` does it.
+    Numbers have all digits; texts are as they are, unless :func:`escaped`.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import TextIO
+from typing import Self, TextIO
 
 from cardqp._iterate import Progress
 
@@ -30,31 +30,24 @@ class Line:
         if self.is_written:
             self.write("")
 
+    def __enter__(self) -> Self:
+        return self
 
-class ProgressLine:
-    """A callback that tells how a computation goes."""
+    def __exit__(self, *_: object) -> None:
+        self.clear()
 
-    def __init__(self, stream: TextIO, *, quiet: bool = False) -> None:
-        self.line = Line(stream, quiet=quiet)
-        self.last = 0.0
 
-    @property
-    def active(self) -> bool:
-        """Whether anybody can see it."""
-        return self.line.active
+class ProgressLine(Line):
+    """A line that tells how a computation goes, of which it is a callback."""
+
+    last = 0.0
 
     def __call__(self, progress: Progress) -> None:
         """Show the progress, if the last line is old enough."""
         if progress.seconds - self.last < EVERY:
             return
         self.last = progress.seconds
-        self.line.write(", ".join(describe(progress)))
-
-    def __enter__(self) -> "ProgressLine":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.line.clear()
+        self.write(", ".join(describe(progress)))
 
 
 def describe(progress: Progress) -> Iterator[str]:

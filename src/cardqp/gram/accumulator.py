@@ -14,8 +14,6 @@ from cardqp.gram.moments import GramMoments
 from cardqp.gram.sums import ShiftedSums, UnusableEntryError, shift_of, sums_of
 from cardqp.gram.validation import (
     checked_rows,
-    encoder_from_array,
-    encoder_to_array,
     names_of,
     refuse_entries,
     sums_from_arrays,
@@ -73,17 +71,7 @@ class GramAccumulator:
         names: tuple[str, ...] | None = None,
         encoder: TableEncoder | None = None,
     ) -> "GramAccumulator":
-        """An accumulator that goes on from some sums.
-
-        Parameters
-        ----------
-        sums : ShiftedSums
-            The sums.
-        names : tuple of str, optional
-            Names of the features.
-        encoder : TableEncoder, optional
-            How rows of a table became numbers.
-        """
+        """An accumulator that goes on from some sums."""
         made = cls()
         made._sums, made._names, made._encoder = sums, names, encoder
         return made
@@ -187,13 +175,7 @@ class GramAccumulator:
         return self.from_sums(zero, self._names, self._encoder)
 
     def moments(self, centred: bool = True) -> GramMoments:
-        """Moments of all rows so far.
-
-        Parameters
-        ----------
-        centred : bool
-            Whether they are about the means.
-        """
+        """Moments of all rows so far, about the means if ``centred``."""
         if self._sums is None or not self._sums.weight > 0:
             raise ProblemError(
                 None,
@@ -241,15 +223,13 @@ class GramAccumulator:
                 given="there are none",
                 remedy="call `update`",
             )
-        arrays = sums_to_arrays(self._sums, self._names)
-        storage.write_arrays(path, arrays | encoder_to_array(self._encoder))
+        arrays = sums_to_arrays(self._sums, self._names, self._encoder)
+        storage.write_arrays(path, arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "GramAccumulator":
         """Read sums from a ``.npz`` archive and check them like new data."""
-        data = storage.read_arrays(path)
-        encoder = encoder_from_array(data)
-        return cls.from_sums(*sums_from_arrays(data, path), encoder)
+        return cls.from_sums(*sums_from_arrays(storage.read_arrays(path), path))
 
     @classmethod
     def from_files(

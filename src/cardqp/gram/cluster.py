@@ -16,13 +16,7 @@ from cardqp.gram.validation import checked_rows, names_of
 def accumulate_chunks(
     X: Any, y: Any, weights: Any, target: str | None, client: Any
 ) -> GramAccumulator:
-    """Add up the rows of Dask collections.
-
-    Parameters
-    ----------
-    X, y, weights, target, client
-        As for :meth:`cardqp.gram.GramAccumulator.from_dask`.
-    """
+    """Add up the rows of Dask collections."""
     delayed = dask().delayed
     if (y is None) == (target is None):
         raise ParameterError(

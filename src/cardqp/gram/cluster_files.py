@@ -1,6 +1,7 @@
 """Adding up Parquet files on a Dask cluster, in an order that it cannot change."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -14,6 +15,9 @@ from cardqp.gram.source import Source, added
 from cardqp.gram.sums import ShiftedSums
 from cardqp.gram.tree_sum import dask, total
 from cardqp.tables.schema import Measure
+
+Over = Callable[..., Any]
+""":func:`_over` for all batches: adds up what some function makes of each."""
 
 TASK_ENTRIES = 2**24
 """Entries that a task reads, so that it takes a tenth of a second or more."""
@@ -52,15 +56,7 @@ def accumulate_files(
     checkpoint: str | PathLike[str] | None,
     client: Any,
 ) -> GramAccumulator:
-    """Add up the row groups of Parquet files.
-
-    Parameters
-    ----------
-    paths, progress, checkpoint, client
-        As for :meth:`cardqp.gram.GramAccumulator.from_files`.
-    selection : Selection
-        What to take from the files.
-    """
+    """Add up the row groups of Parquet files."""
     if checkpoint is not None:
         raise ParameterError(
             "checkpoint",
@@ -68,15 +64,14 @@ def accumulate_files(
             given="the cluster repeats what fails",
         )
     source = Source.open(paths, selection)
-    batches, meter = batches_of(source), Meter(progress, source.n_rows)
+    meter = Meter(progress, source.n_rows)
+    over_all = partial(_over, batches_of(source), meter, client)
     if source.needs_encoder:
-        source = _infer_encoder(source, batches, meter, client)
+        source = _infer_encoder(source, meter, over_all)
     try:
-        return _add_up(source, batches, meter, client)
+        return _add_up(source, over_all)
     except NotNumbersError:
-        return _add_up(
-            _infer_encoder(source, batches, meter, client), batches, meter, client
-        )
+        return _add_up(_infer_encoder(source, meter, over_all), over_all)
 
 
 def batches_of(source: Source) -> list[Batch]:
@@ -100,33 +95,27 @@ def batches_of(source: Source) -> list[Batch]:
     return found
 
 
-def _infer_encoder(
-    source: Source, batches: Sequence[Batch], meter: Meter, client: Any
-) -> Source:
+def _infer_encoder(source: Source, meter: Meter, over_all: Over) -> Source:
     meter.passes += 2
 
     def total_of(measure: Measure, text: frozenset[str] | None) -> Any:
-        shared = source, measure, text
-        return _over(batches, _measured, shared, added, meter, client)
+        return over_all(_measured, (source, measure, text), added)
 
     return source.with_inferred_encoder(total_of)
 
 
-def _add_up(
-    source: Source, batches: Sequence[Batch], meter: Meter, client: Any
-) -> GramAccumulator:
-    shared = source, source.shift()
-    sums = _over(batches, _sums, shared, ShiftedSums.__add__, meter, client)
+def _add_up(source: Source, over_all: Over) -> GramAccumulator:
+    sums = over_all(_sums, (source, source.shift()), ShiftedSums.__add__)
     return GramAccumulator.from_sums(sums, source.names, source.encoder)
 
 
 def _over(
     batches: Sequence[Batch],
+    meter: Meter,
+    client: Any,
     part_of: Callable[[Any, Batch], Any],
     shared: tuple[Any, ...],
     add: Callable[[Any, Any], Any],
-    meter: Meter,
-    client: Any,
 ) -> Any:
     """The sum over all batches of what workers make of them, in a fixed tree."""
     sent, task = dask().delayed(shared), dask().delayed(part_of)

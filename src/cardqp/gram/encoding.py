@@ -44,17 +44,7 @@ class FileEncoder:
         return () if self.weight is None else (self.weight,)
 
     def blocks(self, piece: Piece, path: Path, row: int) -> Blocks:
-        """The rows of a piece as numbers.
-
-        Parameters
-        ----------
-        piece : Piece
-            Some rows of a file.
-        path : path
-            The file.
-        row : int
-            How many of its rows are before the piece.
-        """
+        """The rows of a piece as numbers; ``row`` rows of the file are before it."""
         columns = [column.name for column in self.encoder.columns]
         needed = [*columns, self.encoder.target, *self._weights]
         rows = block_rows(len(self.wanted))

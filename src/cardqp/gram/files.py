@@ -54,15 +54,7 @@ def accumulate(
     progress: Progress | None,
     checkpoint: str | PathLike[str] | None,
 ) -> GramAccumulator:
-    """Add up the rows of files one after the other.
-
-    Parameters
-    ----------
-    paths, progress, checkpoint
-        As for :meth:`cardqp.gram.GramAccumulator.from_files`.
-    selection : Selection
-        What to take from the files.
-    """
+    """Add up the rows of files one after the other."""
     source = Source.open(paths, selection)
     kept = None if checkpoint is None else Checkpoint.of(source, checkpoint)
     start, encoder = (None, None) if kept is None else kept.read()
@@ -207,7 +199,7 @@ class Checkpoint:
         for place in places.values():
             check.whole("checkpoint", place)
         entry = from_json(data.pop("coding", ""))
-        sums, _ = sums_from_arrays(data, self.path)
+        sums, *_ = sums_from_arrays(data, self.path)
         encoder = None if entry is None else FileEncoder.from_dict(entry)
         return Cursor(**places, sums=sums), encoder
 

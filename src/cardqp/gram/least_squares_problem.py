@@ -28,16 +28,8 @@ def regression_problem(
     """Sparse ridge regression on some rows.
 
     The objective is the mean squared error plus the ridge, with the best intercept if
-    the moments are about the means.
-
-    Parameters
-    ----------
-    rows : Moments
-        The rows.
-    scale : (n,) array
-        Variables are coefficients times these.
-    eta, **settings
-        As for :class:`cardqp.SparseQP`.
+    the moments are about the means.  Variables are coefficients times the scale;
+    settings are those of :class:`cardqp.SparseQP`.
     """
     return SparseQP(
         rows.form(scale),

@@ -177,10 +177,7 @@ class RowMoments:
     def columns(self, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Data without weights or means that have the moments of ``feature / scale``.
 
-        Returns
-        -------
-        X, y : arrays
-            Features and target, one row for each that counts.
+        They are features and target, with a row for each that counts.
         """
         root = np.sqrt(self.n_samples)
         return self._factor * (root / scale), root * self._target
@@ -228,12 +225,7 @@ def mean_squared_error(rows: Moments, coef: FloatArray, intercept: float) -> flo
 def moments(
     X: Any, y: FloatArray, weights: FloatArray | None = None, *, centred: bool = True
 ) -> Moments:
-    """Moments of all rows.
-
-    Parameters
-    ----------
-    X, y, weights, centred
-        As for :func:`moments_of_parts`.
+    """Moments of all rows; see :func:`moments_of_parts`.
 
     Examples
     --------
@@ -276,32 +268,20 @@ def moments_of_parts(
         dense = X.toarray() if scipy.sparse.issparse(X) else X
         if not (is_moderate(dense) and is_moderate(y)):
             refuse_entries(dense, y)
-        each = np.ones(n_samples) if weights is None else weights
-        return [RowMoments(dense, y, each, rows, centred) for rows in parts]
+        all_weights = np.ones(n_samples) if weights is None else weights
+        return [RowMoments(dense, y, all_weights, rows, centred) for rows in parts]
+    rows_of, found = X.tocsr() if scipy.sparse.issparse(X) else X, list[Moments]()
     try:
-        return _gram_moments(X, y, weights, parts, centred)
+        # One point for all parts, so that merging them is plain addition.
+        shift = shift_of(rows_of, y) if centred else np.zeros(n + 1)
+        for rows in parts:
+            each = None if weights is None else weights[rows]
+            sums = sums_of(rows_of[rows], y[rows], each, shift)
+            found.append(GramMoments(sums, centred))
     except UnusableEntryError:
         refuse_entries(X, y)
         raise
-
-
-def _gram_moments(
-    X: Any,
-    y: FloatArray,
-    weights: FloatArray | None,
-    parts: Sequence[IntArray],
-    centred: bool,
-) -> list[Moments]:
-    rows_of = X.tocsr() if scipy.sparse.issparse(X) else X
-    # One point for all parts, so that merging them is plain addition.
-    shift = shift_of(rows_of, y) if centred else np.zeros(X.shape[1] + 1)
-    sums = (
-        sums_of(
-            rows_of[rows], y[rows], None if weights is None else weights[rows], shift
-        )
-        for rows in parts
-    )
-    return [GramMoments(each, centred) for each in sums]
+    return found
 
 
 def merge(parts: Sequence[Moments]) -> Moments:

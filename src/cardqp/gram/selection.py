@@ -3,17 +3,17 @@
 import glob
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram.readers import NumPyFile, Reader
 from cardqp.problem import validation as check
 from cardqp.tables.schema import Request
 from cardqp.tables.text import Layout
+from cardqp.tables.validation import POLICIES
 
-Missing = Literal["error", "drop", "mean"]
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 Key = str | int
 
@@ -30,22 +30,22 @@ class Selection:
         How text is cut into cells.
     """
 
-    target: Key | None = None
-    columns: Sequence[Key] | None = None
-    drop: Sequence[Key] = ()
-    weight: Key | None = None
-    missing: Missing = "error"
-    categorical: Sequence[Key] = ()
-    max_levels: int = 50
-    layout: Layout = field(default_factory=Layout)
+    target: Key | None
+    columns: Sequence[Key] | None
+    drop: Sequence[Key]
+    weight: Key | None
+    missing: str
+    categorical: Sequence[Key]
+    max_levels: check.Count
+    layout: Layout
 
     def __post_init__(self) -> None:
-        check.one_of("missing", self.missing, get_args(Missing))
+        check.one_of("missing", self.missing, POLICIES)
         if self.columns is not None:
             check.listing("columns", self.columns, "columns")
         check.listing("drop", self.drop, "columns")
         check.listing("categorical", self.categorical, "columns")
-        check.count("max_levels", self.max_levels)
+        check.ranges(self)
 
     def wanted(self, reader: Reader) -> tuple[str, ...]:
         """Columns of a file: features, target, and the weight if there is one."""

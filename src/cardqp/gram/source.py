@@ -71,12 +71,9 @@ class Source:
         return self.selection.missing == "mean" or bool(self.selection.categorical)
 
     def with_inferred_encoder(self, total: Total) -> "Source":
-        """The source with an encoder that is inferred from the rows.
+        """The source with an encoder that is inferred from totals of all rows.
 
-        Parameters
-        ----------
-        total : callable
-            Adds up a measure over all of them; None if there are none.
+        Without rows, these are None.
         """
         request = self.selection.request(self.readers[0])
 
@@ -177,16 +174,8 @@ class Source:
     ) -> Any:
         """The sum of a measure over pieces of a file, as they are; None without rows.
 
-        Parameters
-        ----------
-        reader : Reader
-            The file.
-        pieces : iterable of Piece
-            Pieces of it that come one after the other.
-        row : int
-            How many rows of the file are before them.
-        measure, text
-            As for :data:`cardqp.tables.schema.Total`.
+        Pieces come one after the other; ``row`` rows of the file are before them.  For
+        the other arguments see :data:`cardqp.tables.schema.Total`.
         """
         total, rows = None, block_rows(len(self.columns))
         for piece in pieces:
@@ -198,19 +187,7 @@ class Source:
     def sums_of(
         self, reader: Reader, piece: Piece, row: int, shift: FloatArray
     ) -> ShiftedSums:
-        """Sums of a piece of a file.
-
-        Parameters
-        ----------
-        reader : Reader
-            The file.
-        piece : Piece
-            A piece of it.
-        row : int
-            How many rows of the file are before it.
-        shift : (n + 1,) array
-            The point.
-        """
+        """Sums of a piece of a file about a point; ``row`` rows are before it."""
         total = ShiftedSums.zero(shift)
         for block in self._blocks(reader, piece, row):
             total += self._block_sums(reader, block, row, shift)

@@ -19,20 +19,10 @@ def total(
     meter: Meter | None = None,
     sizes: Sequence[int] = (),
 ) -> Any:
-    """Sums of neighbours, of neighbours of these, and so on.
+    """Sums of neighbours, of neighbours of these, and so on, of delayed objects.
 
-    Parameters
-    ----------
-    parts : sequence of delayed objects
-        What is added up.
-    add : callable
-        Adds two of them.
-    client : distributed.Client or None
-        Where to run; by default where Dask would.
-    meter : Meter, optional
-        Whom to tell how many rows are done.
-    sizes : sequence of int
-        Number of rows of each part.
+    Without a client they are added up where Dask would.  The meter is told how many
+    rows are done, of the sizes of the parts.
     """
     if meter is None or not hasattr(client, "subscribe_topic"):
         [found] = dask().compute(_tree(parts, add), scheduler=client)

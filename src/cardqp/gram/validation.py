@@ -76,17 +76,6 @@ def refuse_entries(X: ArrayLike, y: ArrayLike) -> None:
     check.real_array("y", y, 1)
 
 
-def encoder_to_array(encoder: TableEncoder | None) -> dict[str, str | None]:
-    """An encoder as it is stored: a text of JSON."""
-    return {"recipe": None if encoder is None else json.dumps(encoder.to_dict())}
-
-
-def encoder_from_array(data: dict[str, Any]) -> TableEncoder | None:
-    """The encoder in a file, which is taken out of what was read."""
-    text = data.pop("recipe", None)
-    return None if text is None else TableEncoder.from_dict(from_json(text))
-
-
 def from_json(text: Any) -> Any:
     """The value in a JSON text; other texts stay as they are, to be refused later."""
     try:
@@ -96,24 +85,31 @@ def from_json(text: Any) -> Any:
 
 
 def sums_to_arrays(
-    sums: ShiftedSums, names: tuple[str, ...] | None = None
+    sums: ShiftedSums,
+    names: tuple[str, ...] | None = None,
+    encoder: TableEncoder | None = None,
 ) -> dict[str, Any]:
-    """Sums as they are stored: arrays by name."""
-    return {name: getattr(sums, name) for name in _STORED} | {"names": names}
+    """Sums as they are stored: arrays by name, the encoder as a text of JSON."""
+    recipe = None if encoder is None else json.dumps(encoder.to_dict())
+    arrays = {name: getattr(sums, name) for name in _STORED}
+    return arrays | {"names": names, "recipe": recipe}
 
 
 def sums_from_arrays(
     data: dict[str, Any], path: str | PathLike[str]
-) -> tuple[ShiftedSums, tuple[str, ...] | None]:
+) -> tuple[ShiftedSums, tuple[str, ...] | None, TableEncoder | None]:
     """Sums from a file, checked as far as that goes without the rows."""
-    if wrong := set(_STORED) - set(data) or set(data) - {*_STORED, "names"}:
+    if wrong := set(_STORED) - set(data) or set(data) - {*_STORED, "names", "recipe"}:
         raise ProblemError(
             "path",
             "must hold sums of rows",
             given=f"{path} does not, see {sorted(wrong)[0]!r}",
         )
+    recipe = data.get("recipe")
+    encoder = None if recipe is None else TableEncoder.from_dict(from_json(recipe))
     sums = _checked_sums(data)
-    return sums, check.names(data.get("names"), len(sums.shift) - 1, "feature")
+    names = check.names(data.get("names"), len(sums.shift) - 1, "feature")
+    return sums, names, encoder
 
 
 def _checked_sums(data: dict[str, Any]) -> ShiftedSums:

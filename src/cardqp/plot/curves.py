@@ -24,20 +24,7 @@ if TYPE_CHECKING:
 
 
 def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
-    """Bounds and reduced optima (left axis), candidates (right axis), by level.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-        The levels.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    matplotlib Axes
-        ``ax.figure.savefig("hierarchy.png")`` writes it to a file.
-    """
+    """Bounds and reduced optima (left axis), candidates (right axis), by level."""
     ax = new_axes() if ax is None else ax
     names = "level", "lower_bound", "objective", "n_candidates"
     level, lower, upper, candidates = arrays(hierarchy, *names)
@@ -55,8 +42,7 @@ def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
     ax.set_xscale("log")
     ax.set_xticks(level, [f"{k:d}" for k in level])
     ax.minorticks_off()
-    ax.set_xlabel("level k (eigenvectors kept)")
-    ax.set_ylabel("objective")
+    ax.set(xlabel="level k (eigenvectors kept)", ylabel="objective")
     right = ax.twinx()
     right.plot(level, candidates, "^:", color=GREEN, label="candidates (guessed)")
     right.set_ylabel("number of candidates")
@@ -67,20 +53,7 @@ def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
 
 
 def plot_path(path: "Path", ax: Any = None) -> Any:
-    """Objective with the certified band below it, and the gap, by sparsity.
-
-    Parameters
-    ----------
-    path : Path
-        The solutions.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    matplotlib Axes
-        ``ax.figure.savefig("path.png")`` writes it to a file.
-    """
+    """Objective with the certified band below it, and the gap, by sparsity."""
     ax = new_axes() if ax is None else ax
     names = "sparsity", "objective", "lower_bound", "gap"
     sparsity, upper, lower, gap = arrays(path, *names)
@@ -95,8 +68,7 @@ def plot_path(path: "Path", ax: Any = None) -> Any:
     ax.plot(sparsity[feasible], upper[feasible], "o-", color=ORANGE, label="objective")
     label = "lower bound (proved)"
     ax.plot(sparsity[both], lower[both], "_-", color=BLUE, label=label)
-    ax.set_xlabel("sparsity (nonzeros allowed)")
-    ax.set_ylabel("objective")
+    ax.set(xlabel="sparsity (nonzeros allowed)", ylabel="objective")
     whole_numbers(ax.xaxis)
     widen(ax)
     right = ax.twinx()
@@ -112,19 +84,8 @@ def plot_path(path: "Path", ax: Any = None) -> Any:
 def plot_frontier(frontier: "Frontier", ax: Any = None) -> Any:
     """Expected return against risk, with the band between bound and objective.
 
-    Bounds are proved at the targets; between them lines only guide the eye.
-
-    Parameters
-    ----------
-    frontier : Frontier
-        The points; those without weights are left out.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    matplotlib Axes
-        ``ax.figure.savefig("frontier.png")`` writes it to a file.
+    Bounds are proved at the targets; between them lines only guide the eye.  Points
+    without weights are left out.
     """
     ax = new_axes() if ax is None else ax
     names = "target", "risk", "expected_return", "objective", "lower_bound"
@@ -138,8 +99,7 @@ def plot_frontier(frontier: "Frontier", ax: Any = None) -> Any:
         lower, target, "|-", color=BLUE, label="lower bound (proved at the targets)"
     )
     ax.plot(risk, reward, "o", color=ORANGE, label="portfolios")
-    ax.set_xlabel("risk (standard deviation)")
-    ax.set_ylabel("expected return")
+    ax.set(xlabel="risk (standard deviation)", ylabel="expected return")
     ax.legend(loc="lower right")
     ax.set_title("Certified efficient frontier")
     return ax

@@ -82,6 +82,11 @@ class CVCurve:
         is_tried = self.chosen in self.sparsities
         check.demand(is_tried, "chosen", "must be one of the sparsities", self.chosen)
 
+    @property
+    def error_of_chosen(self) -> float:
+        """The mean error of the sparsity that was taken."""
+        return self.error[self.sparsities.index(self.chosen)]
+
 
 @dataclass(frozen=True, slots=True)
 class Alternative:

@@ -66,10 +66,9 @@ def cross_validation(data: ReportData) -> str:
     cv = data.cv
     if cv is None:
         return ""
-    error = cv.error[cv.sparsities.index(cv.chosen)]
     words = (
         f"{plural(cv.chosen, 'feature')}: the error on left-out data is "
-        f"{number(error)}. {cv.rule}"
+        f"{number(cv.error_of_chosen)}. {cv.rule}"
     )
     drawn = pictures.figure(
         lambda: pictures.plot_cv(cv),

@@ -18,12 +18,12 @@ MOST_BARS = 40
 """More bars cannot be told apart."""
 
 
-def figure(draw: Callable[[], Any], alt: str, caption: str = "") -> str:
+def figure(draw: Callable[[], Any], alt: str, caption: str) -> str:
     """The picture of a function, with a text for those who do not see it.
 
     The same data gives the same bytes, whatever Matplotlib's settings are.
     """
-    below = f"<figcaption>{text(caption)}</figcaption>" if caption else ""
+    below = f"<figcaption>{text(caption)}</figcaption>"
     return f"<figure>{picture(_as_svg(draw), 'svg+xml', alt)}{below}</figure>"
 
 
@@ -72,19 +72,10 @@ def plot_cv(cv: CVCurve) -> Any:
     """Errors on left-out data with their standard errors, and what was taken."""
     ax = new_axes()
     ax.errorbar(cv.sparsities, cv.error, cv.deviation, fmt="o-", color=BLUE, capsize=3)
-    place = cv.sparsities.index(cv.chosen)
-    ax.plot(
-        [cv.chosen],
-        [cv.error[place]],
-        "D",
-        color=ORANGE,
-        markersize=9,
-        zorder=3,
-        label=f"taken: {cv.chosen}",
-    )
+    taken = {"color": ORANGE, "markersize": 9, "label": f"taken: {cv.chosen}"}
+    ax.plot(cv.chosen, cv.error_of_chosen, "D", zorder=3, **taken)
     whole_numbers(ax.xaxis)
-    ax.set_xlabel("features allowed")
-    ax.set_ylabel("mean squared error, left out")
+    ax.set(xlabel="features allowed", ylabel="mean squared error, left out")
     ax.legend()
     return ax
 
@@ -92,14 +83,11 @@ def plot_cv(cv: CVCurve) -> Any:
 def plot_predictions(predictions: Predictions, target: str) -> Any:
     """Predictions against observations; the diagonal is perfect."""
     ax = new_axes()
-    observed, predicted = (
-        np.array(values) for values in (predictions.observed, predictions.predicted)
-    )
+    observed, predicted = predictions.observed, predictions.predicted
     ax.plot(predicted, observed, ".", color=BLUE, alpha=0.5, markersize=5)
-    both = np.concatenate([observed, predicted])
+    both = np.array([observed, predicted])
     ends = [both.min(initial=np.inf), both.max(initial=-np.inf)]
     if np.isfinite(ends).all():
         ax.plot(ends, ends, "--", color=GREEN, linewidth=1.2)
-    ax.set_xlabel(f"predicted {plain(target)}")
-    ax.set_ylabel(f"observed {plain(target)}")
+    ax.set(xlabel=f"predicted {plain(target)}", ylabel=f"observed {plain(target)}")
     return ax

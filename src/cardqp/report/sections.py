@@ -73,20 +73,17 @@ def chosen(data: ReportData) -> str:
 
 
 def _features(ranked: Sequence[Feature]) -> str:
-    header = ["feature", "coefficient", "mean", "std. deviation"]
-    rows = [
-        [f.name, *map(number, (f.coefficient, f.centre, f.deviation))] for f in ranked
-    ]
+    columns = {"coefficient": [number(f.coefficient) for f in ranked]}
     if any(f.refit != f.coefficient for f in ranked):
-        header.insert(2, "without ridge")
-        for row, feature in zip(rows, ranked, strict=True):
-            row.insert(2, number(feature.refit))
+        columns["without ridge"] = [number(f.refit) for f in ranked]
+    columns["mean"] = [number(f.centre) for f in ranked]
+    columns["std. deviation"] = [number(f.deviation) for f in ranked]
     if any(f.worth is not None for f in ranked):
-        header.append("worth in R²")
-        for row, feature in zip(rows, ranked, strict=True):
-            row.append(number(feature.worth))
-    columns = range(1, len(header))
-    return table(header, rows, numbers=columns, label="Chosen features")
+        columns["worth in R²"] = [number(f.worth) for f in ranked]
+    header = ["feature", *columns]
+    rows = list(zip([f.name for f in ranked], *columns.values(), strict=True))
+    numbers = range(1, len(header))
+    return table(header, rows, numbers=numbers, label="Chosen features")
 
 
 def quality(data: ReportData) -> str:

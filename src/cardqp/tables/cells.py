@@ -1,7 +1,7 @@
 """Some columns of a table as one block of numbers."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class Cells:
     names: tuple[str, ...]
     numbers: FloatArray
     labels: Mapping[str, tuple[str, ...]]
-    place: Place = field(default_factory=Place)
+    place: Place
 
     @property
     def n_rows(self) -> int:
@@ -64,6 +64,19 @@ class Cells:
         """Rows where some column has no cell."""
         return np.asarray(np.isnan(self.numbers).any(axis=1))
 
+    def refuse(
+        self, wrong: BoolArray, content: str, remedy: Callable[[str], Phrase]
+    ) -> None:
+        """Refuse cells that are wrong; the remedy depends on the column's name."""
+        if wrong.any():
+            row, j = (int(i) for i in np.argwhere(wrong)[0])
+            raise DataError(
+                None,
+                f"column `{self.names[j]}` must hold {content}",
+                given=f"{self.place.row(row)} has {self.numbers[row, j]:g}",
+                remedy=remedy(self.names[j]),
+            )
+
     def take(self, rows: IntArray) -> "Cells":
         """Some rows."""
         numbers, place = self.numbers[rows], self.place.only(rows)
@@ -73,28 +86,13 @@ class Cells:
 def read_cells(
     frame: Any, kinds: Mapping[str, str], place: Place | None = None
 ) -> Cells:
-    """The cells of some columns.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table.
-    kinds : dict
-        From the names of columns to what they must hold.
-    place : Place, optional
-        Where its rows are.
-
-    Raises
-    ------
-    DataError
-        When cells are not what their column must hold, or are too large.
-    """
+    """The cells of some columns, by what these must hold; other cells are refused."""
     frame, place = frame[list(kinds)], place or Place()
     types, labels = plain_kinds(frame), dict[str, tuple[str, ...]]()
     numbers = np.empty(frame.shape)
     plain = np.array([_fits(types[name], kind) for name, kind in kinds.items()], bool)
     if plain.any():
-        numbers[:, plain] = frame.loc[:, plain].to_numpy(dtype=float)
+        numbers[:, plain] = frame.loc[:, plain].to_numpy(float, na_value=np.nan)
     names = tuple(kinds)
     for j in np.flatnonzero(~plain):
         name = names[j]
@@ -102,22 +100,15 @@ def read_cells(
             numbers[:, j], labels[name] = as_codes(frame[name])
         else:
             numbers[:, j] = as_numbers(frame[name], name, place, kinds[name])
-    _check_finite(numbers, names, place)
-    return Cells(names, numbers, labels, place)
+    cells = Cells(names, numbers, labels, place)
+    cells.refuse(
+        np.abs(numbers) > LARGEST,
+        f"numbers below {LARGEST:g}",
+        lambda name: Phrase("correct it, or use {}", Setting("drop", [name])),
+    )
+    return cells
 
 
 def _fits(plain: str | None, kind: str) -> bool:
     """Whether cells can be copied; numbers must be checked to be true or false."""
     return plain == kind or (plain == BOOLEAN and kind == NUMBER)
-
-
-def _check_finite(numbers: FloatArray, names: Sequence[str], place: Place) -> None:
-    wrong = np.abs(numbers) > LARGEST
-    if wrong.any():
-        row, j = (int(i) for i in np.argwhere(wrong)[0])
-        raise DataError(
-            None,
-            f"column `{names[j]}` must hold numbers below {LARGEST:g}",
-            given=f"{place.row(row)} has {numbers[row, j]:g}",
-            remedy=Phrase("correct it, or use {}", Setting("drop", [names[j]])),
-        )

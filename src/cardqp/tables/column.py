@@ -9,7 +9,10 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.exceptions import DataError
-from cardqp.tables.kinds import CATEGORY, DATE, KINDS
+from cardqp.tables.kinds import BOOLEAN, CATEGORY, DATE, KINDS, NUMBER
+
+_NUMBERS = {NUMBER: ("fill",), BOOLEAN: ("fill",), DATE: ("origin", "fill")}
+"""Fields that hold a number, by the kinds that use them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +52,8 @@ class Column:
     ) -> tuple[FloatArray, int]:
         """A column of zeros and ones for each level but the first.
 
-        Parameters
-        ----------
-        codes : (n_rows,) array
-            The cells; NaN where there are none.
-        labels : sequence of str
-            What codes stand for.
-
-        Returns
-        -------
-        dummies : (n_rows, n_levels - 1) array
-        unknown : int
-            How many labels are none of the levels; they are taken for the first.
+        Codes stand for labels, NaN for missing cells.  Also how many of the cells have
+        labels that are none of the levels: they are taken for the first.
         """
         place = {level: code for code, level in enumerate(self.levels)}
         known = np.array([place.get(label, -1) for label in labels] + [0])
@@ -74,29 +67,19 @@ class Column:
         entry: dict[str, Any] = {"name": self.name, "kind": self.kind}
         if self.kind == CATEGORY:
             return entry | {"levels": list(self.levels)}
-        if self.kind == DATE:
-            entry["origin"] = self.origin
-        return entry | {"fill": self.fill}
+        return entry | {key: getattr(self, key) for key in _NUMBERS[self.kind]}
 
     @classmethod
     def from_dict(cls, entry: Any) -> "Column":
-        """The column that :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        DataError
-            When the entry is not such a column.
-        """
+        """The column that :meth:`to_dict` wrote; any other entry is refused."""
         wrong = _complaint(entry)
         if wrong:
             raise DataError("columns", "must hold columns of an encoder", given=wrong)
-        return cls(
-            entry["name"],
-            entry["kind"],
-            float(entry.get("origin", 0.0)),
-            float(entry.get("fill", 0.0)),
-            tuple(entry.get("levels", ())),
-        )
+        name, kind = entry["name"], entry["kind"]
+        if kind == CATEGORY:
+            return cls(name, kind, levels=tuple(entry["levels"]))
+        numbers: dict[str, Any] = {key: float(entry[key]) for key in _NUMBERS[kind]}
+        return cls(name, kind, **numbers)
 
 
 def _complaint(entry: Any) -> str:
@@ -110,7 +93,7 @@ def _complaint(entry: Any) -> str:
         return (
             "" if good else f"`levels` of {name!r} must be distinct texts, two or more"
         )
-    for key in ("origin", "fill") if kind == DATE else ("fill",):
+    for key in _NUMBERS[kind]:
         if not is_finite(entry.get(key)):
             return f"`{key}` of {name!r} is {entry.get(key)!r}"
     return ""

@@ -18,7 +18,6 @@ from cardqp.tables.kinds import (
     DATE,
     ISO_DATE,
     NUMBER,
-    PLAIN,
     Distinct,
     parsed,
     plain_kinds,
@@ -64,22 +63,7 @@ class ColumnProfile:
 
     @classmethod
     def of(cls, series: Any, name: str, place: Place) -> "ColumnProfile":
-        """Count the cells of a column that is not of a type of NumPy's.
-
-        Parameters
-        ----------
-        series : pandas.Series
-            The column.
-        name : str
-            Its name.
-        place : Place
-            Where its rows are.
-
-        Raises
-        ------
-        DataError
-            When cells are neither numbers nor texts nor dates.
-        """
+        """Count the cells of a column whose type is not one of numbers."""
         gone = series.isna().to_numpy(dtype=bool)
         present = len(gone) - int(gone.sum())
         first: dict[str, tuple[str, Any]] = {}
@@ -88,9 +72,6 @@ class ColumnProfile:
         size = len(gone), len(gone) - present
         if isinstance(series.dtype, require_pandas().CategoricalDtype):
             return cls(name, *size, first=first, is_label=True)
-        kind = PLAIN.get(series.dtype.kind)
-        if kind is not None:  # one that knows missing numbers
-            return cls(name, *size, _plain_counts(kind, present), first)
         if series.dtype.kind == "M":
             return cls(name, *size, Counter({_MOMENT: present, DATE: present}), first)
         found = Distinct.of(series)
@@ -137,10 +118,7 @@ class ColumnProfile:
     def kind(self) -> str:
         """The type of the column that its cells suggest: one of ``KINDS``.
 
-        Raises
-        ------
-        DataError
-            When most cells are numbers, or dates, but not all.
+        Columns where most cells are numbers, or dates, but not all, are refused.
         """
         present = self.n_rows - self.n_missing
         if self.is_label:
@@ -170,42 +148,23 @@ class ColumnProfile:
 
 
 def column_profiles(frame: Any, place: Place) -> dict[str, ColumnProfile]:
-    """Count the cells of all columns of a table.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table.
-    place : Place
-        Where its rows are.
-    """
+    """Count the cells of all columns of a table."""
     kinds = plain_kinds(frame)
-    found = _plain_profiles(frame, kinds, place)
-    return {
-        name: found[name] if kind else ColumnProfile.of(frame[name], name, place)
-        for name, kind in kinds.items()
-    }
-
-
-def _plain_profiles(
-    frame: Any, kinds: Mapping[str, str | None], place: Place
-) -> dict[str, ColumnProfile]:
-    """Counts for columns of numbers, all of them at once."""
+    found = dict[str, ColumnProfile]()
+    # Columns of numbers may be very many: their missing cells are found all at once.
     plain = {name: kind for name, kind in kinds.items() if kind}
     gone, n_rows = frame[list(plain)].isna().to_numpy(), len(frame)
     counts = gone.sum(axis=0).tolist()
     rows = gone.argmax(axis=0).tolist() if n_rows else counts
-    found = {}
     for (name, kind), number, row in zip(plain.items(), counts, rows, strict=True):
         first = {_MISSING: (place.row(row), None)} if number else {}
-        cells = _plain_counts(kind, n_rows - number)
+        # True and false can stand among numbers.
+        cells = Counter({kind: n_rows - number, NUMBER: n_rows - number})
         found[name] = ColumnProfile(name, n_rows, number, cells, first)
-    return found
-
-
-def _plain_counts(kind: str, present: int) -> Counter[str]:
-    """Counts of cells of one type; true and false can stand among numbers."""
-    return Counter({kind: present, NUMBER: present})
+    return {
+        name: found[name] if kind else ColumnProfile.of(frame[name], name, place)
+        for name, kind in kinds.items()
+    }
 
 
 def _kinds(cells: Any) -> dict[str, BoolArray]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.exceptions import DataError
-from cardqp.problem.validation import repeated
+from cardqp.problem.validation import one_of, repeated
 from cardqp.tables import validation as check
 from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.column import Column
@@ -82,6 +82,17 @@ class TableEncoder:
     missing: str = "error"
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        one_of("missing", self.missing, check.POLICIES)
+        twice = repeated(self.names)
+        if twice is not None:
+            raise DataError(
+                None,
+                "features must have distinct names",
+                given=f"{twice!r} is a column and a level of another",
+                remedy="rename the column",
+            )
+
     @classmethod
     def from_table(
         cls,
@@ -135,14 +146,13 @@ class TableEncoder:
     @classmethod
     def from_schema(cls, request: Request, schema: Schema) -> "TableEncoder":
         """The encoder for tables of a schema."""
-        made = cls(
+        return cls(
             request.target,
             schema.target_kind,
             schema.columns,
             request.missing,
             schema.notes,
         )
-        return made._with_distinct_names()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -180,29 +190,13 @@ class TableEncoder:
         return replace(encoded, notes=(note, *encoded.notes))
 
     def apply_features(self, frame: Any) -> Encoded:
-        """Features of a table, whether it has the target or not.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            The table; columns that the encoder does not know are ignored.
-
-        Raises
-        ------
-        DataError
-            When a column is not there, or its cells are not of its kind.
-        """
+        """Features of a table that may lack the target, otherwise as :meth:`apply`."""
         return self._encode(frame, None)
 
     def apply_rows(self, frame: Any, place: Place) -> FloatArray:
         """Features and target side by side, row by row; NaN where cells are missing.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Some rows of the table that the encoder was made from.
-        place : Place
-            Where they are.
+        The rows are some of the table that the encoder was made from.
         """
         y = read_cells(frame, {self.target: self.target_kind}, place).numbers
         cells = read_cells(frame, self._kinds, place)
@@ -216,24 +210,11 @@ class TableEncoder:
         return {column.name: column.kind for column in self.columns}
 
     def with_policy(self, missing: str) -> "TableEncoder":
-        """A copy of the encoder that treats missing cells in another way.
-
-        Parameters
-        ----------
-        missing : {"error", "drop", "mean"}
-            See :meth:`from_table`.
-        """
-        check.policy(missing)
+        """A copy with another policy for missing cells; see :meth:`from_table`."""
         return replace(self, missing=missing)
 
     def restrict(self, names: Sequence[str]) -> "TableEncoder":
-        """An encoder of some of the columns only.
-
-        Parameters
-        ----------
-        names : sequence of str
-            Names of columns of the table, not of features.
-        """
+        """An encoder of some of the table's columns only."""
         kept = tuple(column for column in self.columns if column.name in set(names))
         return replace(self, columns=kept)
 
@@ -282,17 +263,6 @@ class TableEncoder:
                 unknown[column.name] = strange
         return X, unknown
 
-    def _with_distinct_names(self) -> "TableEncoder":
-        twice = repeated(self.names)
-        if twice is not None:
-            raise DataError(
-                None,
-                "features must have distinct names",
-                given=f"{twice!r} is a column and a level of another",
-                remedy="rename the column",
-            )
-        return self
-
     def to_dict(self) -> dict[str, Any]:
         """The encoder as a dictionary that JSON can hold."""
         return {
@@ -305,13 +275,7 @@ class TableEncoder:
 
     @classmethod
     def from_dict(cls, entry: Any) -> "TableEncoder":
-        """The encoder that :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        DataError
-            When the entry is not such an encoder.
-        """
+        """The encoder that :meth:`to_dict` wrote; any other entry is refused."""
         wrong = check.encoder_complaint(entry)
         if wrong:
             raise DataError("recipe", "must say how columns are encoded", given=wrong)
@@ -322,4 +286,4 @@ class TableEncoder:
             columns,
             entry["missing"],
             tuple(str(note) for note in entry.get("notes", ())),
-        )._with_distinct_names()
+        )

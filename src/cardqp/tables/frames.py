@@ -10,13 +10,7 @@ BROKEN_PARQUET = (OSError, ValueError, TypeError, LookupError, NotImplementedErr
 
 
 def require_pandas(user: str = "This data set") -> Any:
-    """The module pandas, or an error that says how to get it.
-
-    Parameters
-    ----------
-    user : str
-        Who needs it.
-    """
+    """The module pandas, or an error that says who needs it and how to get it."""
     return optional("pandas", f"{user} needs pandas", "data")
 
 
@@ -32,15 +26,7 @@ def exact_decimals(version: str) -> dict[str, str]:
 
 
 def read_parquet(data: bytes, label: str) -> Any:
-    """The frame in a Parquet file.
-
-    Parameters
-    ----------
-    data : bytes
-        Contents of the file.
-    label : str
-        How messages call it.
-    """
+    """The frame in a Parquet file, which messages call by its label."""
     pandas = require_pandas()
     try:
         return pandas.read_parquet(io.BytesIO(data), engine="pyarrow")

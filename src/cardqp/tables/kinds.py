@@ -35,17 +35,9 @@ PLAIN = {"b": BOOLEAN, "i": NUMBER, "u": NUMBER, "f": NUMBER}
 
 
 def plain_kinds(frame: Any) -> dict[str, str | None]:
-    """Kinds of the columns of NumPy's own types, by name; None for all others.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table.
-    """
-    return {
-        name: PLAIN.get(dtype.kind) if isinstance(dtype, np.dtype) else None
-        for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
-    }
+    """Kinds of the columns whose type is one of numbers, by name; None for others."""
+    kinds = (PLAIN.get(dtype.kind) for dtype in frame.dtypes)
+    return dict(zip(frame.columns, kinds, strict=True))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,13 +57,7 @@ class Distinct:
 
     @classmethod
     def of(cls, series: Any) -> "Distinct":
-        """The different cells of a column.
-
-        Parameters
-        ----------
-        series : pandas.Series
-            The column.
-        """
+        """The different cells of a column."""
         pandas = require_pandas()
         one_type = series.dtype.kind in "biuf" or isinstance(
             series.dtype, pandas.StringDtype
@@ -94,20 +80,11 @@ class Distinct:
 
 
 def as_numbers(series: Any, name: str, place: Place, kind: str) -> FloatArray:
-    """Cells of any kind but labels as numbers.
+    """Cells of any kind but labels as numbers; the first that is no such is refused.
 
-    Parameters
-    ----------
-    series : pandas.Series
-        The column.
-    name, kind : str
-        Its name, and what it must hold: dates become days since 1970, in UTC where
-        there are time zones; false becomes 0, true 1.
-    place : Place
-        Where its rows are, for the error that names the first cell that is no such.
+    Dates become days since 1970, in UTC where there are time zones; false becomes 0,
+    true 1.
     """
-    if kind == NUMBER and series.dtype.kind in "biuf":
-        return np.asarray(series.to_numpy(dtype=float, na_value=np.nan))
     if kind == DATE and series.dtype.kind == "M":
         return _days(series)
     found = Distinct.of(series)
@@ -148,17 +125,7 @@ def parsed(cells: Any) -> FloatArray:
 
 
 def refuse(cell: Any, where: str, number: int, name: str, kind: str) -> NoReturn:
-    """Complain of cells that are not what their column must hold.
-
-    Parameters
-    ----------
-    cell : object
-        The first of them; ``where`` is its row.
-    number : int
-        How many there are.
-    name, kind : str
-        The column and what it must hold.
-    """
+    """Complain of some cells, the first in row ``where``, that are not of a kind."""
     text = str(cell)[:40]
     more = f" (and {number - 1} more such cells)" if number > 1 else ""
     raise DataError(

@@ -79,32 +79,14 @@ class ModelFile:
         intercept: float,
         proof: Proof,
     ) -> "ModelFile":
-        """The model with one coefficient for each feature of an encoder.
-
-        Parameters
-        ----------
-        encoder : TableEncoder
-            What the model was fitted with.
-        coefficients : (n_features,) array
-            In the order of ``encoder.names``.
-        intercept : float
-            What is added.
-        proof : Proof
-            What is proved.
-        """
+        """The model whose coefficients are those of an encoder's features, in order."""
         nonzeros = np.flatnonzero(coefficients)
         used = {encoder.columns[j].name for j in encoder.groups[nonzeros]}
         named = {encoder.names[j]: float(coefficients[j]) for j in nonzeros}
         return cls(encoder.restrict(tuple(used)), named, float(intercept), proof)
 
     def with_policy(self, missing: str) -> "ModelFile":
-        """A copy of the model that treats missing cells in another way.
-
-        Parameters
-        ----------
-        missing : {"error", "drop", "mean"}
-            See :meth:`TableEncoder.from_table`.
-        """
+        """A copy with another policy; see :meth:`TableEncoder.with_policy`."""
         return replace(self, encoder=self.encoder.with_policy(missing))
 
     @property
@@ -128,13 +110,7 @@ class ModelFile:
         return self.evaluate(frame)[0]
 
     def evaluate(self, frame: Any) -> tuple[FloatArray, Encoded]:
-        """Predictions, and the table as numbers with notes on what was done.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            A table with the columns that the model uses.
-        """
+        """Predictions, and the table as numbers with notes on what was done."""
         encoded = self.encoder.apply_features(frame)
         weights = np.array([self.coefficients.get(name, 0.0) for name in encoded.names])
         predictions = np.full(len(frame), np.nan)
@@ -142,13 +118,7 @@ class ModelFile:
         return predictions, encoded
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model; an existing file is replaced once everything is written.
-
-        Parameters
-        ----------
-        path : path
-            Where to.
-        """
+        """Write the model; an existing file is replaced once everything is written."""
         entry = {
             "format": FORMAT,
             "version": VERSION,
@@ -164,12 +134,7 @@ class ModelFile:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "ModelFile":
-        """Read a model and check it.
-
-        Parameters
-        ----------
-        path : path
-            What :meth:`save` wrote.
+        """Read a model that :meth:`save` wrote, and check it.
 
         Raises
         ------
@@ -178,9 +143,8 @@ class ModelFile:
         """
         try:
             entry = json.loads(Path(path).read_text(encoding="utf-8"))
-            json.dumps(
-                entry, ensure_ascii=False
-            ).encode()  # escapes may be half letters
+            # Escapes may be half letters.
+            json.dumps(entry, ensure_ascii=False).encode()
         except (FileNotFoundError, IsADirectoryError):
             raise DataError(
                 None, f"{path} must be a model", given="there is no such file"

@@ -55,7 +55,10 @@ def read_returns(frame: Any, *, are_returns: bool = False) -> Returns:
     check.complete(cells.missing_cells(), remedy)
     table = cells.numbers
     if not are_returns:
-        _check_positive(cells)
+        meant = Phrase(
+            "correct it, or use {} if these are returns", Setting("are_returns", True)
+        )
+        cells.refuse(table <= 0, "positive prices", lambda _: meant)
         table = table[1:] / table[:-1] - 1.0
     if len(table) < 2:
         raise DataError(
@@ -77,19 +80,4 @@ def _check_order(dates: Cells, name: str) -> None:
             f"the dates in `{name}` must increase",
             given=f"that of row {row} is missing or not after the one before",
             remedy="sort the rows",
-        )
-
-
-def _check_positive(cells: Cells) -> None:
-    wrong = cells.numbers <= 0
-    if wrong.any():
-        row, j = (int(i) for i in np.argwhere(wrong)[0])
-        raise DataError(
-            None,
-            f"column `{cells.names[j]}` must hold positive prices",
-            given=f"row {row + 1} has {cells.numbers[row, j]:g}",
-            remedy=Phrase(
-                "correct it, or use {} if these are returns",
-                Setting("are_returns", True),
-            ),
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cardqp.exceptions import DataError, Phrase, Setting
-from cardqp.problem import validation as numbers
+from cardqp.problem.validation import Count, one_of, ranges
 from cardqp.tables import validation as check
 from cardqp.tables.cells import read_cells
 from cardqp.tables.column import Column
@@ -37,7 +37,11 @@ class Request:
     only: Sequence[str] | None = None
     categorical: Sequence[str] = ()
     missing: str = "error"
-    max_levels: int = 50
+    max_levels: Count = 50
+
+    def __post_init__(self) -> None:
+        one_of("missing", self.missing, check.POLICIES)
+        ranges(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +67,7 @@ class Schema:
 
 
 def infer_schema(columns: Sequence[str], total: Total, request: Request) -> Schema:
-    """Infer the schema in two passes over a table: types first, then values.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Names of the columns.
-    total : callable
-        Adds up a measure over all rows.
-    request : Request
-        What is wanted of them.
-
-    Raises
-    ------
-    DataError
-        When the table cannot be made into numbers.
-    ParameterError
-        When a setting is outside its range.
-    """
-    check.policy(request.missing)
-    numbers.count("max_levels", request.max_levels)
+    """Infer the schema in two passes over a table: types first, then values."""
     target, missing = request.target, request.missing
     names = check.feature_names(
         columns, target, request.drop, request.only, request.categorical
@@ -130,21 +115,7 @@ def infer_types(
 ) -> dict[str, str]:
     """The types of the target and of all features that have cells, by name.
 
-    Parameters
-    ----------
-    profiles : dict
-        The profiles of all columns.
-    names : sequence of str
-        The features.
-    request : Request
-        Which column is the target, which ones hold labels, and whether cells may be
-        missing.
-
-    Raises
-    ------
-    DataError
-        When the target holds no numbers, when cells are not of the type of most of
-        their column, or when cells are missing that must not be.
+    Cells that are missing and must not be are refused, and a target without numbers.
     """
     target = request.target
     kinds = {target: check.target_kind(profiles[target], request.missing)}

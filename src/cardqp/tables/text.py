@@ -52,17 +52,7 @@ class TextFormat:
 
     @classmethod
     def of(cls, text: str, label: str, layout: Layout) -> "TextFormat":
-        """Read the format from the header.
-
-        Parameters
-        ----------
-        text : str
-            The first lines, or all.
-        label : str
-            How messages call it.
-        layout : Layout
-            What the user knows about it.
-        """
+        """Read the format from the first lines; the layout is what the user knows."""
         decimal = layout.decimal
         demand(decimal in (".", ","), "decimal", "must be . or ,", decimal)
         mark = checked_delimiter(layout.delimiter, decimal) or guess(text, decimal)
@@ -146,20 +136,13 @@ class TextFormat:
 
 
 def parse_text(data: bytes, label: str, layout: Layout) -> Any:
-    """The table in a text.
-
-    Parameters
-    ----------
-    data : bytes
-        Contents of the file.
-    label : str
-        How messages call it.
-    layout : Layout
-        How it is cut into cells.
-    """
+    """The table in a text, which messages call by its label."""
     text = decoded(data, label)
     found = TextFormat.of(text, label, layout)
-    frame = found.parse(belowheader(text, found.header_lines), found.header_lines)
+    rows = io.StringIO(text, newline="")
+    for _ in range(found.header_lines):
+        rows.readline()
+    frame = found.parse(rows, found.header_lines)
     if len(frame) == 0:
         raise DataError(
             None, f"{label} must have rows below the header", given="it has none"
@@ -167,26 +150,8 @@ def parse_text(data: bytes, label: str, layout: Layout) -> Any:
     return frame
 
 
-def belowheader(text: str, lines: int) -> io.StringIO:
-    """A text to be read from the line after its header on."""
-    stream = io.StringIO(text, newline="")
-    for _ in range(lines):
-        stream.readline()
-    return stream
-
-
 def decoded(data: bytes, label: str, line: int = 0) -> str:
-    """Bytes as text.
-
-    Parameters
-    ----------
-    data : bytes
-        Some lines.
-    label : str
-        How messages call the file.
-    line : int
-        How many of its lines are before these.
-    """
+    """Some lines of a file as text; ``line`` others are before them."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(
             None,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cardqp.exceptions import DataError, Phrase, Setting
-from cardqp.problem.validation import LARGEST, LEAST_TARGET, one_of
+from cardqp.problem.validation import LARGEST, LEAST_TARGET
 from cardqp.tables.column_profile import ColumnProfile
 from cardqp.tables.column_sums import Range
 from cardqp.tables.header import check_distinct
@@ -13,11 +13,7 @@ from cardqp.tables.phrases import count, listed
 from cardqp.tables.place import MissingCells
 
 POLICIES = ("error", "drop", "mean")
-
-
-def policy(missing: Any) -> None:
-    """Check the policy for missing cells: one of ``POLICIES``."""
-    one_of("missing", missing, POLICIES)
+"""What to do about missing cells."""
 
 
 def feature_names(

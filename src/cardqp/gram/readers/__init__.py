@@ -24,15 +24,7 @@ _TEXTS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 
 
 def open_reader(path: Path, layout: Layout) -> Reader:
-    """A reader for a file, by the ending of its name.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    layout : Layout
-        How it is cut into cells if it is text.
-    """
+    """A reader for a file, by the ending of its name; the layout is for text."""
     openers: dict[str, Callable[[Path], Reader]] = {
         ".parquet": ParquetFile.open,
         ".npy": NumPyFile.open,

@@ -1,14 +1,17 @@
 """What all readers share."""
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
 
+import numpy as np
+
 from cardqp._typing import FloatArray
 from cardqp.exceptions import CardQPError, DataError, optional
+from cardqp.gram.sums import block_rows
 
 Blocks = Iterator[FloatArray]
 """Arrays with one column per wanted column, NaN where something is missing.  They may
@@ -39,30 +42,15 @@ def reading(path: Path) -> Iterator[None]:
         ) from err
 
 
-def refuse_text(path: Path, kinds: dict[str, Any]) -> None:
-    """Refuse columns that are not numbers or booleans.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    kinds : dict
-        From names of columns to their types in Arrow.
-    """
-    types = pyarrow().types
-    fine = [types.is_integer, types.is_floating, types.is_boolean]
-    fine += [types.is_decimal, types.is_null]
-    for name, kind in kinds.items():
-        if not any(test(kind) for test in fine):
-            raise NotNumbersError(
-                None,
-                f"`{path}` must hold numbers or booleans",
-                given=f"column {name!r} holds {kind}",
-            )
+def blocks_of(tables: Iterable[Any], wanted: Sequence[str]) -> Blocks:
+    """Columns of Arrow tables, of :func:`block_rows` rows at most, side by side."""
+    buffer = np.empty((len(wanted), block_rows(len(wanted))))
+    for table in tables:
+        _fill(buffer, table, wanted)
+        yield buffer[:, : table.num_rows].T
 
 
-def fill(buffer: FloatArray, table: Any, wanted: Sequence[str]) -> FloatArray:
-    """Columns of an Arrow table side by side, NaN where something is missing."""
+def _fill(buffer: FloatArray, table: Any, wanted: Sequence[str]) -> None:
     double = pyarrow().float64()
     for row, name in zip(buffer, wanted, strict=True):
         column = table.column(name)
@@ -74,7 +62,6 @@ def fill(buffer: FloatArray, table: Any, wanted: Sequence[str]) -> FloatArray:
         for chunk in chunks:
             row[place : place + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
             place += len(chunk)
-    return buffer[:, : table.num_rows].T
 
 
 def pyarrow(module: str = "") -> Any:

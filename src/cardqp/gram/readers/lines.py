@@ -30,16 +30,9 @@ def quoted_cell(*marks: str) -> re.Pattern[bytes]:
 def whole_lines(
     stream: BinaryIO, size: int, quoted: re.Pattern[bytes]
 ) -> tuple[bytes, int]:
-    """Some bytes that end with a line, and not within quotes.
+    """At least so many bytes that end with a line, and not within quotes.
 
-    Parameters
-    ----------
-    stream : binary file
-        Where to read on.
-    size : int
-        How many bytes to read at least, if there are that many.
-    quoted : pattern
-        What :func:`quoted_cell` gives.
+    The pattern of cells in quotes is what :func:`quoted_cell` gives.
 
     Returns
     -------

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cardqp.gram.readers.base import (
     Blocks,
     Frames,
-    fill,
+    NotNumbersError,
+    blocks_of,
     pyarrow,
     reading,
-    refuse_text,
 )
 from cardqp.gram.sums import block_rows
 
@@ -75,10 +73,8 @@ class RowGroup:
     number: int
 
     def blocks(self, wanted: Sequence[str]) -> Blocks:
-        rows = block_rows(len(wanted))
-        buffer = np.empty((len(wanted), rows))
-        for batch in self._batches(wanted, rows, numbers_only=True):
-            yield fill(buffer, batch, wanted)
+        batches = self._batches(wanted, block_rows(len(wanted)), numbers_only=True)
+        return blocks_of(batches, wanted)
 
     def frames(
         self,
@@ -103,6 +99,19 @@ class RowGroup:
             ) as file,
         ):
             if numbers_only:
-                kinds = {field.name: field.type for field in file.schema_arrow}
-                refuse_text(self.path, {name: kinds[name] for name in wanted})
+                self._refuse_text(wanted, file.schema_arrow)
             yield from file.iter_batches(rows, [self.number], columns=list(wanted))
+
+    def _refuse_text(self, wanted: Sequence[str], schema: Any) -> None:
+        """Refuse columns that are neither numbers nor booleans."""
+        types = pyarrow().types
+        fine = [types.is_integer, types.is_floating, types.is_boolean]
+        fine += [types.is_decimal, types.is_null]
+        for name in wanted:
+            kind = schema.field(name).type
+            if not any(test(kind) for test in fine):
+                raise NotNumbersError(
+                    None,
+                    f"`{self.path}` must hold numbers or booleans",
+                    given=f"column {name!r} holds {kind}",
+                )

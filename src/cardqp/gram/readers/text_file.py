@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cardqp.exceptions import DataError
 from cardqp.gram.readers.base import (
     Blocks,
     Frames,
     NotNumbersError,
-    fill,
+    blocks_of,
     pyarrow,
     reading,
 )
@@ -93,11 +91,9 @@ class Lines:
     line: int
 
     def blocks(self, wanted: Sequence[str]) -> Blocks:
-        table = self._numbers(wanted)
-        rows = block_rows(len(wanted))
-        buffer = np.empty((len(wanted), rows))
-        for i in range(0, table.num_rows, rows):
-            yield fill(buffer, table.slice(i, rows), wanted)
+        table, rows = self._numbers(wanted), block_rows(len(wanted))
+        starts = range(0, table.num_rows, rows)
+        return blocks_of((table.slice(i, rows) for i in starts), wanted)
 
     def frames(
         self, wanted: Sequence[str], text: frozenset[str] | None, rows: int
