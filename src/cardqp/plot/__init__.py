@@ -1,8 +1,4 @@
-"""Pictures; Matplotlib is imported only here and only when asked for.
-
-What is drawn goes to ``ax``, axes of Matplotlib, or to a new figure by default.  These
-axes are returned: ``plot_path(path).figure.savefig("path.png")`` writes a file.
-"""
+"""Pictures; Matplotlib is imported only here and only when asked for."""
 
 from cardqp.plot.coefficients import plot_coefficients
 from cardqp.plot.convergence import plot_convergence

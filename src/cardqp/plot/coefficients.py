@@ -23,8 +23,22 @@ if TYPE_CHECKING:
 def plot_coefficients(path: "Path", ax: Any = None, most: int = 12) -> Any:
     """The entries of each solution against the sparsity, zeros included.
 
-    The ``most`` largest have colours and names, in the order in which their lines end;
-    all others that are ever nonzero are grey.  Sparsities without a point are left out.
+    The largest have colours and names, in the order in which their lines end; all
+    others that are ever nonzero are grey.
+
+    Parameters
+    ----------
+    path : Path
+        The solutions; sparsities without a point are left out.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+    most : int
+        How many lines have names.
+
+    Returns
+    -------
+    matplotlib Axes
+        ``ax.figure.savefig("coefficients.png")`` writes it to a file.
     """
     check.count("most", most)
     ax = new_axes() if ax is None else ax
@@ -37,7 +51,8 @@ def plot_coefficients(path: "Path", ax: Any = None, most: int = 12) -> Any:
         _draw(ax, path, sparsities, np.array([x for _, x in found]), most)
     else:
         remark(ax, "no feasible point")
-    ax.set(xlabel="sparsity (nonzeros allowed)", ylabel="coefficient")
+    ax.set_xlabel("sparsity (nonzeros allowed)")
+    ax.set_ylabel("coefficient")
     ax.set_title("Coefficients along the path")
     return ax
 

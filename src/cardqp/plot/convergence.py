@@ -20,8 +20,24 @@ def plot_convergence(trace: "Trace", ax: Any = None) -> Any:
     """The best point and the proved bound against time, and the gap between them.
 
     A point that was met on the way but is not the answer is not drawn, nor is a bound
-    above the one that the solution claims.  The trace must have seen something; close
-    it with the solution to see the end.
+    above the one that the solution claims.
+
+    Parameters
+    ----------
+    trace : Trace
+        What was seen; close it with the solution to see the end.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        ``ax.figure.savefig("convergence.png")`` writes it to a file.
+
+    Raises
+    ------
+    ParameterError
+        When the trace has seen nothing.
     """
     if len(trace) == 0:
         raise ParameterError(
@@ -47,7 +63,9 @@ def plot_convergence(trace: "Trace", ax: Any = None) -> Any:
         ax.set_xscale("log")
     else:
         ax.locator_params(axis="x", nbins=5)
-    ax.set(xlabel="seconds", ylabel="objective", title=_title(trace.points[-1]))
+    ax.set_xlabel("seconds")
+    ax.set_ylabel("objective")
+    ax.set_title(_title(trace.points[-1]))
     if np.isnan(upper).all() and np.isnan(lower).all():
         remark(ax, "neither a point nor a bound")
     else:

@@ -24,7 +24,20 @@ if TYPE_CHECKING:
 
 
 def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
-    """Bounds and reduced optima (left axis), candidates (right axis), by level."""
+    """Bounds and reduced optima (left axis), candidates (right axis), by level.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        The levels.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        ``ax.figure.savefig("hierarchy.png")`` writes it to a file.
+    """
     ax = new_axes() if ax is None else ax
     names = "level", "lower_bound", "objective", "n_candidates"
     level, lower, upper, candidates = arrays(hierarchy, *names)
@@ -42,7 +55,8 @@ def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
     ax.set_xscale("log")
     ax.set_xticks(level, [f"{k:d}" for k in level])
     ax.minorticks_off()
-    ax.set(xlabel="level k (eigenvectors kept)", ylabel="objective")
+    ax.set_xlabel("level k (eigenvectors kept)")
+    ax.set_ylabel("objective")
     right = ax.twinx()
     right.plot(level, candidates, "^:", color=GREEN, label="candidates (guessed)")
     right.set_ylabel("number of candidates")
@@ -53,7 +67,20 @@ def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
 
 
 def plot_path(path: "Path", ax: Any = None) -> Any:
-    """Objective with the certified band below it, and the gap, by sparsity."""
+    """Objective with the certified band below it, and the gap, by sparsity.
+
+    Parameters
+    ----------
+    path : Path
+        The solutions.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        ``ax.figure.savefig("path.png")`` writes it to a file.
+    """
     ax = new_axes() if ax is None else ax
     names = "sparsity", "objective", "lower_bound", "gap"
     sparsity, upper, lower, gap = arrays(path, *names)
@@ -68,7 +95,8 @@ def plot_path(path: "Path", ax: Any = None) -> Any:
     ax.plot(sparsity[feasible], upper[feasible], "o-", color=ORANGE, label="objective")
     label = "lower bound (proved)"
     ax.plot(sparsity[both], lower[both], "_-", color=BLUE, label=label)
-    ax.set(xlabel="sparsity (nonzeros allowed)", ylabel="objective")
+    ax.set_xlabel("sparsity (nonzeros allowed)")
+    ax.set_ylabel("objective")
     whole_numbers(ax.xaxis)
     widen(ax)
     right = ax.twinx()
@@ -84,8 +112,19 @@ def plot_path(path: "Path", ax: Any = None) -> Any:
 def plot_frontier(frontier: "Frontier", ax: Any = None) -> Any:
     """Expected return against risk, with the band between bound and objective.
 
-    Bounds are proved at the targets; between them lines only guide the eye.  Points
-    without weights are left out.
+    Bounds are proved at the targets; between them lines only guide the eye.
+
+    Parameters
+    ----------
+    frontier : Frontier
+        The points; those without weights are left out.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        ``ax.figure.savefig("frontier.png")`` writes it to a file.
     """
     ax = new_axes() if ax is None else ax
     names = "target", "risk", "expected_return", "objective", "lower_bound"
@@ -99,7 +138,8 @@ def plot_frontier(frontier: "Frontier", ax: Any = None) -> Any:
         lower, target, "|-", color=BLUE, label="lower bound (proved at the targets)"
     )
     ax.plot(risk, reward, "o", color=ORANGE, label="portfolios")
-    ax.set(xlabel="risk (standard deviation)", ylabel="expected return")
+    ax.set_xlabel("risk (standard deviation)")
+    ax.set_ylabel("expected return")
     ax.legend(loc="lower right")
     ax.set_title("Certified efficient frontier")
     return ax

@@ -80,8 +80,24 @@ def plot_screening(solution: Solution, ax: Any = None) -> Any:
     "Better" is better than the answer by more than the gap: of a solution that is
     optimal nothing is, and the decisions are how that was proved.  Up to 60 variables
     are shown by their names, a row each, the chosen first; more are counted.  Steps
-    that decide nothing are left out.  What stays open is left to the branches.  The
-    solution must have its certificate.
+    that decide nothing are left out.  What stays open is left to the branches.
+
+    Parameters
+    ----------
+    solution : Solution
+        A solution with its certificate.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        ``ax.figure.savefig("screening.png")`` writes it to a file.
+
+    Raises
+    ------
+    ParameterError
+        When no certificate was kept.
     """
     story = _Story.of(solution)
     count = solution.problem.n
