@@ -1,5 +1,6 @@
 """Bounds of many supports, problems without a ridge, and the page about all runs."""
 
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -100,3 +101,20 @@ def test_a_page_is_written_about_all_runs(tmp_path):
     )
     assert main(["--out", str(tmp_path), "--publish", str(target)]) == 1
     assert "| forged | 1 |" in (target / "README.md").read_text()
+
+
+def test_what_was_wrong_once_is_told_after_it_is_mended(tmp_path):
+    record = {"number": 7, "kind": "rows", "truth": "feasible", "statuses": {}}
+    wrong = record | {"findings": [["disputed", "exact", "too high"]]}
+    old, new = tmp_path / "seed-3-old.jsonl", tmp_path / "seed-3-new.jsonl"
+    files.append(old, wrong)
+    files.append(new, record | {"findings": []})
+    arguments = ["--out", str(tmp_path), "--publish", str(tmp_path / "page")]
+    os.utime(old, (1, 1))
+    assert main(arguments) == 0
+    page = (tmp_path / "page" / "README.md").read_text()
+    assert "1 problems" in page
+    assert "| disputed | 0 |" in page
+    assert "| 3 | 7 | rows | disputed: exact: too high |" in page
+    os.utime(new, (0, 0))
+    assert main(arguments) == 1
