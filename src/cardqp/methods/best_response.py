@@ -1,6 +1,6 @@
 """Best response: support and dual point answer each other until they repeat."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Generic
 
@@ -90,8 +90,16 @@ class BestResponse:
 
     def screen(self, game: Game[Dual], watch: Watch) -> Screening:
         """Alternate replies in a game, until they repeat or time is up."""
-        ended = iterate(self, game, watch)
-        return self.result(game, *ended, lambda: watch.is_late)
+        state, stop = iterate(self, game, watch)
+        # Candidates come from the cycle or window, proofs from the best dual point.
+        recent = self._recent(state)
+        found = build_screening(
+            game, recent, state.climb, stop, state.cycle, is_over=lambda: watch.is_late
+        )
+        is_open = found.x is None and not watch.is_late
+        if is_open and _is_empty(game.problem, recent[-1]):
+            return replace(found, stop=Stop.INFEASIBLE)
+        return found
 
     def init(self, game: Game[Dual]) -> BestResponseState[Dual]:
         """Return the state with the support that replies to the origin."""
@@ -121,22 +129,6 @@ class BestResponse:
     def progress(self, state: BestResponseState[Dual], seconds: float) -> Progress:
         """Report the best bound so far."""
         return state.climb.progress("best response", seconds, np.inf)
-
-    def result(
-        self,
-        game: Game[Dual],
-        state: BestResponseState[Dual],
-        stop: Stop,
-        is_over: Callable[[], bool] = lambda: False,
-    ) -> Screening:
-        """Form candidates from the cycle or window, proofs from the best dual point."""
-        recent = self._recent(state)
-        found = build_screening(
-            game, recent, state.climb, stop, state.cycle, is_over=is_over
-        )
-        if found.x is None and not is_over() and _is_empty(game.problem, recent[-1]):
-            return replace(found, stop=Stop.INFEASIBLE)
-        return found
 
     def _recent(self, state: BestResponseState[Dual]) -> Sequence[IntArray]:
         supports = state.climb.supports

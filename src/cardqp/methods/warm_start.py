@@ -112,8 +112,9 @@ class PolyakSubgradient:
         """Report the best bound, and the best objective in the pool."""
         return state.climb.progress("warm start", seconds, state.incumbent.objective)
 
-    def result(self, game: WholeForm, state: SubgradientState, stop: Stop) -> Screening:
-        """Form candidates from the window and the best support of the pool."""
+    def screen(self, game: WholeForm, watch: Watch) -> Screening:
+        """Climb; candidates are the window's and the best support of the pool."""
+        state, stop = iterate(self, game, watch)
         recent, fit = state.climb.supports[-self.window :], state.incumbent
         if fit.x is not None:
             recent = [*recent, game.problem.support_of(fit.x)]
@@ -190,10 +191,9 @@ class WarmStart:
         """Screen a problem by the chosen variant."""
         game = WholeForm(problem)
         if self.variant == "best-response":
-            response = BestResponse(self.max_iter or 50, self.window)
-            return response.screen(game, watch)
+            return BestResponse(self.max_iter or 50, self.window).screen(game, watch)
         climb = PolyakSubgradient(self.max_iter or 200, self.window or 20)
-        return climb.result(game, *iterate(climb, game, watch))
+        return climb.screen(game, watch)
 
 
 def warm_start(
