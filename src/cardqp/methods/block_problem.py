@@ -118,11 +118,7 @@ def block_problem(
     rest[part] = 0.0
     others = np.setdiff1d(problem.support_of(x), part)
     own = x[part]
-    limits = None
-    if problem.groups is not None and problem.group_sparsity is not None:
-        used = np.bincount(problem.groups[others] + 1, minlength=1)
-        used = np.pad(used, (0, len(problem.group_sparsity) + 1 - len(used)))
-        limits = problem.group_sparsity - used[1:]
+    groups = problem.rule.groups
     # The current point meets its rows only up to rounding: right-hand sides are relaxed
     # so that it stays feasible for the block.
     taken, is_equal = rows.matrix[:, part] @ own, rows.is_equality
@@ -144,8 +140,8 @@ def block_problem(
         upper=problem.upper[part],
         forced_in=np.flatnonzero(np.isin(part, problem.forced_in)),
         forced_out=np.flatnonzero(np.isin(part, problem.forced_out)),
-        groups=None if problem.groups is None else problem.groups[part],
-        group_sparsity=limits,
+        groups=None if groups is None else groups.labels[part],
+        group_sparsity=None if groups is None else groups.room(others),
         blocks=None if problem.blocks is None else problem.blocks[part],
         constant=float(problem.constant + paid + fixed + weight @ own**2),
     )
