@@ -7,7 +7,6 @@ from cardqp.backends.catalogue import Backend
 from cardqp.bounds.dependence import describe
 from cardqp.bounds.positive_ridge import counted, with_positive_ridge
 from cardqp.branch_and_bound.settings import SearchSettings
-from cardqp.branch_and_bound.streamed.settings import StreamedSettings
 from cardqp.branch_and_bound.streamed.size import has_streamed_levels, is_streamed
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.methods import Method
@@ -34,15 +33,10 @@ def stays_streamed(
     """
     if resume is not None and resume.certificate is not None:
         return resume.certificate.is_streamed(problem)
-    settings = streamed_settings(method)
+    settings = search_settings(method).streamed
     if method.uses_level:
         return has_streamed_levels(problem, settings)
     return isinstance(method, Exact) and is_streamed(problem, settings)
-
-
-def streamed_settings(method: Method) -> StreamedSettings:
-    """Tuning of the streamed searches that a method makes."""
-    return search_settings(method).streamed
 
 
 def search_settings(method: Method) -> SearchSettings:
