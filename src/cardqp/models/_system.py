@@ -1,12 +1,9 @@
 """The rules for the data of linear systems: each has one message, raised here only."""
 
-from typing import Any
-
 import scipy.linalg
 
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
-from cardqp.models.validation import limit
 from cardqp.problem import validation as check
 
 
@@ -44,8 +41,3 @@ def input_weight(value: ArrayLike, n: int) -> FloatArray:
             remedy="every input must cost something",
         )
     return weight
-
-
-def actuations(name: str, value: Any, most: int) -> None:
-    """Check a limit on nonzero inputs: an integer between 0 and ``most``."""
-    limit(name, value, 0, most, "the number of inputs there are")
