@@ -38,19 +38,17 @@ def real_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
 def numeric_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
     """Like ``real_array``, but infinities may pass (bounds)."""
     raw = _numbers(name, value)
-    if ndim == 0 and raw.ndim > 0:
-        raise ProblemError(
-            name, "must be a single number", given=f"its shape is {raw.shape}"
-        )
-    if raw.ndim != ndim:
-        raise ProblemError(
-            name,
-            f"must have {ndim} dimension{'s' * (ndim > 1)}",
-            given=f"its shape is {raw.shape}",
-        )
+    rule = f"must have {ndim} dimension{'s' * (ndim > 1)}"
+    shaped(raw.ndim == ndim, name, rule if ndim else "must be a single number", raw)
     array = np.array(raw, dtype=np.float64, order="C", copy=True)
     array.setflags(write=False)
     return array
+
+
+def shaped(is_met: bool, name: str, rule: str, array: np.ndarray[Any, Any]) -> None:
+    """Refuse an array unless its shape meets a rule."""
+    if not is_met:
+        raise ProblemError(name, rule, given=f"its shape is {array.shape}")
 
 
 def _numbers(name: str, value: ArrayLike) -> np.ndarray[Any, Any]:
