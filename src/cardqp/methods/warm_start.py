@@ -8,7 +8,6 @@ import numpy as np
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import FloatArray
 from cardqp.bounds.positive_ridge import with_positive_ridge
-from cardqp.exceptions import ParameterError
 from cardqp.methods.best_response import BestResponse
 from cardqp.methods.context import SolveContext
 from cardqp.methods.game import TangentPoint, WholeForm
@@ -174,12 +173,8 @@ class WarmStart:
     window: int | None = None
 
     def __post_init__(self) -> None:
-        if self.variant not in get_args(Variant):
-            raise ParameterError(
-                "variant",
-                f"must be {' or '.join(get_args(Variant))}",
-                given=f"it is {self.variant!r}",
-            )
+        rule = f"must be {' or '.join(get_args(Variant))}"
+        check.demand(self.variant in get_args(Variant), "variant", rule, self.variant)
         check.count("max_iter", 1 if self.max_iter is None else self.max_iter)
         check.count("window", 1 if self.window is None else self.window)
 

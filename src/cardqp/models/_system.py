@@ -11,12 +11,8 @@ def linear_system(A: ArrayLike, B: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """The matrices of ``x+ = A x + B u``, with a state and an input at least."""
     A, B = check.real_array("A", A, 2), check.real_array("B", B, 2)
     check.square("A", A)
-    if len(B) != len(A) or B.shape[1] == 0:
-        raise ProblemError(
-            "B",
-            f"must have {len(A)} rows, one per state, and a column per input",
-            given=f"its shape is {B.shape}",
-        )
+    rule = f"must have {len(A)} rows, one per state, and a column per input"
+    check.shaped(len(B) == len(A) and B.shape[1] > 0, "B", rule, B)
     return A, B
 
 

@@ -35,13 +35,10 @@ def find_backend(backend: str | Backend | None) -> Backend | None:
         return None
     if isinstance(backend, str):
         return find(backend)
-    is_solver = callable(getattr(backend, "solve", None))
-    if not is_solver or isinstance(backend, type):
-        raise ParameterError(
-            "backend",
-            'must be a name or a solver, such as "scip" or cardqp.backends.Scip()',
-            given=f"it is {backend!r}",
-        )
+    can_solve = callable(getattr(backend, "solve", None))
+    is_solver = can_solve and not isinstance(backend, type)
+    rule = 'must be a name or a solver, such as "scip" or cardqp.backends.Scip()'
+    check.demand(is_solver, "backend", rule, backend)
     return backend
 
 
