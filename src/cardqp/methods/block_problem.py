@@ -32,21 +32,10 @@ def solve_block(
     proximal: float,
     is_over: Callable[[], bool] = lambda: False,
 ) -> FloatArray:
-    """Return a point with some variables reoptimised, the others unchanged.
+    """Return a feasible point with a part of it reoptimised, the rest unchanged.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    x : (n,) array
-        A feasible point.
-    part : int array
-        The variables that may change.
-    proximal : float
-        The squared distance from ``x``, weighted by this times the curvature of each
-        variable, is added.
-    is_over : callable
-        Whether to stop with the best point so far.
+    The squared distance from ``x``, weighted by ``proximal`` times the curvature of
+    each variable, is added.  Once time is over, it is the best point so far.
     """
     if len(part) == 0:
         return x
@@ -103,16 +92,9 @@ def block_problem(
 ) -> SparseQP:
     """Return the problem of some variables, with the objective of all.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    x : (n,) array
-        A feasible point; variables that are not in ``part`` keep their values.
-    part : int array
-        The variables; whole blocks, where they share switches.
-    weight : (len(part),) array
-        Weight of the squared distance from ``x``.
+    They are whole blocks, where they share switches; all others keep their values at
+    the feasible point ``x``.  The squared distance from it is added with a weight for
+    each variable of the part.
     """
     rest, form, rows = x.copy(), problem.quadratic, problem.rows
     rest[part] = 0.0

@@ -24,13 +24,7 @@ def check_limits(
 
 
 def find_backend(backend: str | Backend | None) -> Backend | None:
-    """Return the solver with a name, or the one given.
-
-    Raises
-    ------
-    ParameterError
-        When it is neither.
-    """
+    """Return the solver with a name, or the one given; refuse what is neither."""
     if backend is None:
         return None
     if isinstance(backend, str):

@@ -94,14 +94,9 @@ def use_start(context: SolveContext) -> None:
 def search_or_bound(context: SolveContext, is_partial: bool) -> tuple[Searched, Stop]:
     """Search the whole problem, or bound it where a method has the answer.
 
-    Parameters
-    ----------
-    context : SolveContext
-        The call of ``solve``.
-    is_partial : bool
-        Whether a method left out variables that are not proved zero.  Its point is the
-        answer then, and the root of the search bounds it.  Without a feasible point
-        there is nothing to bound: one is searched for everywhere.
+    If a method left out variables that are not proved zero, its point is the answer,
+    and the root of the search bounds it.  Without a feasible point there is nothing to
+    bound: one is searched for everywhere.
     """
     is_heuristic = is_partial and context.x is not None
     found = search_whole(context, root_only=is_heuristic)

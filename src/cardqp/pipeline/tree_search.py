@@ -27,19 +27,8 @@ def search_whole(
 ) -> tuple[Tree | StreamedTree, Stop]:
     """Search the problem of a context, or bound it for the point that there is.
 
-    Parameters
-    ----------
-    context : SolveContext
-        The call of ``solve``.
-    root_only : bool
-        Whether to stop before there are nodes.
-
-    Returns
-    -------
-    tree : Tree or StreamedTree
-        Incumbent, bound and certificate.
-    stop : Stop
-        Why the search ended.
+    The tree has incumbent, bound and certificate; with ``root_only`` it ends before
+    there are nodes.
     """
     problem, x = context.problem, context.x
     if isinstance(problem.quadratic, StreamedForm):

@@ -44,15 +44,7 @@ class Summary:
     r2_refit_test: float | None = None
 
     def on(self, rows: Moments, chosen: IntArray) -> "Summary":
-        """A copy with R2 on other rows, whose moments are about their means.
-
-        Parameters
-        ----------
-        rows : Moments
-            The other rows.
-        chosen : int array
-            Which features the model has.
-        """
+        """A copy with R2 on other rows, whose moments are about their means."""
         scores = []
         for part, intercept in (
             (self.coef, self.intercept),
@@ -98,22 +90,10 @@ def summarise(
     names: tuple[str, ...],
     spread: float,
 ) -> Summary:
-    """Numbers of a model.
+    """Numbers of a model on the rows that it was fitted to.
 
-    Parameters
-    ----------
-    design : Design
-        What was asked of the model.
-    rows : Moments
-        Those of the fit.
-    coef : (n,) array
-        Its coefficients.
-    chosen : int array
-        Its features.
-    names : tuple of str
-        Names of all features.
-    spread : float
-        Variance of the target about its mean, which a model should explain.
+    The spread is the variance of the target about its mean, which a model should
+    explain.
     """
     refit = design.refitted(rows, chosen)
     intercept, offset = (
