@@ -1,5 +1,6 @@
 """Summaries of models: coefficients, the worth of each feature, R2."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -87,10 +88,10 @@ def summarise(
     rows: Moments,
     coef: FloatArray,
     chosen: IntArray,
-    names: tuple[str, ...],
+    features: Iterable[str],
     spread: float,
 ) -> Summary:
-    """Numbers of a model on the rows that it was fitted to.
+    """Numbers of a model, by names of its features, on the rows that it was fitted to.
 
     The spread is the variance of the target about its mean, which a model should
     explain.
@@ -104,7 +105,7 @@ def summarise(
     errors = np.array([rows.mean_square(each) for each in fewer])
     spent = (errors - rows.mean_square(refit)) / (spread or 1.0)
     return Summary(
-        features=tuple(names[j] for j in chosen),
+        features=tuple(features),
         coef=coef[chosen],
         coef_refit=refit[chosen],
         intercept=intercept,
