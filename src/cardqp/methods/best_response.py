@@ -115,7 +115,8 @@ class BestResponse:
         climb = state.climb
         dual, is_attained = reply_to_support(game, climb.supports[-1])
         reply = reply_to_dual(game, dual)
-        repeats = _position(climb.supports, reply.support)
+        is_same = (np.array_equal(known, reply.support) for known in climb.supports)
+        repeats = next((t for t, same in enumerate(is_same) if same), None)
         climb.visit(dual, reply)
         return replace(state, repeats=repeats, is_attained=is_attained)
 
@@ -181,13 +182,6 @@ def best_response(
     method = BestResponse(max_iter, window)
     with Watch(time_limit, callback) as watch:
         return method.screen(choose_level(problem, level, spectrum), watch)
-
-
-def _position(supports: Sequence[IntArray], support: IntArray) -> int | None:
-    for position, earlier in enumerate(supports):
-        if np.array_equal(earlier, support):
-            return position
-    return None
 
 
 def _is_empty(problem: SparseQP, support: IntArray) -> bool:

@@ -80,7 +80,8 @@ class PolyakSubgradient:
         """Make one step of the dual point, and find the support that replies."""
         problem, x = game.problem, np.zeros(game.problem.n)
         x[state.reply.support] = state.reply.x
-        excess, steps = _excess(problem, x), row_steps(problem)
+        # The subgradient with respect to the multipliers.
+        excess, steps = problem.rows.matrix @ x - problem.rows.rhs, row_steps(problem)
         way = x - state.dual.tangent_point
         product_change = problem.quadratic.apply(x) - state.product
         with np.errstate(over="ignore", invalid="ignore"):
@@ -224,8 +225,3 @@ def warm_start(
     method = WarmStart(variant, max_iter, window)
     with Watch(time_limit, callback) as watch:
         return method.run(with_positive_ridge(problem), watch)
-
-
-def _excess(problem: SparseQP, x: FloatArray) -> FloatArray:
-    """Return the subgradient of the dual function with respect to the multipliers."""
-    return np.asarray(problem.rows.matrix @ x - problem.rows.rhs)
