@@ -12,7 +12,7 @@ from cardqp._typing import FloatArray
 from cardqp.backends.build import build
 from cardqp.backends.program import FORMULATIONS, Formulation, Program
 from cardqp.bounds.gap import relative_gap
-from cardqp.exceptions import BackendNotFoundError, ParameterError
+from cardqp.exceptions import ParameterError, not_installed
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.solution.claim import Claim, ClaimStatus
@@ -154,10 +154,8 @@ def package(solver: str, name: str, extra: str) -> Any:
     try:
         return import_module(name)
     except ImportError as err:
-        raise BackendNotFoundError(
-            f"{solver} needs the package {name}, which is missing or broken "
-            f"({err}): install it with `pip install 'cardqp[{extra}]'`."
-        ) from err
+        need = f"{solver} needs the package {name}, which is missing or broken ({err})"
+        raise not_installed(need, extra) from err
 
 
 def hand_over(

@@ -230,11 +230,9 @@ def holdings(value: Any, max_turnover: Any, names: Labels) -> FloatArray | None:
                 given=Phrase("{} limits the distance from it", Setting("max_turnover")),
             )
         return None
-    if not isinstance(value, Mapping):
-        return check.vector("holdings", value, len(names))
-    return check.vector(
-        "holdings", per_asset("holdings", value, names, 0.0), len(names)
-    )
+    if isinstance(value, Mapping):
+        value = per_asset("holdings", value, names, 0.0)
+    return check.vector("holdings", value, len(names))
 
 
 def max_turnover(value: Any) -> float | None:

@@ -157,8 +157,7 @@ class Alternatives:
     def _but(self) -> str:
         """The exception for supersets, needed where one more nonzero may cost a bit."""
         problem = self.problem
-        has_thresholds = bool(((problem.lower > 0) | (problem.upper < 0)).any())
-        is_costless = not problem.penalty and not has_thresholds
+        is_costless = not problem.penalty and not problem.is_semicontinuous.any()
         return "" if is_costless else ", but for those that include a listed one"
 
     def __repr__(self) -> str:
@@ -190,21 +189,19 @@ class Alternatives:
             return Verification(np.inf, -np.inf, np.inf, None, nothing)
         found = [recheck(self.problem, s, threads) for s in self.solutions]
         left = [recheck(self.problem, s, threads) for s in self.branches]
-        best = found[0]
+        best, checks = found[0], {"solution": found, "branch": left}
+        complaints = [
+            f"{part} {i}: {complaint}"
+            for part, each in checks.items()
+            for i, verification in enumerate(each)
+            for complaint in verification.complaints
+        ]
         return Verification(
             objective=best.objective,
             lower_bound=min((each.lower_bound for each in left), default=np.inf),
             gap=best.gap,
             feasibility=best.feasibility,
-            complaints=(
-                *(
-                    f"solution {i}: {c}"
-                    for i, v in enumerate(found)
-                    for c in v.complaints
-                ),
-                *(f"branch {i}: {c}" for i, v in enumerate(left) for c in v.complaints),
-                *self._complaints(),
-            ),
+            complaints=(*complaints, *self._complaints()),
         )
 
     def _complaints(self) -> Iterator[str]:

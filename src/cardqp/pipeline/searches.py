@@ -50,12 +50,7 @@ def prepare(
     """The problem in memory unless it is streamed, with a ridge if need be.
 
     The exact search keeps objectives as they are and finds a ridge by itself; all other
-    methods and solvers are given a problem that has one.
-
-    Raises
-    ------
-    ProblemError
-        When it has none, and needs one.
+    methods and solvers are given a problem that has one, if one can be found.
     """
     if is_streamed:
         return with_positive_ridge(problem)
@@ -128,13 +123,7 @@ def search_by_backend(
 
 
 def resume_search(context: SolveContext, solution: Solution) -> tuple[Searched, Stop]:
-    """Replay what an earlier solution proves, and go on from there.
-
-    Raises
-    ------
-    ParameterError
-        When it is no solution of this problem.
-    """
+    """Replay what an earlier solution of the problem proves, and go on from there."""
     problem, x = context.problem, solution.x
     try:
         if x is not None and not problem.feasibility(x).holds():

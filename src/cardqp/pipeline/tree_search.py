@@ -40,13 +40,7 @@ def search_whole(
 def restored(
     problem: SparseQP, solution: Solution, settings: SearchSettings = DEFAULT
 ) -> Tree | StreamedTree:
-    """The tree of an earlier solution, after replaying what it proves.
-
-    Raises
-    ------
-    ProblemError
-        When it is no solution of this problem.
-    """
+    """The tree of an earlier solution of a problem, after replaying what it proves."""
     certificate, state = solution.certificate, (solution.n_nodes, solution.x)
     if certificate is None:
         raise ProblemError(None, "it has no certificate")

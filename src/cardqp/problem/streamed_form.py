@@ -73,14 +73,10 @@ class StreamedForm:
         data = X.tocsc() if scipy.sparse.issparse(X) else X
         n = data.shape[1]
         form = cls(data, target, np.zeros(n), np.zeros(n), block_sizes)
-
-        def store(start: int, products: FloatArray) -> None:
-            stop = start + len(products)
-            form.products[start:stop], form.squares[start:stop] = products.T
-
         measure = column_blocks.products_and_squares
-        for _ in form._map_blocks(target[:, None], store, measure):
-            pass
+        parts = form._map_blocks(target[:, None], lambda _, part: part, measure)
+        both = np.concatenate(list(parts))
+        form.products[:], form.squares[:] = both.T
         wrong = np.flatnonzero(~np.isfinite(form.squares))
         if len(wrong):
             raise ProblemError(

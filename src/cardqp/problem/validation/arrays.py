@@ -1,6 +1,7 @@
 """Arrays of real numbers: their kind, their size, their entries."""
 
 from collections.abc import Sized
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,16 +57,14 @@ def _numbers(name: str, value: ArrayLike) -> np.ndarray[Any, Any]:
     if scipy.sparse.issparse(value):
         value = value.toarray()
     refuse_masked(**{name: value})
+    not_numbers = partial(
+        ProblemError, name, "must hold numbers", remedy="convert it to floats first"
+    )
     try:
         raw = np.asarray(value)
         raw = raw.astype(np.float64) if raw.dtype == object else raw
     except (TypeError, ValueError, OverflowError) as err:
-        raise ProblemError(
-            name,
-            "must hold numbers",
-            given=str(err),
-            remedy="convert it to floats first",
-        ) from err
+        raise not_numbers(given=str(err)) from err
     if raw.dtype.kind == "c":
         raise ProblemError(
             name,
@@ -74,12 +73,7 @@ def _numbers(name: str, value: ArrayLike) -> np.ndarray[Any, Any]:
             remedy=f"pass {name}.real",
         )
     if raw.dtype.kind not in "fiub":
-        raise ProblemError(
-            name,
-            "must hold numbers",
-            given=f"its dtype is {raw.dtype}",
-            remedy="convert it to floats first",
-        )
+        raise not_numbers(given=f"its dtype is {raw.dtype}")
     return raw
 
 
