@@ -80,17 +80,7 @@ def product(normal: FloatArray, x: Vector) -> Fraction:
 def cancelling(matrix: FloatArray, weights: FloatArray) -> Vector | None:
     """Weights near given ones with which the rows of a matrix cancel exactly.
 
-    Parameters
-    ----------
-    matrix : (m, k) array
-        Its rows are to be combined to zero.
-    weights : (m,) array
-        Weights that do so up to rounding, none of them zero.
-
-    Returns
-    -------
-    list of Fraction or None
-        None if only zeros do.
+    Those given, none of them zero, do so up to rounding.  None if only zeros do.
     """
     start = [Fraction(weight) for weight in weights.tolist()]
     reduced: dict[int, Vector] = {}  # equations by the weight that each determines

@@ -12,8 +12,9 @@ from cardqp._typing import FloatArray
 from cardqp.backends.build import build
 from cardqp.backends.program import FORMULATIONS, Formulation, Program
 from cardqp.bounds.gap import relative_gap
-from cardqp.exceptions import BackendNotFoundError, ParameterError
+from cardqp.exceptions import ParameterError, not_installed
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.solution.claim import Claim, ClaimStatus
 
 Parameters = Mapping[str, object]
@@ -153,10 +154,8 @@ def package(solver: str, name: str, extra: str) -> Any:
     try:
         return import_module(name)
     except ImportError as err:
-        raise BackendNotFoundError(
-            f"{solver} needs the package {name}, which is missing or broken "
-            f"({err}): install it with `pip install 'cardqp[{extra}]'`."
-        ) from err
+        need = f"{solver} needs the package {name}, which is missing or broken ({err})"
+        raise not_installed(need, extra) from err
 
 
 def hand_over(
@@ -180,26 +179,18 @@ def hand_over(
             ) from err
 
 
-def check_parameters(parameters: object) -> None:
-    """Refuse what is not a mapping; whether a solver knows them, it will say itself."""
-    if not isinstance(parameters, Mapping):
-        raise ParameterError(
-            "parameters",
-            "must be a mapping from a solver's own names to values",
-            given=f"it is {parameters!r}",
-        )
-
-
-def check_formulation(
+def check_settings(
     solver: str,
     formulation: str,
+    parameters: object,
     known: tuple[Formulation, ...] = FORMULATIONS,
 ) -> None:
-    """Refuse a formulation that a solver, or everyone, does not have."""
-    if formulation not in known:
-        names = ", ".join(f'"{name}"' for name in known)
-        raise ParameterError(
-            "formulation",
-            f"must be one of {names} for {solver}",
-            given=f"it is {formulation!r}",
-        )
+    """Refuse a formulation that a solver, or everyone, does not have.
+
+    Parameters must be a mapping; whether a solver knows them, it will say itself.
+    """
+    names = ", ".join(f'"{name}"' for name in known)
+    rule = f"must be one of {names} for {solver}"
+    check.demand(formulation in known, "formulation", rule, formulation)
+    rule = "must be a mapping from a solver's own names to values"
+    check.demand(isinstance(parameters, Mapping), "parameters", rule, parameters)

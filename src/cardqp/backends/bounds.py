@@ -62,14 +62,8 @@ def _row_limits(
 def implied_by_value(problem: SparseQP, bounds: Bounds, value: float) -> Bounds:
     r"""Finite bounds of all variables, for points at least as good as a known one.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    bounds : pair of (n,) arrays
-        Bounds of nonzeros; they are tightened, and completed where infinite.
-    value : float
-        The objective of a feasible point, or infinity.
+    Bounds of nonzeros are tightened, and completed where infinite.  The value is the
+    objective of a feasible point, or infinity.
 
     Raises
     ------

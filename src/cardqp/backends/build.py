@@ -31,19 +31,10 @@ def build(
     *,
     has_indicators: bool = True,
 ) -> Program:
-    """Write a problem as a mixed-integer program.
+    """Write any problem as a mixed-integer program.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        Any problem.
-    formulation : {"perspective", "sos1", "indicator", "big-m"}
-        How variables are switched off.
-    start : (n,) array or None
-        A point whose support is a good guess.
-    has_indicators : bool
-        Whether the solver can switch variables off without bounds.  If it cannot, all
-        bounds that can be proved are in the program.
+    The start is a point whose support is a good guess.  For a solver that cannot switch
+    variables off without bounds, all bounds that can be proved are in the program.
 
     Raises
     ------

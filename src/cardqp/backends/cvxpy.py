@@ -11,8 +11,7 @@ from cardqp.backends.adapter import (
     Outcome,
     Parameters,
     Task,
-    check_formulation,
-    check_parameters,
+    check_settings,
     package,
     run,
 )
@@ -62,8 +61,7 @@ class Cvxpy:
 
     def __post_init__(self) -> None:
         check.one_of("solver", self.solver, DIALECTS)
-        check_formulation("CVXPY", self.formulation, FORMULATIONS)
-        check_parameters(self.parameters)
+        check_settings("CVXPY", self.formulation, self.parameters, FORMULATIONS)
 
     def solve(self, problem: SparseQP, **limits: Unpack[Limits]) -> Claim:
         cvxpy = package(self.solver, "cvxpy", "cvxpy")

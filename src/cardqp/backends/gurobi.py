@@ -10,8 +10,7 @@ from cardqp.backends.adapter import (
     Outcome,
     Parameters,
     Task,
-    check_formulation,
-    check_parameters,
+    check_settings,
     hand_over,
     package,
     run,
@@ -52,8 +51,7 @@ class Gurobi:
     parameters: Parameters = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_formulation("Gurobi", self.formulation)
-        check_parameters(self.parameters)
+        check_settings("Gurobi", self.formulation, self.parameters)
 
     def solve(self, problem: SparseQP, **limits: Unpack[Limits]) -> Claim:
         version = package("Gurobi", "gurobipy", "gurobi").gurobi.version()

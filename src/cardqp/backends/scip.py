@@ -12,8 +12,7 @@ from cardqp.backends.adapter import (
     Outcome,
     Parameters,
     Task,
-    check_formulation,
-    check_parameters,
+    check_settings,
     hand_over,
     package,
     run,
@@ -51,8 +50,7 @@ class Scip:
     parameters: Parameters = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_formulation("SCIP", self.formulation)
-        check_parameters(self.parameters)
+        check_settings("SCIP", self.formulation, self.parameters)
 
     def solve(self, problem: SparseQP, **limits: Unpack[Limits]) -> Claim:
         name = f"SCIP {package('SCIP', 'pyscipopt', 'scip').Model().version()}"

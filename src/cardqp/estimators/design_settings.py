@@ -39,12 +39,9 @@ def read_sparsities(value: Any, design: Design) -> tuple[int, ...]:
     n_inside = design.n_chosen(design.forced_in)
     if value is None:
         value = range(max(n_inside, 1), max(n_inside, LARGEST_SIZE) + 1)
-    if not isinstance(value, Iterable) or not (given := list(value)):
-        raise ParameterError(
-            "n_nonzero_coefs",
-            "must be one size or more, such as range(1, 21)",
-            given=f"it is {value!r}",
-        )
+    given = list(value) if isinstance(value, Iterable) else []
+    rule = "must be one size or more, such as range(1, 21)"
+    check.demand(len(given) > 0, "n_nonzero_coefs", rule, value)
     for each in given:
         check.count("n_nonzero_coefs", each)
         if each < n_inside:
@@ -81,12 +78,8 @@ def _eta(value: Any) -> float:
         return AUTOMATIC_ETA
     if value is None:
         return np.inf
-    if isinstance(value, str):
-        raise ParameterError(
-            "eta",
-            'must be "auto", a positive number, or None for no ridge',
-            given=f"it is {value!r}",
-        )
+    rule = 'must be "auto", a positive number, or None for no ridge'
+    check.demand(not isinstance(value, str), "eta", rule, value)
     check.positive("eta", value)
     return float(value)
 
@@ -95,12 +88,8 @@ def _bounds(value: Any, positive: bool, n: int) -> tuple[FloatArray, FloatArray]
     pair: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
     if value is not None:
         given = tuple(value) if np.iterable(value) else ()
-        if len(given) != 2:
-            raise ParameterError(
-                "coef_bounds",
-                "must be a pair (lower, upper) of numbers, arrays or None",
-                given=f"it is {value!r}",
-            )
+        rule = "must be a pair (lower, upper) of numbers, arrays or None"
+        check.demand(len(given) == 2, "coef_bounds", rule, value)
         pair = given
     lower, upper = check.bounds(*pair, n, prefix="coef_bounds ")
     if positive:

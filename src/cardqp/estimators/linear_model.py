@@ -191,7 +191,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             scaled.rows,
             scaled.coefficients(solution.x),
             chosen,
-            self._names(),
+            self.get_feature_names_out(),
             spread,
         )
         gap = max(worst, solution.gap)
@@ -202,12 +202,6 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    def _names(self) -> tuple[str, ...]:
-        given = getattr(self, "feature_names_in_", None)
-        if given is not None:
-            return tuple(given)
-        return tuple(f"x{j}" for j in range(self.n_features_in_))
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)

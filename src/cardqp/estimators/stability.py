@@ -149,17 +149,11 @@ def stability_selection(
 
 def _check(n_resamples: int, threshold: float) -> None:
     check.count("n_resamples", n_resamples)
-    if n_resamples % 2:
-        raise ParameterError(
-            "n_resamples",
-            "must be even, for halves come in pairs",
-            given=f"it is {n_resamples}",
-        )
+    rule = "must be even, for halves come in pairs"
+    check.demand(n_resamples % 2 == 0, "n_resamples", rule, int(n_resamples))
     check.positive("threshold", threshold)
-    if not 0.5 < threshold <= 1.0:
-        raise ParameterError(
-            "threshold", "must be above 0.5 and at most 1", given=f"it is {threshold!r}"
-        )
+    rule = "must be above 0.5 and at most 1"
+    check.demand(0.5 < threshold <= 1.0, "threshold", rule, threshold)
 
 
 def _choose(estimator: Any, X: ArrayLike, y: ArrayLike, rows: IntArray) -> BoolArray:

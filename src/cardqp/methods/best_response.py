@@ -1,6 +1,6 @@
 """Best response: support and dual point answer each other until they repeat."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Generic
 
@@ -90,8 +90,16 @@ class BestResponse:
 
     def screen(self, game: Game[Dual], watch: Watch) -> Screening:
         """Alternate replies in a game, until they repeat or time is up."""
-        ended = iterate(self, game, watch)
-        return self.result(game, *ended, lambda: watch.is_late)
+        state, stop = iterate(self, game, watch)
+        # Candidates come from the cycle or window, proofs from the best dual point.
+        recent = self._recent(state)
+        found = build_screening(
+            game, recent, state.climb, stop, state.cycle, is_over=lambda: watch.is_late
+        )
+        is_open = found.x is None and not watch.is_late
+        if is_open and _is_empty(game.problem, recent[-1]):
+            return replace(found, stop=Stop.INFEASIBLE)
+        return found
 
     def init(self, game: Game[Dual]) -> BestResponseState[Dual]:
         """Return the state with the support that replies to the origin."""
@@ -107,7 +115,8 @@ class BestResponse:
         climb = state.climb
         dual, is_attained = reply_to_support(game, climb.supports[-1])
         reply = reply_to_dual(game, dual)
-        repeats = _position(climb.supports, reply.support)
+        is_same = (np.array_equal(known, reply.support) for known in climb.supports)
+        repeats = next((t for t, same in enumerate(is_same) if same), None)
         climb.visit(dual, reply)
         return replace(state, repeats=repeats, is_attained=is_attained)
 
@@ -121,22 +130,6 @@ class BestResponse:
     def progress(self, state: BestResponseState[Dual], seconds: float) -> Progress:
         """Report the best bound so far."""
         return state.climb.progress("best response", seconds, np.inf)
-
-    def result(
-        self,
-        game: Game[Dual],
-        state: BestResponseState[Dual],
-        stop: Stop,
-        is_over: Callable[[], bool] = lambda: False,
-    ) -> Screening:
-        """Form candidates from the cycle or window, proofs from the best dual point."""
-        recent = self._recent(state)
-        found = build_screening(
-            game, recent, state.climb, stop, state.cycle, is_over=is_over
-        )
-        if found.x is None and not is_over() and _is_empty(game.problem, recent[-1]):
-            return replace(found, stop=Stop.INFEASIBLE)
-        return found
 
     def _recent(self, state: BestResponseState[Dual]) -> Sequence[IntArray]:
         supports = state.climb.supports
@@ -189,13 +182,6 @@ def best_response(
     method = BestResponse(max_iter, window)
     with Watch(time_limit, callback) as watch:
         return method.screen(choose_level(problem, level, spectrum), watch)
-
-
-def _position(supports: Sequence[IntArray], support: IntArray) -> int | None:
-    for position, earlier in enumerate(supports):
-        if np.array_equal(earlier, support):
-            return position
-    return None
 
 
 def _is_empty(problem: SparseQP, support: IntArray) -> bool:

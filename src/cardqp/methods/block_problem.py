@@ -32,21 +32,10 @@ def solve_block(
     proximal: float,
     is_over: Callable[[], bool] = lambda: False,
 ) -> FloatArray:
-    """Return a point with some variables reoptimised, the others unchanged.
+    """Return a feasible point with a part of it reoptimised, the rest unchanged.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    x : (n,) array
-        A feasible point.
-    part : int array
-        The variables that may change.
-    proximal : float
-        The squared distance from ``x``, weighted by this times the curvature of each
-        variable, is added.
-    is_over : callable
-        Whether to stop with the best point so far.
+    The squared distance from ``x``, weighted by ``proximal`` times the curvature of
+    each variable, is added.  Once time is over, it is the best point so far.
     """
     if len(part) == 0:
         return x
@@ -103,26 +92,15 @@ def block_problem(
 ) -> SparseQP:
     """Return the problem of some variables, with the objective of all.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    x : (n,) array
-        A feasible point; variables that are not in ``part`` keep their values.
-    part : int array
-        The variables; whole blocks, where they share switches.
-    weight : (len(part),) array
-        Weight of the squared distance from ``x``.
+    They are whole blocks, where they share switches; all others keep their values at
+    the feasible point ``x``.  The squared distance from it is added with a weight for
+    each variable of the part.
     """
     rest, form, rows = x.copy(), problem.quadratic, problem.rows
     rest[part] = 0.0
     others = np.setdiff1d(problem.support_of(x), part)
     own = x[part]
-    limits = None
-    if problem.groups is not None and problem.group_sparsity is not None:
-        used = np.bincount(problem.groups[others] + 1, minlength=1)
-        used = np.pad(used, (0, len(problem.group_sparsity) + 1 - len(used)))
-        limits = problem.group_sparsity - used[1:]
+    groups = problem.rule.groups
     # The current point meets its rows only up to rounding: right-hand sides are relaxed
     # so that it stays feasible for the block.
     taken, is_equal = rows.matrix[:, part] @ own, rows.is_equality
@@ -144,8 +122,8 @@ def block_problem(
         upper=problem.upper[part],
         forced_in=np.flatnonzero(np.isin(part, problem.forced_in)),
         forced_out=np.flatnonzero(np.isin(part, problem.forced_out)),
-        groups=None if problem.groups is None else problem.groups[part],
-        group_sparsity=limits,
+        groups=None if groups is None else groups.labels[part],
+        group_sparsity=None if groups is None else groups.room(others),
         blocks=None if problem.blocks is None else problem.blocks[part],
         constant=float(problem.constant + paid + fixed + weight @ own**2),
     )

@@ -90,16 +90,8 @@ class SolveContext:
     ) -> Result:
         """Run one stage, record it, and return its result.
 
-        Parameters
-        ----------
-        name : str
-            The name of the stage.
-        work : callable
-            Computes the result.
-        before : int
-            How many variables were undecided before.
-        after : callable
-            From the result to the number of undecided variables, and details.
+        So many variables were undecided before; ``after`` makes their number, and
+        details, from the result.
         """
         start = self.watch.seconds
         result = work()
@@ -144,13 +136,8 @@ def solve_with_backend(
 ) -> tuple[Claim, FloatArray | None]:
     """Run another solver on a problem as one stage.
 
-    Returns
-    -------
-    claim : Claim
-        The solver's answer.
-    x : array or None
-        The best point on its support, fitted and checked here; None if that support is
-        not feasible.
+    With its answer comes the best point on its support, fitted and checked here; None
+    if that support is not feasible.
     """
 
     def work() -> tuple[Claim, FloatArray | None]:

@@ -1,6 +1,5 @@
 """Dual program: subgradient ascent on the dual function."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -96,8 +95,12 @@ class DualProgram:
 
     def screen(self, level: Level, watch: Watch) -> Screening:
         """Climb the dual function of a level, until it is done or time is up."""
-        ended = iterate(self, level, watch)
-        return self.result(level, *ended, lambda: watch.is_late)
+        state, stop = iterate(self, level, watch)
+        # Candidates come from the window, proofs from the best dual point.
+        recent = state.climb.supports[-self.window :]
+        return build_screening(
+            level, recent, state.climb, stop, is_over=lambda: watch.is_late
+        )
 
     def init(self, level: Level) -> DualProgramState:
         """Return the state at the origin."""
@@ -126,17 +129,6 @@ class DualProgram:
     def progress(self, state: DualProgramState, seconds: float) -> Progress:
         """Report the best bound so far."""
         return state.climb.progress("dual program", seconds, state.upper_bound)
-
-    def result(
-        self,
-        level: Level,
-        state: DualProgramState,
-        stop: Stop,
-        is_over: Callable[[], bool] = lambda: False,
-    ) -> Screening:
-        """Form candidates from the window, proofs from the best dual point."""
-        recent = state.climb.supports[-self.window :]
-        return build_screening(level, recent, state.climb, stop, is_over=is_over)
 
     def _steps(self, level: Level) -> StepSizes:
         """Return the step sizes: inverse curvatures of the dual function.

@@ -52,11 +52,6 @@ class Method(Protocol):
 def resolve(method: str | Method) -> Method:
     """Return a method: the given one, or the one with a name and default settings.
 
-    Raises
-    ------
-    ParameterError
-        When there is no such method.
-
     Examples
     --------
     >>> resolve("best-response")

@@ -57,14 +57,7 @@ def reply_to_support(game: Game[Dual], support: IntArray) -> tuple[Dual, bool]:
     It is the solution of the quadratic program on the support.  When that program is
     infeasible the Lagrangian is unbounded along a Farkas ray, and the reply is the
     point on the ray where the dual function starts to fall: there, some other support
-    answers the ray.
-
-    Returns
-    -------
-    dual
-        The reply.
-    is_attained : bool
-        Whether it is a maximiser, not a point on a ray.
+    answers the ray.  Also returned is whether the reply is a maximiser.
     """
     fit = fit_support(game.truncated, support)
     if fit.x is None:

@@ -20,7 +20,7 @@ from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
 from cardqp.spectral.choose_level import choose_level
-from cardqp.spectral.level import Level, LevelPoint
+from cardqp.spectral.level import LevelPoint
 from cardqp.spectral.spectrum import Spectrum
 from cardqp.subproblems.support_qp import SupportFit
 
@@ -47,9 +47,10 @@ class PerspectiveScreening:
 
     def run(self, problem: SparseQP, watch: Watch) -> SafeScreening:
         """Relax a problem, round its solution, and fix variables at its dual point."""
-        relaxed, bound, dual = _relax(problem, lambda: watch.is_over)
+        relaxed = _relax(problem, lambda: watch.is_over)
+        dual = DualPoint.at(relaxed.tangent_point, relaxed.beta)
         fit = _round(problem, relaxed, lambda: watch.is_late)
-        return _build_screening(problem, fit, bound, dual)
+        return _build_screening(problem, fit, dual.bound(problem), dual)
 
 
 def safe_screen(
@@ -88,9 +89,14 @@ def safe_screen(
     dual: DualPoint | LevelPoint
     ridged = with_positive_ridge(problem)
     if level is None:
-        relaxed, bound, dual = _relax(ridged)
+        relaxed = _relax(ridged)
+        dual = DualPoint.at(relaxed.tangent_point, relaxed.beta)
+        bound = dual.bound(ridged)
     else:
-        relaxed, bound, dual = _relax_level(choose_level(problem, level, spectrum))
+        cut = choose_level(problem, level, spectrum)
+        relaxed = _relax(cut.truncated)
+        dual = cut.touching(relaxed.tangent_point, relaxed.beta)
+        bound = cut.bound(dual)
     upper = None
     if upper_bound is not None:
         upper = check.scalar("upper_bound", upper_bound)
@@ -136,25 +142,7 @@ def _build_screening(
     )
 
 
-def _relax(
-    problem: SparseQP, is_over: Callable[[], bool] = lambda: False
-) -> tuple[Relaxed, SeparableBound, DualPoint]:
-    """Return the converged relaxation, its bound, and the dual point that proves it."""
-    relaxed = _solve_root(problem, is_over)
-    proof = DualPoint.at(relaxed.tangent_point, relaxed.beta)
-    return relaxed, proof.bound(problem), proof
-
-
-def _relax_level(level: Level) -> tuple[Relaxed, SeparableBound, LevelPoint]:
-    """Return relaxation, bound and dual point at a level of the hierarchy."""
-    relaxed = _solve_root(level.truncated)
-    point = level.touching(relaxed.tangent_point, relaxed.beta)
-    return relaxed, level.bound(point), point
-
-
-def _solve_root(
-    problem: SparseQP, is_over: Callable[[], bool] = lambda: False
-) -> Relaxed:
+def _relax(problem: SparseQP, is_over: Callable[[], bool] = lambda: False) -> Relaxed:
     """Solve the relaxation of a problem to the gap ACCURACY."""
     tolerance = ACCURACY * (abs(problem.constant) + problem.single_gain)
     relaxation, effort = Relaxation.prepare(problem), Effort(tolerance, is_over=is_over)

@@ -175,20 +175,8 @@ def build_screening(
 ) -> Screening:
     """Form candidates from recent supports and proofs from the best dual point.
 
-    Parameters
-    ----------
-    game : Game
-        The game that was played.
-    recent : sequence of int arrays
-        The supports whose union are the candidates.
-    climb : Climb
-        What the run has met.
-    stop, cycle
-        See :class:`Screening`.
-    fit : SupportFit, optional
-        The best feasible point; by default it is fitted on the recent supports.
-    is_over : callable
-        Whether to fit no further supports.
+    The best feasible point is fitted on the recent supports if it is not given.  Once
+    time is over, no further supports are fitted.
     """
     fit = best_fit(game.problem, recent, is_over) if fit is None else fit
     bound = game.bound(climb.best)

@@ -8,7 +8,6 @@ import numpy as np
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
 from cardqp._typing import FloatArray
 from cardqp.bounds.positive_ridge import with_positive_ridge
-from cardqp.exceptions import ParameterError
 from cardqp.methods.best_response import BestResponse
 from cardqp.methods.context import SolveContext
 from cardqp.methods.game import TangentPoint, WholeForm
@@ -81,7 +80,8 @@ class PolyakSubgradient:
         """Make one step of the dual point, and find the support that replies."""
         problem, x = game.problem, np.zeros(game.problem.n)
         x[state.reply.support] = state.reply.x
-        excess, steps = _excess(problem, x), row_steps(problem)
+        # The subgradient with respect to the multipliers.
+        excess, steps = problem.rows.matrix @ x - problem.rows.rhs, row_steps(problem)
         way = x - state.dual.tangent_point
         product_change = problem.quadratic.apply(x) - state.product
         with np.errstate(over="ignore", invalid="ignore"):
@@ -112,8 +112,9 @@ class PolyakSubgradient:
         """Report the best bound, and the best objective in the pool."""
         return state.climb.progress("warm start", seconds, state.incumbent.objective)
 
-    def result(self, game: WholeForm, state: SubgradientState, stop: Stop) -> Screening:
-        """Form candidates from the window and the best support of the pool."""
+    def screen(self, game: WholeForm, watch: Watch) -> Screening:
+        """Climb; candidates are the window's and the best support of the pool."""
+        state, stop = iterate(self, game, watch)
         recent, fit = state.climb.supports[-self.window :], state.incumbent
         if fit.x is not None:
             recent = [*recent, game.problem.support_of(fit.x)]
@@ -173,12 +174,8 @@ class WarmStart:
     window: int | None = None
 
     def __post_init__(self) -> None:
-        if self.variant not in get_args(Variant):
-            raise ParameterError(
-                "variant",
-                f"must be {' or '.join(get_args(Variant))}",
-                given=f"it is {self.variant!r}",
-            )
+        rule = f"must be {' or '.join(get_args(Variant))}"
+        check.demand(self.variant in get_args(Variant), "variant", rule, self.variant)
         check.count("max_iter", 1 if self.max_iter is None else self.max_iter)
         check.count("window", 1 if self.window is None else self.window)
 
@@ -190,10 +187,9 @@ class WarmStart:
         """Screen a problem by the chosen variant."""
         game = WholeForm(problem)
         if self.variant == "best-response":
-            response = BestResponse(self.max_iter or 50, self.window)
-            return response.screen(game, watch)
+            return BestResponse(self.max_iter or 50, self.window).screen(game, watch)
         climb = PolyakSubgradient(self.max_iter or 200, self.window or 20)
-        return climb.result(game, *iterate(climb, game, watch))
+        return climb.screen(game, watch)
 
 
 def warm_start(
@@ -229,8 +225,3 @@ def warm_start(
     method = WarmStart(variant, max_iter, window)
     with Watch(time_limit, callback) as watch:
         return method.run(with_positive_ridge(problem), watch)
-
-
-def _excess(problem: SparseQP, x: FloatArray) -> FloatArray:
-    """Return the subgradient of the dual function with respect to the multipliers."""
-    return np.asarray(problem.rows.matrix @ x - problem.rows.rhs)

@@ -19,19 +19,17 @@ if TYPE_CHECKING:
     from cardqp.models.tracking import IndexTracking as IndexTracking
     from cardqp.models.tracking import TrackingSolution as TrackingSolution
 
-_HOME = {
-    "BinaryQP": "cardqp.models.binary",
-    "BinarySolution": "cardqp.models.binary",
-    "ControlStep": "cardqp.models.control",
-    "Frontier": "cardqp.models.efficient_frontier",
-    "IndexTracking": "cardqp.models.tracking",
-    "Portfolio": "cardqp.models.portfolio",
-    "PortfolioSolution": "cardqp.models.portfolio",
-    "SparseControl": "cardqp.models.control",
-    "SparseMeanVariance": "cardqp.models.estimator",
-    "TrackingSolution": "cardqp.models.tracking",
-    "frontier": "cardqp.models.efficient_frontier",
+_PUBLIC = {
+    "binary": "BinaryQP BinarySolution",
+    "control": "ControlStep SparseControl",
+    "efficient_frontier": "Frontier frontier",
+    "estimator": "SparseMeanVariance",
+    "portfolio": "Portfolio PortfolioSolution",
+    "tracking": "IndexTracking TrackingSolution",
 }
+"""Public names by the module that has them."""
+
+_HOME = {name: home for home, names in _PUBLIC.items() for name in names.split()}
 
 __all__ = list(_HOME)
 
@@ -43,7 +41,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(
             f"module 'cardqp.models' has no attribute {name!r}"
         ) from None
-    value = getattr(import_module(home), name)
+    value = getattr(import_module(f"cardqp.models.{home}"), name)
     globals()[name] = value
     return value
 

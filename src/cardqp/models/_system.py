@@ -1,12 +1,9 @@
 """The rules for the data of linear systems: each has one message, raised here only."""
 
-from typing import Any
-
 import scipy.linalg
 
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
-from cardqp.models.validation import limit
 from cardqp.problem import validation as check
 
 
@@ -14,12 +11,8 @@ def linear_system(A: ArrayLike, B: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """The matrices of ``x+ = A x + B u``, with a state and an input at least."""
     A, B = check.real_array("A", A, 2), check.real_array("B", B, 2)
     check.square("A", A)
-    if len(B) != len(A) or B.shape[1] == 0:
-        raise ProblemError(
-            "B",
-            f"must have {len(A)} rows, one per state, and a column per input",
-            given=f"its shape is {B.shape}",
-        )
+    rule = f"must have {len(A)} rows, one per state, and a column per input"
+    check.shaped(len(B) == len(A) and B.shape[1] > 0, "B", rule, B)
     return A, B
 
 
@@ -44,8 +37,3 @@ def input_weight(value: ArrayLike, n: int) -> FloatArray:
             remedy="every input must cost something",
         )
     return weight
-
-
-def actuations(name: str, value: Any, most: int) -> None:
-    """Check a limit on nonzero inputs: an integer between 0 and ``most``."""
-    limit(name, value, 0, most, "the number of inputs there are")

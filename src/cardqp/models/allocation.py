@@ -103,8 +103,5 @@ class Allocation:
                 "`to_series` needs pandas: install it with `pip install pandas`, or "
                 "use `named`."
             ) from err
-        weights = np.full(len(self.names), np.nan)
-        found = self.weights
-        return pd.Series(
-            weights if found is None else found, index=self.names, name="weight"
-        )
+        weights = np.nan if self.weights is None else self.weights
+        return pd.Series(weights, index=self.names, name="weight")

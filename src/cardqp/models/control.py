@@ -17,6 +17,7 @@ from cardqp._typing import ArrayLike, FloatArray
 from cardqp.branch_and_bound.precompile import load_kernels, load_tree_kernels
 from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.models import _system as rule
+from cardqp.models.validation import limit
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
@@ -363,11 +364,12 @@ def _limits(
                 "both"
             ),
         )
+    meaning = "the number of inputs there are"
     if total is not None:
-        rule.actuations("max_actuations", total, horizon * n_inputs)
+        limit("max_actuations", total, 0, horizon * n_inputs, meaning)
     if per_stage is None:
         return {"sparsity": total}
-    rule.actuations("max_actuations_per_stage", per_stage, n_inputs)
+    limit("max_actuations_per_stage", per_stage, 0, n_inputs, meaning)
     return {
         "sparsity": horizon * per_stage if total is None else total,
         "groups": np.repeat(np.arange(horizon), n_inputs),

@@ -56,18 +56,9 @@ def plan_sales(
 ) -> Sales:
     """The sales that a turnover limit allows, if weights sum to one.
 
-    What cannot be kept, because too many assets are held, must be sold.
-
-    Parameters
-    ----------
-    holdings : (n,) array
-        Current weights; they need not sum to one.
-    max_turnover : float
-        The most that purchases and sales may sum to.
-    max_assets : int
-        How many assets can be kept.
-    lower : (n,) array
-        The smallest weight that each asset can have, not above zero.
+    What cannot be kept, because more than ``max_assets`` are held, must be sold.
+    Holdings need not sum to one; ``lower``, the smallest weight that each asset can
+    have, is not above zero.
     """
     most = 0.5 * (max_turnover - (1.0 - float(holdings.sum())))
     owned = np.sort(holdings[holdings > 0])

@@ -145,7 +145,7 @@ class Portfolio:
         lower, upper = rule.positions(
             minimum_position, maximum_position, n, long_only=long_only
         )
-        self._fill(
+        vars(self).update(
             mean=_expected_returns(mean, returns, n),
             risk_model=model,
             risk_aversion=rule.risk_aversion(risk_aversion),
@@ -162,11 +162,6 @@ class Portfolio:
         if risk_aversion is not None or target_return is not None:
             _ = self.expected_returns
 
-    def _fill(self, **fields: Any) -> "Portfolio":
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
-        return self
-
     def with_goal(
         self, *, risk_aversion: float | None = None, target_return: float | None = None
     ) -> "Portfolio":
@@ -178,11 +173,13 @@ class Portfolio:
             As for :class:`Portfolio`; what is left out is dropped.
         """
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        fields |= {
-            "risk_aversion": rule.risk_aversion(risk_aversion),
-            "target_return": _optional_scalar("target_return", target_return),
-        }
-        return Portfolio.__new__(Portfolio)._fill(**fields)
+        portfolio = Portfolio.__new__(Portfolio)
+        vars(portfolio).update(
+            fields,
+            risk_aversion=rule.risk_aversion(risk_aversion),
+            target_return=_optional_scalar("target_return", target_return),
+        )
+        return portfolio
 
     @property
     def n(self) -> int:

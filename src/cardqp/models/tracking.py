@@ -94,18 +94,16 @@ class IndexTracking:
             minimum_position, maximum_position, n, long_only=long_only
         )
         default = NEGLIGIBLE * (float(np.mean(table**2)) or 1.0)
-        fields = {
-            "returns": table,
-            "index": _index_returns(index, len(table)),
-            "max_assets": rule.max_assets(max_assets, n),
-            "lower": lower,
-            "upper": upper,
-            "fully_invested": rule.flag("fully_invested", fully_invested),
-            "ridge": rule.ridge(ridge, default),
-            "names": rule.asset_names(names, labels, n),
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            returns=table,
+            index=_index_returns(index, len(table)),
+            max_assets=rule.max_assets(max_assets, n),
+            lower=lower,
+            upper=upper,
+            fully_invested=rule.flag("fully_invested", fully_invested),
+            ridge=rule.ridge(ridge, default),
+            names=rule.asset_names(names, labels, n),
+        )
 
     @cached_property
     def problem(self) -> SparseQP:

@@ -62,12 +62,8 @@ def asset_names(value: Any, labels: Labels | None, n: int) -> Labels:
 def returns_table(name: str, value: ArrayLike) -> FloatArray:
     """Returns of assets, one row for each of at least two periods."""
     table = check.real_array(name, value, 2)
-    if len(table) < 2 or table.shape[1] == 0:
-        raise ProblemError(
-            name,
-            "must have at least two rows, one per period, and a column per asset",
-            given=f"its shape is {table.shape}",
-        )
+    rule = "must have at least two rows, one per period, and a column per asset"
+    check.shaped(len(table) >= 2 and table.shape[1] > 0, name, rule, table)
     return table
 
 
@@ -78,12 +74,9 @@ def max_assets(value: Any, n: int) -> int:
 
 def limit(name: str, value: Any, least: int, most: int, meaning: str) -> int:
     """A limit on what is counted: an integer; ``meaning`` is that of ``most``."""
-    if not check.is_integer(value) or not least <= value <= most:
-        raise ProblemError(
-            name,
-            f"must be an integer between {least} and {most}, {meaning}",
-            given=f"it is {value!r}",
-        )
+    rule = f"must be an integer between {least} and {most}, {meaning}"
+    is_met = check.is_integer(value) and least <= value <= most
+    check.demand(is_met, name, rule, value, ProblemError)
     return int(value)
 
 
@@ -114,8 +107,8 @@ def not_negative(name: str, value: ArrayLike, n: int) -> FloatArray:
 
 def flag(name: str, value: Any) -> bool:
     """True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ProblemError(name, "must be True or False", given=f"it is {value!r}")
+    is_met = isinstance(value, bool | np.bool_)
+    check.demand(is_met, name, "must be True or False", value, ProblemError)
     return bool(value)
 
 
@@ -166,10 +159,9 @@ def per_asset(name: str, value: Any, names: Labels, default: Any) -> list[Any]:
             )
         given = {str(key): entry for key, entry in value.items()}
         return [given.get(asset, default) for asset in names]
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ProblemError(
-            name, "must be a list or a dictionary by name", given=f"it is {value!r}"
-        )
+    is_met = isinstance(value, Iterable) and not isinstance(value, str)
+    rule = "must be a list or a dictionary by name"
+    check.demand(is_met, name, rule, value, ProblemError)
     check.refuse_masked(**{name: value})
     entries = list(value)
     check.entries(name, entries, len(names), "asset")
@@ -189,12 +181,9 @@ def sector_limits(sectors: Any, limits: Any, names: Labels) -> tuple[SectorLimit
                 "{} and {} go together", Setting("sectors"), Setting("sector_limits")
             ),
         )
-    if not isinstance(limits, Mapping):
-        raise ProblemError(
-            "sector_limits",
-            "must be a dictionary from sectors to a maximum or to (minimum, maximum)",
-            given=f"it is {limits!r}",
-        )
+    is_met = isinstance(limits, Mapping)
+    rule = "must be a dictionary from sectors to a maximum or to (minimum, maximum)"
+    check.demand(is_met, "sector_limits", rule, limits, ProblemError)
     labels = per_asset("sectors", sectors, names, None)
     return tuple(_sector(label, limit, labels) for label, limit in limits.items())
 
@@ -241,11 +230,9 @@ def holdings(value: Any, max_turnover: Any, names: Labels) -> FloatArray | None:
                 given=Phrase("{} limits the distance from it", Setting("max_turnover")),
             )
         return None
-    if not isinstance(value, Mapping):
-        return check.vector("holdings", value, len(names))
-    return check.vector(
-        "holdings", per_asset("holdings", value, names, 0.0), len(names)
-    )
+    if isinstance(value, Mapping):
+        value = per_asset("holdings", value, names, 0.0)
+    return check.vector("holdings", value, len(names))
 
 
 def max_turnover(value: Any) -> float | None:

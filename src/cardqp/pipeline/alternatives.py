@@ -10,13 +10,14 @@ import numpy as np
 from cardqp._iterate import Callback, Stop, Watch, iterate
 from cardqp._typing import IntArray
 from cardqp.bounds.gap import finite, gap_unit
-from cardqp.bounds.positive_ridge import counted, with_positive_ridge
 from cardqp.branch_and_bound.precompile import load_for
 from cardqp.branch_and_bound.streamed.size import is_streamed
 from cardqp.exceptions import ParameterError
+from cardqp.methods.exact import Exact
 from cardqp.pipeline.coverage import covers, recheck
 from cardqp.pipeline.partition import Enumeration, bounded
-from cardqp.problem import SparseQP, in_memory
+from cardqp.pipeline.searches import prepare
+from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.solution import Solution, Status, Verification
 
@@ -156,8 +157,7 @@ class Alternatives:
     def _but(self) -> str:
         """The exception for supersets, needed where one more nonzero may cost a bit."""
         problem = self.problem
-        has_thresholds = bool(((problem.lower > 0) | (problem.upper < 0)).any())
-        is_costless = not problem.penalty and not has_thresholds
+        is_costless = not problem.penalty and not problem.is_semicontinuous.any()
         return "" if is_costless else ", but for those that include a listed one"
 
     def __repr__(self) -> str:
@@ -189,21 +189,19 @@ class Alternatives:
             return Verification(np.inf, -np.inf, np.inf, None, nothing)
         found = [recheck(self.problem, s, threads) for s in self.solutions]
         left = [recheck(self.problem, s, threads) for s in self.branches]
-        best = found[0]
+        best, checks = found[0], {"solution": found, "branch": left}
+        complaints = [
+            f"{part} {i}: {complaint}"
+            for part, each in checks.items()
+            for i, verification in enumerate(each)
+            for complaint in verification.complaints
+        ]
         return Verification(
             objective=best.objective,
             lower_bound=min((each.lower_bound for each in left), default=np.inf),
             gap=best.gap,
             feasibility=best.feasibility,
-            complaints=(
-                *(
-                    f"solution {i}: {c}"
-                    for i, v in enumerate(found)
-                    for c in v.complaints
-                ),
-                *(f"branch {i}: {c}" for i, v in enumerate(left) for c in v.complaints),
-                *self._complaints(),
-            ),
+            complaints=(*complaints, *self._complaints()),
         )
 
     def _complaints(self) -> Iterator[str]:
@@ -283,7 +281,7 @@ def alternatives(
     check.count("max_count", max_count)
     check.at_least("gap", gap, 0.0)
     given = source if isinstance(source, SparseQP) else source.problem
-    problem = _prepared(given)
+    problem = prepare(given, Exact(), None, is_streamed=is_streamed(given))
     load_for(problem)
     with Watch(time_limit, callback) as watch:
         root = _optimum(source, problem, gap, watch)
@@ -296,13 +294,6 @@ def alternatives(
         method = Enumeration(limit + slack, slack, max_count, gap, watch)
         state, stop = iterate(method, root, watch)
     return _result(root, percent, state.listed or [root], state.leaves(), stop)
-
-
-def _prepared(given: SparseQP) -> SparseQP:
-    """The problem with a ridge where its data are streamed, and in memory otherwise."""
-    if is_streamed(given):
-        return with_positive_ridge(given)
-    return counted(in_memory(given))
 
 
 def _optimum(

@@ -105,7 +105,9 @@ def _promote(solution: Solution, threads: int) -> Solution:
         return _cap(solution, solution.lower_bound - _unchecked(solution))
     proved = certificate.lower_bound(solution.problem, threads)
     solution = _cap(solution, proved)
-    if _is_too_good(solution, proved):
+    problem, x = solution.problem, solution.x
+    if x is not None and is_out_of_reach(problem, x, solution.objective, proved):
+        # It is below the proved bound by the tolerance of rows only.
         solution = _without_point(solution, proved)
     better = _judged(solution)
     return better if compare(better, proved).ok else solution
@@ -168,12 +170,6 @@ def _is_quick(certificate: Certificate, problem: SparseQP) -> bool:
         products = certificate.n_points * float(form.n) * form.n_samples
         return products <= QUICK_PRODUCTS
     return len(certificate) <= QUICK
-
-
-def _is_too_good(solution: Solution, proved: float) -> bool:
-    """Whether a point is below the proved bound by the tolerance of rows only."""
-    problem, x = solution.problem, solution.x
-    return x is not None and is_out_of_reach(problem, x, solution.objective, proved)
 
 
 def _without_point(solution: Solution, proved: float) -> Solution:

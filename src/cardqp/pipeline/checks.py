@@ -24,24 +24,15 @@ def check_limits(
 
 
 def find_backend(backend: str | Backend | None) -> Backend | None:
-    """Return the solver with a name, or the one given.
-
-    Raises
-    ------
-    ParameterError
-        When it is neither.
-    """
+    """Return the solver with a name, or the one given; refuse what is neither."""
     if backend is None:
         return None
     if isinstance(backend, str):
         return find(backend)
-    is_solver = callable(getattr(backend, "solve", None))
-    if not is_solver or isinstance(backend, type):
-        raise ParameterError(
-            "backend",
-            'must be a name or a solver, such as "scip" or cardqp.backends.Scip()',
-            given=f"it is {backend!r}",
-        )
+    can_solve = callable(getattr(backend, "solve", None))
+    is_solver = can_solve and not isinstance(backend, type)
+    rule = 'must be a name or a solver, such as "scip" or cardqp.backends.Scip()'
+    check.demand(is_solver, "backend", rule, backend)
     return backend
 
 

@@ -37,16 +37,7 @@ def covers(
 
     Follows the splits from the top: a variable is decided if all leaves that are in
     question decide it.  Never true without cause; false for leaves that do not come
-    from splits.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    leaves : sequence of SparseQP
-        The problem with more variables forced in and out, one for each leaf.
-    supports : sequence of int arrays
-        The supports that need not be covered.
+    from splits.  A leaf is the problem with more variables forced in and out.
     """
     if any(leaf.n != problem.n for leaf in leaves):
         return False

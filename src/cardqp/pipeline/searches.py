@@ -7,7 +7,6 @@ from cardqp.backends.catalogue import Backend
 from cardqp.bounds.dependence import describe
 from cardqp.bounds.positive_ridge import counted, with_positive_ridge
 from cardqp.branch_and_bound.settings import SearchSettings
-from cardqp.branch_and_bound.streamed.settings import StreamedSettings
 from cardqp.branch_and_bound.streamed.size import has_streamed_levels, is_streamed
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.methods import Method
@@ -34,15 +33,10 @@ def stays_streamed(
     """
     if resume is not None and resume.certificate is not None:
         return resume.certificate.is_streamed(problem)
-    settings = streamed_settings(method)
+    settings = search_settings(method).streamed
     if method.uses_level:
         return has_streamed_levels(problem, settings)
     return isinstance(method, Exact) and is_streamed(problem, settings)
-
-
-def streamed_settings(method: Method) -> StreamedSettings:
-    """Tuning of the streamed searches that a method makes."""
-    return search_settings(method).streamed
 
 
 def search_settings(method: Method) -> SearchSettings:
@@ -56,12 +50,7 @@ def prepare(
     """The problem in memory unless it is streamed, with a ridge if need be.
 
     The exact search keeps objectives as they are and finds a ridge by itself; all other
-    methods and solvers are given a problem that has one.
-
-    Raises
-    ------
-    ProblemError
-        When it has none, and needs one.
+    methods and solvers are given a problem that has one, if one can be found.
     """
     if is_streamed:
         return with_positive_ridge(problem)
@@ -100,14 +89,9 @@ def use_start(context: SolveContext) -> None:
 def search_or_bound(context: SolveContext, is_partial: bool) -> tuple[Searched, Stop]:
     """Search the whole problem, or bound it where a method has the answer.
 
-    Parameters
-    ----------
-    context : SolveContext
-        The call of ``solve``.
-    is_partial : bool
-        Whether a method left out variables that are not proved zero.  Its point is the
-        answer then, and the root of the search bounds it.  Without a feasible point
-        there is nothing to bound: one is searched for everywhere.
+    If a method left out variables that are not proved zero, its point is the answer,
+    and the root of the search bounds it.  Without a feasible point there is nothing to
+    bound: one is searched for everywhere.
     """
     is_heuristic = is_partial and context.x is not None
     found = search_whole(context, root_only=is_heuristic)
@@ -139,13 +123,7 @@ def search_by_backend(
 
 
 def resume_search(context: SolveContext, solution: Solution) -> tuple[Searched, Stop]:
-    """Replay what an earlier solution proves, and go on from there.
-
-    Raises
-    ------
-    ParameterError
-        When it is no solution of this problem.
-    """
+    """Replay what an earlier solution of the problem proves, and go on from there."""
     problem, x = context.problem, solution.x
     try:
         if x is not None and not problem.feasibility(x).holds():

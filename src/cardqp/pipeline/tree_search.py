@@ -27,19 +27,8 @@ def search_whole(
 ) -> tuple[Tree | StreamedTree, Stop]:
     """Search the problem of a context, or bound it for the point that there is.
 
-    Parameters
-    ----------
-    context : SolveContext
-        The call of ``solve``.
-    root_only : bool
-        Whether to stop before there are nodes.
-
-    Returns
-    -------
-    tree : Tree or StreamedTree
-        Incumbent, bound and certificate.
-    stop : Stop
-        Why the search ended.
+    The tree has incumbent, bound and certificate; with ``root_only`` it ends before
+    there are nodes.
     """
     problem, x = context.problem, context.x
     if isinstance(problem.quadratic, StreamedForm):
@@ -51,13 +40,7 @@ def search_whole(
 def restored(
     problem: SparseQP, solution: Solution, settings: SearchSettings = DEFAULT
 ) -> Tree | StreamedTree:
-    """The tree of an earlier solution, after replaying what it proves.
-
-    Raises
-    ------
-    ProblemError
-        When it is no solution of this problem.
-    """
+    """The tree of an earlier solution of a problem, after replaying what it proves."""
     certificate, state = solution.certificate, (solution.n_nodes, solution.x)
     if certificate is None:
         raise ProblemError(None, "it has no certificate")

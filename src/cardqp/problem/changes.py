@@ -39,14 +39,6 @@ def restriction(
     }
 
 
-def no_bounds(problem: ProblemData) -> Fields:
-    """The fields of the problem without bounds of its variables."""
-    return {
-        "lower": np.full(problem.n, -np.inf),
-        "upper": np.full(problem.n, np.inf),
-    }
-
-
 def lift(part: FloatArray, indices: IntArray, n: int) -> FloatArray:
     """Return the vector of length ``n`` that is ``part`` on ``indices``, else zero."""
     x = np.zeros(n)

@@ -89,12 +89,9 @@ class ProblemData:
         blocks = None if self.blocks is None else Blocks.of(self.blocks)
         if blocks is not None:
             limit = min(limit, len(blocks.sizes))
-        penalty, fixed_in, fixed_out = (
-            self.penalty or 0.0,
-            self.forced_in,
-            self.forced_out,
+        return SupportRule(
+            limit, self.penalty or 0.0, self.forced_in, self.forced_out, groups, blocks
         )
-        return SupportRule(limit, penalty, fixed_in, fixed_out, groups, blocks)
 
     @property
     def root(self) -> Subproblem:

@@ -1,9 +1,9 @@
 """Points whose nonzeros have independent columns, beyond what rounding blurs."""
 
 import numpy as np
-import scipy.linalg
 
 from cardqp._typing import FloatArray
+from cardqp.problem.validation import is_definite
 
 INDEPENDENT = 1e-4
 """Columns count as independent if the least eigenvalue of their block of ``Q`` plus the
@@ -21,9 +21,4 @@ def is_independent(G: FloatArray, least: float) -> bool:
     if not (curvature > 0).all():
         return False
     unit = 1.0 / np.sqrt(curvature)
-    scaled = unit[:, None] * G * unit - least * np.eye(len(G))
-    try:
-        scipy.linalg.cholesky(scaled, check_finite=False)
-    except scipy.linalg.LinAlgError:
-        return False
-    return True
+    return is_definite(unit[:, None] * G * unit, -least)

@@ -61,10 +61,7 @@ def reference(form: StreamedForm) -> dict[str, Any]:
 def from_arrays(arrays: Mapping[str, Any], path: str | PathLike[str], data: Any) -> Any:
     """The matrix ``X`` of a problem's file; ``data`` is the matrix or its file, if any.
 
-    Raises
-    ------
-    ProblemError
-        When it is not there, or is not what it was.
+    Data that are not there, or not what they were, are refused.
     """
     if "X.digest" not in arrays:
         if data is not None:

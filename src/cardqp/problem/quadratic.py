@@ -272,18 +272,9 @@ def plane(
 ) -> Minorant:
     r"""The minorant :math:`|Fx|^2 \ge \alpha^\top F x - |\alpha|^2/4`, for any alpha.
 
-    Parameters
-    ----------
-    factor : (k, n) array
-        The factor ``F``, with ``Q + diag(loss) - F'F`` positive semidefinite.
-    alpha : (k,) array
-        Any vector, or one in each row of a matrix; rounding in it does no harm.
-    squared_columns : (n,) array
-        Squared norms of the columns of ``F``.
-    loss : (n,) array, optional
-        See ``factor``; zero by default.
-    alpha_error : float, or one for each row of a matrix
-        How far, in norm, another vector may be for which the plane is to stand as well.
+    Here ``Q + diag(loss) - F'F`` is positive semidefinite.  There may be many alphas,
+    one in each row of a matrix, and rounding in them does no harm.  ``alpha_error``
+    says how far, in norm, another one may be for which the plane is to stand as well.
     """
     count = alpha.shape[-1]
     size = (alpha * alpha).sum(axis=-1)

@@ -101,11 +101,8 @@ class SparseQP(ProblemData):
         constant: float = 0.0,
         names: Sequence[str] | None = None,
     ) -> None:
-        form: QuadraticForm
-        if isinstance(Q, Gram | Factor | StreamedForm):
-            form = Q
-        else:
-            form = check.quadratic_matrix(Q)
+        is_form = isinstance(Q, Gram | Factor | StreamedForm)
+        form: QuadraticForm = Q if is_form else check.quadratic_matrix(Q)
         n = form.n
         check.some_limit(sparsity, penalty, groups)
         low, high = check.bounds(lower, upper, n)
@@ -115,7 +112,7 @@ class SparseQP(ProblemData):
         labels, group_limits = check.groups(groups, group_sparsity, n, fixed_in)
         if labels is None and limit is None and penalty is None:
             limit = n  # groups without members allow everything
-        self._fill(
+        vars(self).update(
             quadratic=form,
             c=check.vector("c", c, n),
             eta=check.inverse_ridge(eta, n),
@@ -135,11 +132,6 @@ class SparseQP(ProblemData):
             constant=check.scalar("constant", constant),
             names=check.names(names, n),
         )
-
-    def _fill(self, **fields: Any) -> "SparseQP":
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
-        return self
 
     @classmethod
     def from_factor(cls, F: ArrayLike, c: ArrayLike, **settings: Any) -> "SparseQP":
@@ -306,7 +298,8 @@ class SparseQP(ProblemData):
 
     def without_bounds(self) -> "SparseQP":
         """Return the problem without the bounds of its variables."""
-        return self._with(**changes.no_bounds(self))
+        infinite = np.full(self.n, np.inf)
+        return self._with(lower=-infinite, upper=infinite)
 
     def with_limits(
         self, sparsity: int | None = None, penalty: float | None = None
@@ -372,7 +365,9 @@ class SparseQP(ProblemData):
 
     def _with(self, **changed: Any) -> "SparseQP":
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return SparseQP.__new__(SparseQP)._fill(**fields | changed)
+        problem = SparseQP.__new__(SparseQP)
+        vars(problem).update(fields | changed)
+        return problem
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the problem to a ``.npz`` archive whose keys are the arguments.

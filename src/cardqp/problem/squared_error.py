@@ -27,8 +27,7 @@ def of_arrays(X: Any, y: ArrayLike) -> dict[str, Any]:
             "`X` and `y` must have the same number of rows, at least one",
             given=f"X has {data.shape[0]}, y has {N}",
         )
-    if data.shape[1] == 0:
-        raise ProblemError("X", "must have columns", given=f"its shape is {data.shape}")
+    check.shaped(data.shape[1] > 0, "X", "must have columns", data)
     return _mean_squared_error(_form(data), data.T @ target, target)
 
 

@@ -68,22 +68,15 @@ class StreamedForm:
     ) -> "StreamedForm":
         """Make the form of some data, in one pass over them.
 
-        Raises
-        ------
-        ProblemError
-            When the squared length of a column is not a finite number.
+        Columns whose squared length is not a finite number are refused.
         """
         data = X.tocsc() if scipy.sparse.issparse(X) else X
         n = data.shape[1]
         form = cls(data, target, np.zeros(n), np.zeros(n), block_sizes)
-
-        def store(start: int, products: FloatArray) -> None:
-            stop = start + len(products)
-            form.products[start:stop], form.squares[start:stop] = products.T
-
         measure = column_blocks.products_and_squares
-        for _ in form._map_blocks(target[:, None], store, measure):
-            pass
+        parts = form._map_blocks(target[:, None], lambda _, part: part, measure)
+        both = np.concatenate(list(parts))
+        form.products[:], form.squares[:] = both.T
         wrong = np.flatnonzero(~np.isfinite(form.squares))
         if len(wrong):
             raise ProblemError(
@@ -147,18 +140,9 @@ class StreamedForm:
     ) -> list[Result]:
         """Reduce ``X'R`` block by block, in one pass over all columns.
 
-        Parameters
-        ----------
-        R : (N, m) array
-            Right-hand sides.
-        reduce : callable
-            Called with the number of the first column of a block and the block's part
-            of ``X'R``, by several threads at a time.
-
-        Returns
-        -------
-        list
-            The results of ``reduce``, in the order of the blocks.
+        ``reduce`` is called with the number of the first column of a block and the
+        block's part of ``X'R``, by several threads at a time.  Its results are in the
+        order of the blocks.
         """
         return list(self._map_blocks(R, reduce, column_blocks.products))
 

@@ -1,9 +1,9 @@
 """Information criteria: what another feature must gain to be worth it."""
 
+import math
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.special import gammaln
 
 from cardqp.problem import validation as check
 
@@ -63,9 +63,5 @@ def criterion(
         return fit + 2.0 * n_coefs
     value = fit + float(np.log(n_samples)) * n_coefs
     if name == "ebic":
-        value += 2.0 * gamma * _log_binomial(n_units, n_chosen)
+        value += 2.0 * gamma * math.log(math.comb(n_units, n_chosen))
     return value
-
-
-def _log_binomial(n: int, k: int) -> float:
-    return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))

@@ -14,7 +14,6 @@ from cardqp.exceptions import NotSolvedError
 from cardqp.gram import Moments, mean_squared_error, merge
 from cardqp.methods import Method
 from cardqp.pipeline.solve import solve
-from cardqp.problem import SparseQP
 from cardqp.regression.design import Design, ScaledProblem
 from cardqp.solution import Solution
 
@@ -147,7 +146,8 @@ def cross_validate(
     budget = Budget(time_limit, len(etas) * len(sparsities) * len(scaled))
     for i, j in np.ndindex(shape[:2]):
         start = solutions[i][-1].x if solutions[i] else None
-        problems = _cell(scaled, etas[i], sparsities[j])
+        ridged = [each.with_eta(etas[i]).problem for each in scaled]
+        problems = [each.with_limits(sparsity=sparsities[j]) for each in ridged]
         fits = [partial(solve, each, method=method, gap=gap) for each in problems]
         answers = _answers(fits, start, budget, callback, share)
         if _is_stopped(answers[-1]):
@@ -161,14 +161,6 @@ def cross_validate(
         gaps[i, j] = [answer.gap for answer in answers[1:]]
     kept = tuple(tuple(found) for found in solutions)
     return CrossValidation(tuple(etas), tuple(sparsities), errors, gaps, kept)
-
-
-def _cell(
-    scaled: Sequence[ScaledProblem], eta: float, sparsity: int
-) -> Iterator[SparseQP]:
-    """The problems of one cell of the grid: on all rows, and on all but each part."""
-    for each in scaled:
-        yield each.with_eta(eta).problem.with_limits(sparsity=sparsity)
 
 
 def _answers(

@@ -72,18 +72,10 @@ class Design:
     def scaled(self, rows: Moments, eta: float, sparsity: int) -> "ScaledProblem":
         """The problem on some rows.
 
-        Very large tables with more columns than rows are streamed.
-
-        Parameters
-        ----------
-        rows : Moments
-            The rows.
-        eta : float
-            The ridge is ``1/eta``, for scaled features if they are standardised; if
-            it is infinite there is none.
-        sparsity : int
-            The most features, or blocks of them, that may be chosen; all of them if
-            there are fewer.
+        The ridge is ``1/eta``, for scaled features if they are standardised; if it is
+        infinite there is none.  As many features, or blocks of them, as the sparsity
+        says may be chosen; all of them if there are fewer.  Very large tables with more
+        columns than rows are streamed.
         """
         scale = np.ones(len(self.lower))
         if self.standardize:

@@ -15,20 +15,8 @@ def least_squares(
 ) -> FloatArray:
     """The coefficients of least squared error on a support, within bounds.
 
-    Parameters
-    ----------
-    rows : Moments
-        The rows.
-    support : int array
-        Features that may be used.
-    lower, upper : (n,) arrays
-        Bounds of the coefficients on the support.
-
-    Returns
-    -------
-    (n,) array
-        Of the shortest ones, if columns depend on each other; of features that do not
-        vary, as near to zero as bounds allow.
+    They are the shortest ones, if columns depend on each other; those of features that
+    do not vary are as near to zero as bounds allow.
 
     Examples
     --------

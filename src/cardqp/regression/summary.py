@@ -1,5 +1,6 @@
 """Summaries of models: coefficients, the worth of each feature, R2."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,15 +45,7 @@ class Summary:
     r2_refit_test: float | None = None
 
     def on(self, rows: Moments, chosen: IntArray) -> "Summary":
-        """A copy with R2 on other rows, whose moments are about their means.
-
-        Parameters
-        ----------
-        rows : Moments
-            The other rows.
-        chosen : int array
-            Which features the model has.
-        """
+        """A copy with R2 on other rows, whose moments are about their means."""
         scores = []
         for part, intercept in (
             (self.coef, self.intercept),
@@ -95,25 +88,13 @@ def summarise(
     rows: Moments,
     coef: FloatArray,
     chosen: IntArray,
-    names: tuple[str, ...],
+    features: Iterable[str],
     spread: float,
 ) -> Summary:
-    """Numbers of a model.
+    """Numbers of a model, by names of its features, on the rows that it was fitted to.
 
-    Parameters
-    ----------
-    design : Design
-        What was asked of the model.
-    rows : Moments
-        Those of the fit.
-    coef : (n,) array
-        Its coefficients.
-    chosen : int array
-        Its features.
-    names : tuple of str
-        Names of all features.
-    spread : float
-        Variance of the target about its mean, which a model should explain.
+    The spread is the variance of the target about its mean, which a model should
+    explain.
     """
     refit = design.refitted(rows, chosen)
     intercept, offset = (
@@ -124,7 +105,7 @@ def summarise(
     errors = np.array([rows.mean_square(each) for each in fewer])
     spent = (errors - rows.mean_square(refit)) / (spread or 1.0)
     return Summary(
-        features=tuple(names[j] for j in chosen),
+        features=tuple(features),
         coef=coef[chosen],
         coef_refit=refit[chosen],
         intercept=intercept,

@@ -12,14 +12,8 @@ def check_sizes(archive: zipfile.ZipFile, size: int) -> None:
     """Refuse an archive that says it holds more than it can, or than memory can.
 
     Zeros take a thousandth of their room in an archive, and are as good as any other
-    numbers: that an archive unpacks to very much is no reason by itself.
-
-    Parameters
-    ----------
-    archive : ZipFile
-        What is to be read.
-    size : int
-        How many bytes the file has.
+    numbers: that an archive, whose file has so many bytes, unpacks to very much is no
+    reason by itself.
 
     Raises
     ------

@@ -36,7 +36,7 @@ class Groups:
         """The groups with only some variables."""
         return Groups(self.labels[kept], self.limits)
 
-    def room(self, fixed_in: BoolArray) -> IntArray:
+    def room(self, fixed_in: BoolArray | IntArray) -> IntArray:
         """Number of variables that each group has room for beyond those fixed in."""
         used = np.bincount(self.labels[fixed_in] + 1, minlength=len(self.limits) + 1)
         return np.asarray(self.limits - used[1:])

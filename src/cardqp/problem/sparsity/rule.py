@@ -52,9 +52,7 @@ class SupportRule:
         over = max(self.count(support) - self.limit, 0)
         if self.groups is None:
             return over
-        chosen = np.zeros(len(self.groups.labels), dtype=bool)
-        chosen[support] = True
-        return max(over, int(np.maximum(-self.groups.room(chosen), 0).sum()))
+        return max(over, int(np.maximum(-self.groups.room(support), 0).sum()))
 
     def select(self, costs: FloatArray) -> IntArray:
         """Indices, in increasing order, of the cheapest support.

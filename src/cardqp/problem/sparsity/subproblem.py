@@ -138,12 +138,9 @@ class Subproblem:
     def penalties(self, costs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Lower bounds on the increase of ``total`` when a variable is decided.
 
-        This is Theorem 2.  Entries of decided variables are zero.
-
-        Returns
-        -------
-        on, off : (n,) arrays
-            For switching it on, and off; ``on`` is infinite if ``remaining`` is 0.
+        This is Theorem 2.  One bound is for switching a variable on, which is infinite
+        if ``remaining`` is 0, and one for switching it off.  Entries of decided
+        variables are zero.
         """
         if self.blocks is not None:
             return self._block_penalties(costs, self.blocks)

@@ -1,6 +1,7 @@
 """Arrays of real numbers: their kind, their size, their entries."""
 
 from collections.abc import Sized
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,19 +39,17 @@ def real_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
 def numeric_array(name: str, value: ArrayLike, ndim: int) -> FloatArray:
     """Like ``real_array``, but infinities may pass (bounds)."""
     raw = _numbers(name, value)
-    if ndim == 0 and raw.ndim > 0:
-        raise ProblemError(
-            name, "must be a single number", given=f"its shape is {raw.shape}"
-        )
-    if raw.ndim != ndim:
-        raise ProblemError(
-            name,
-            f"must have {ndim} dimension{'s' * (ndim > 1)}",
-            given=f"its shape is {raw.shape}",
-        )
+    rule = f"must have {ndim} dimension{'s' * (ndim > 1)}"
+    shaped(raw.ndim == ndim, name, rule if ndim else "must be a single number", raw)
     array = np.array(raw, dtype=np.float64, order="C", copy=True)
     array.setflags(write=False)
     return array
+
+
+def shaped(is_met: bool, name: str, rule: str, array: np.ndarray[Any, Any]) -> None:
+    """Refuse an array unless its shape meets a rule."""
+    if not is_met:
+        raise ProblemError(name, rule, given=f"its shape is {array.shape}")
 
 
 def _numbers(name: str, value: ArrayLike) -> np.ndarray[Any, Any]:
@@ -58,16 +57,14 @@ def _numbers(name: str, value: ArrayLike) -> np.ndarray[Any, Any]:
     if scipy.sparse.issparse(value):
         value = value.toarray()
     refuse_masked(**{name: value})
+    not_numbers = partial(
+        ProblemError, name, "must hold numbers", remedy="convert it to floats first"
+    )
     try:
         raw = np.asarray(value)
         raw = raw.astype(np.float64) if raw.dtype == object else raw
     except (TypeError, ValueError, OverflowError) as err:
-        raise ProblemError(
-            name,
-            "must hold numbers",
-            given=str(err),
-            remedy="convert it to floats first",
-        ) from err
+        raise not_numbers(given=str(err)) from err
     if raw.dtype.kind == "c":
         raise ProblemError(
             name,
@@ -76,12 +73,7 @@ def _numbers(name: str, value: ArrayLike) -> np.ndarray[Any, Any]:
             remedy=f"pass {name}.real",
         )
     if raw.dtype.kind not in "fiub":
-        raise ProblemError(
-            name,
-            "must hold numbers",
-            given=f"its dtype is {raw.dtype}",
-            remedy="convert it to floats first",
-        )
+        raise not_numbers(given=f"its dtype is {raw.dtype}")
     return raw
 
 

@@ -11,6 +11,7 @@ from cardqp.problem.validation.arrays import (
     numeric_array,
     real_array,
     refuse,
+    shaped,
 )
 
 
@@ -29,12 +30,8 @@ def rows(
             missing, "is missing", given=f"`{given}` was given without it"
         )
     A = real_array(matrix_name, matrix, 2)
-    if A.shape[1] != n:
-        raise ProblemError(
-            matrix_name,
-            f"must have {n} columns, one per variable",
-            given=f"its shape is {A.shape}",
-        )
+    rule = f"must have {n} columns, one per variable"
+    shaped(A.shape[1] == n, matrix_name, rule, A)
     size = np.abs(A).max(axis=1, initial=0.0)[:, None]
     refuse(
         matrix_name,

@@ -14,6 +14,7 @@ from cardqp.problem.validation.arrays import (
     number_or_entries,
     real_array,
     refuse,
+    shaped,
     vector,
 )
 
@@ -33,19 +34,14 @@ def quadratic_matrix(value: ArrayLike, name: str = "Q") -> Gram:
 def factor_matrix(value: ArrayLike, name: str = "F") -> Factor:
     """The factor ``F`` of ``Q = F'F``."""
     F = real_array(name, value, 2)
-    if F.shape[1] == 0:
-        raise ProblemError(
-            name, "must have columns, one per variable", given=f"its shape is {F.shape}"
-        )
+    shaped(F.shape[1] > 0, name, "must have columns, one per variable", F)
     return Factor(F)
 
 
 def square(name: str, M: FloatArray) -> None:
     """Refuse a matrix that is not square, or has no entries."""
-    if M.shape[0] != M.shape[1] or M.shape[0] == 0:
-        raise ProblemError(
-            name, "must be square and not empty", given=f"its shape is {M.shape}"
-        )
+    is_met = M.shape[0] == M.shape[1] > 0
+    shaped(is_met, name, "must be square and not empty", M)
 
 
 def symmetric_matrix(name: str, value: ArrayLike, n: int | None = None) -> FloatArray:
@@ -56,10 +52,8 @@ def symmetric_matrix(name: str, value: ArrayLike, n: int | None = None) -> Float
     M = real_array(name, value, 2)
     if n is None:
         square(name, M)
-    elif M.shape != (n, n):
-        raise ProblemError(
-            name, f"must have the shape ({n}, {n})", given=f"its shape is {M.shape}"
-        )
+    else:
+        shaped(M.shape == (n, n), name, f"must have the shape ({n}, {n})", M)
     skew = float(np.abs(M - M.T).max())
     if skew > SYMMETRY_TOLERANCE * float(np.abs(M).max()):
         raise ProblemError(
@@ -90,23 +84,23 @@ def convexity_defect(Q: FloatArray, name: str = "Q") -> FloatArray:
     unit = 1.0 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
     scaled = unit[:, None] * Q
     scaled *= unit
-    short, missing = cholesky_defect(n), 0.0
-    if not _is_definite(scaled, 0.0):
+    short, missing, shift = cholesky_defect(n), 0.0, cholesky_shift(n)
+    if not is_definite(scaled, shift):
         eigenvalues = scipy.linalg.eigvalsh(scaled, check_finite=False)
         accepted = CONVEXITY_TOLERANCE * max(eigenvalues[-1], 0.0) + short
         if not eigenvalues[0] >= -accepted:
             smallest = scipy.linalg.eigvalsh(Q, check_finite=False)[0]
             refuse_indefinite(name, float(smallest))
-        missing, step = max(-float(eigenvalues[0]), 0.0), cholesky_shift(n)
-        while not _is_definite(scaled, missing):
+        missing, step = max(-float(eigenvalues[0]), 0.0), shift
+        while not is_definite(scaled, missing + shift):
             missing, step = missing + step, 2.0 * step
     return (short + missing) * curvature
 
 
-def _is_definite(scaled: FloatArray, missing: float) -> bool:
-    """Whether a matrix plus ``missing`` and the shift has a Cholesky factor."""
-    shifted = scaled.copy()
-    shifted[np.diag_indices(len(scaled))] += missing + cholesky_shift(len(scaled))
+def is_definite(matrix: FloatArray, shift: float) -> bool:
+    """Whether a symmetric matrix, its diagonal shifted, has a Cholesky factor."""
+    shifted = matrix.copy()
+    shifted[np.diag_indices(len(matrix))] += shift
     try:
         # Its transpose is stored by columns, so that it is factored in place.
         scipy.linalg.cholesky(

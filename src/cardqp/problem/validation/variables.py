@@ -194,13 +194,10 @@ def _group_labels(labels: ArrayLike, n: int) -> IntArray:
     """The group of each variable, in the type that was given."""
     refuse_masked(groups=labels)
     given = np.asarray(labels)
-    if given.shape != (n,) or given.dtype.kind not in "iu" or (given < -1).any():
-        raise ProblemError(
-            "groups",
-            f"must give the group of each of the {n} variables, counted from 0, or -1 "
-            "for none",
-            given=f"it is {labels!r}",
-        )
+    are_counts = given.shape == (n,) and given.dtype.kind in "iu"
+    is_met = are_counts and bool((given >= -1).all())
+    rule = f"must give the group of each of the {n} variables, counted from 0, or -1 "
+    demand(is_met, "groups", f"{rule}for none", labels, ProblemError)
     return given
 
 
@@ -209,12 +206,10 @@ def _group_limits(limits: ArrayLike, labels: IntArray) -> IntArray:
     n, count = len(labels), int(labels.max(initial=-1)) + 1
     refuse_masked(group_sparsity=limits)
     allowed = np.asarray(limits)
-    if allowed.dtype.kind not in "iu" or (allowed < 0).any() or allowed.ndim > 1:
-        raise ProblemError(
-            "group_sparsity",
-            "must be a count, or one for each group",
-            given=f"it is {limits!r}",
-        )
+    are_counts = allowed.dtype.kind in "iu" and bool((allowed >= 0).all())
+    rule = "must be a count, or one for each group"
+    is_met = are_counts and allowed.ndim <= 1
+    demand(is_met, "group_sparsity", rule, limits, ProblemError)
     if allowed.ndim == 0 and count > n:
         raise ProblemError(
             "groups",
