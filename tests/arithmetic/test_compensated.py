@@ -65,3 +65,9 @@ def test_numbers_too_large_to_be_split_are_added_as_they_are():
     problem = SparseQP(np.eye(1), [0.0], eta=1.0, sparsity=1)
     x = np.array([9e99])
     assert problem.objective(x) == pytest.approx(2 * 81e198)
+
+
+def test_rounding_may_be_all_that_is_left_of_terms_that_cancel():
+    x = [2.0**60, 1.0, -(2.0**60)]
+    problem = SparseQP.from_factor(np.ones((1, 3)), np.zeros(3), eta=None, sparsity=3)
+    assert accurate_sum(problem.quadratic.terms(np.array(x))) == 1.0

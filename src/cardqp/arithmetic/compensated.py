@@ -24,13 +24,14 @@ def products(first: FloatArray, *others: FloatArray) -> FloatArray:
 
 
 def fitted(matrix: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """``matrix @ x`` as a sum of two vectors, the second of rounding errors."""
+    """``matrix @ x`` as a sum of two vectors, the second below the first's rounding."""
     total, error = np.zeros(len(matrix)), np.zeros(len(matrix))
     for column, value in zip(matrix.T, x, strict=True):
         term, lost = _product(column, np.full(len(matrix), value))
         total, error_of_sum = _sum(total, term)
         error += error_of_sum + lost
-    return total, error
+    # Where terms cancel, what is left may be no more than the errors.
+    return _sum(total, error)
 
 
 def accurate_sum(terms: FloatArray) -> float:
