@@ -117,3 +117,14 @@ def test_floats_are_rounded_down():
             )
             assert Fraction(upper_distance(ball, 0.0)) >= Fraction(k, 7)
     assert lower_float(arb.nan()) == -np.inf
+
+
+def test_triples_are_found_whose_entries_tie():
+    # In floats, products of matrices are symmetric up to the last bit.  Here each pair
+    # of the three is a little less than another one, as it is read.
+    N, bit = np.eye(3) - 0.6 * (1.0 - np.eye(3)), 2.0**-53
+    N[0, 2] = N[2, 0] = -0.6 - bit
+    N[2, 1] = -0.6 - 2 * bit
+    r, is_vague = unit_diagonal(N[None], np.full((1, 3), 1e-9), 3)
+    assert not is_vague.any()
+    assert indefinite_sets(r[0], 3).tolist() == [[0, 1, 2]]

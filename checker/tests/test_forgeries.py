@@ -71,6 +71,29 @@ WEAKER_PROOFS = {
 }
 
 
+NO_STARTS = {
+    "where every ridge is positive": {
+        "start.added": np.zeros(3),
+        "start.factor": np.array(0.5),
+    },
+    "of another ridge": {"start.ridge": np.array([0.5, 1.0, 1.0])},
+    "of nothing": {"start.added": np.zeros(3)},
+    "of a kind that is not known": {"start.other": np.ones(3)},
+    "with two kinds": {"start.ridge": np.ones(3), "start.added": np.zeros(3)},
+}
+
+
+@pytest.mark.parametrize("start", NO_STARTS)
+def test_starts_that_are_none_are_refused(tmp_path, start):
+    assert_refused(verdict_of(tmp_path, run=NO_STARTS[start]), "start")
+
+
+def test_a_start_leaves_no_variable_without_a_ridge(tmp_path):
+    problem = {"eta": np.array([np.inf, 1.0, 1.0])}
+    run = {"start.ridge": np.array([0.0, 1.0, 1.0])}
+    assert_refused(verdict_of(tmp_path, problem, run), "without a ridge")
+
+
 @pytest.mark.parametrize("change", WEAKER_PROOFS)
 def test_a_proof_that_was_changed_proves_less(tmp_path, change):
     verdict = verdict_of(tmp_path, run=WEAKER_PROOFS[change])

@@ -237,6 +237,8 @@ def unit_diagonal(
     rho = (doubt * scale).max(axis=1)
     scale /= np.sqrt(1.0 - 1.01 * size * rho**2 - SPARE)[:, None]
     r = N * scale[:, :, None] * scale[:, None, :]
+    # Products of matrices are symmetric up to rounding, which decides between ties.
+    r = 0.5 * (r + r.transpose(0, 2, 1))
     np.einsum("bii->bi", r)[...] = 0.0
     return r, ~is_clear
 

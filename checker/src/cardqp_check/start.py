@@ -10,6 +10,9 @@ from cardqp_check.refusal import require
 from cardqp_check.rounding import Floats, above, below, down, exact
 from cardqp_check.views import INDEPENDENT, View
 
+STARTS = ({"start.ridge"}, {"start.added"}, {"start.added", "start.factor"})
+"""The keys that a start may have."""
+
 
 def view_of(problem: Problem) -> View:
     """The problem as a view."""
@@ -40,16 +43,25 @@ def _form(problem: Problem) -> Form:
 def first_view(problem: Problem, run: Archive) -> View:
     """The view that all proofs begin with."""
     view = view_of(problem)
-    if "start.factor" in run:
-        return _scaled(problem, view, run)
-    if "start.added" in run:
-        return _added(problem, view, _not_negative(run, problem.n))
-    if "start.ridge" in run:
+    keys = {key for key in run.arrays if key.startswith("start.")}
+    if not keys:
+        return view
+    require(keys in STARTS, f"a start is not made of {', '.join(sorted(keys))}")
+    # Points with dependent nonzeros count where every ridge is positive.
+    require(
+        not all(w > 0 for w in problem.ridge),
+        "a start needs a variable without a ridge",
+    )
+    if "start.factor" in keys:
+        started = _scaled(problem, view, run)
+    elif "start.added" in keys:
+        started = _added(problem, view, _not_negative(run, problem.n))
+    else:
         ridge = run.numbers("start.ridge", problem.n)
-        require((ridge > 0).all(), "start.ridge is not positive")
         G = view.form.matrix() + diagonal(problem.ridge)
-        return _replaced(view, Dense(G - diagonal(ridge)), ridge)
-    return view
+        started = _replaced(view, Dense(G - diagonal(ridge)), ridge)
+    require((started.ridge > 0).all(), "the start leaves a variable without a ridge")
+    return started
 
 
 def _replaced(
