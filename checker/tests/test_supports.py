@@ -11,6 +11,7 @@ from flint import arb
 from cardqp_check.supports import completed, cut_off, penalised
 from forms import (
     KINDS,
+    all_supports,
     best_in_floats,
     exact,
     exact_objective,
@@ -183,8 +184,6 @@ def test_penalised_bounds_all_but_those_listed(places, sign):
         beta = np.array([0.3 * sign, -0.7])
         rho = Fraction(_penalty(form, rows))
         kappa, c, G = lowered(form, rows, beta, rho)
-        from forms import all_supports
-
         values = {
             tuple(support[2:]): kappa - gain_exact(G, c, support) / 4
             for support in all_supports(fixed_in, free, places)
@@ -196,11 +195,30 @@ def test_penalised_bounds_all_but_those_listed(places, sign):
             assert_just_below(bound, values[ranked[count]])
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_penalties_are_not_below_those_of_the_search(seed):
+    n, places = 6, 2
+    form, rows = random_form(seed, n, "plain"), budget(n, seed)
+    rows.A[1] *= 1.0 + seed / 6  # between powers of two
+    fixed_in, free = branch(seed, n, 1)
+    beta, listed = np.array([0.3, -0.7]), np.empty((0, places), dtype=int)
+    rho = Fraction(1000) / Fraction(float(_size(form, rows)))
+    kappa, c, G = lowered(form, rows, beta, rho)
+    found = min(
+        kappa - gain_exact(G, c, support) / 4
+        for support in all_supports(fixed_in, free, places)
+    )
+    assert Fraction(penalised(form, rows, beta, fixed_in, free, listed)) >= found
+
+
+def _size(form, rows) -> float:
+    diagonal = np.array([float(form.G[j, j]) for j in range(len(form.c))])
+    return (rows.A[1] ** 2 / diagonal).max()
+
+
 def _penalty(form, rows) -> float:
     """The penalty, which may be any; the bound has to be that of the same one."""
-    diagonal = np.array([float(form.G[j, j]) for j in range(len(form.c))])
-    size = (rows.A[1] ** 2 / diagonal).max()
-    return 2.0 ** (10 - round(np.log2(size)))
+    return 2.0 ** (10 - math.floor(np.log2(_size(form, rows))))
 
 
 def test_penalised_holds_at_feasible_points():

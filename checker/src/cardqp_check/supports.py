@@ -30,7 +30,8 @@ MOST_ROUNDS = 40
 """How often the number that supports are compared with is lowered."""
 
 PENALTY = 2.0**10
-"""The penalty of an equation, in units of the curvature."""
+"""The least penalty of an equation, in units of the curvature: not below the search's,
+which is 1e3."""
 
 NONE: IntArray = np.empty((0, 0), np.intp)
 
@@ -159,7 +160,7 @@ def _with_squares(form: Form, rows: Rows) -> _Lowered:
         size = float((a**2 / curvature).max(initial=0.0))
         if not 0.0 < size < math.inf:
             continue
-        rho = arb(2.0 ** -round(math.log2(size))) * PENALTY
+        rho = arb(2.0 ** -math.floor(math.log2(size))) * PENALTY
         column = arb_mat(n, 1, [float(entry) for entry in a])
         G += column * column.transpose() * rho
         kappa += rho * b * b
