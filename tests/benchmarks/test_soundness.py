@@ -370,3 +370,21 @@ def test_one_problem_is_shown_and_saved(tmp_path, capsys):
     assert "block-decomposition" in printed
     loaded = cardqp.SparseQP.load(tmp_path / f"{number}.npz")
     assert loaded.n == make_case(0, number).problem.n
+
+
+MENDED = {
+    "rays that did not balance": (2027, 5585),
+    "factors whose terms cancel": (2027, 14538),
+    "penalties below the search's": (2028, 238),
+    "no ridge where a residual is bounded": (2028, 90),
+    "multipliers that are forged": (2028, 3979),
+    "multipliers that overflow": (2028, 4021),
+    "an objective without a size": (2028, 5217),
+}
+"""What random problems found once."""
+
+
+@pytest.mark.parametrize(("seed", "number"), MENDED.values(), ids=MENDED)
+def test_what_was_mended_stays_so(seed, number):
+    found = {finding.what for finding in run(seed, number).findings}
+    assert not found & {*MUST_BE_ZERO, "warning"}

@@ -126,8 +126,9 @@ class Residual:
         where : slice
             The columns that the products belong to; all of them by default.
         """
-        # Overflow makes a cost -inf, which proves nothing and is no reason to warn.
-        with np.errstate(over="ignore", invalid="ignore"):
+        # Overflow, or no ridge, makes a cost -inf: it proves nothing, and is no reason
+        # to warn.
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             costs = self._costs(problem, form, products, scale, where)
         return np.where(np.isnan(costs), -np.inf, costs)
 

@@ -337,7 +337,8 @@ class NodeProcessor:
         empty: dict[int, ProcessedNode] = {}
         for k in np.flatnonzero(~iterates.has_worked).tolist():
             # Diverging multipliers are the sign of an empty node, and often its proof.
-            last = iterates.nu[k] / relaxations.relaxation.row_scale
+            with np.errstate(over="ignore"):
+                last = iterates.nu[k] / relaxations.relaxation.row_scale
             if (proof := self._empty(nodes[k], last)) is not None:
                 empty[k] = proof
             else:

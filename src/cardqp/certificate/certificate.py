@@ -74,8 +74,10 @@ class Certificate:
         """
         betas = [*(step.point.beta for step in self.root), *self.tree.beta]
         size = np.abs(problem.rows.rhs)
-        paid = (np.abs(beta) @ size for beta in betas if beta.shape == size.shape)
-        return max(map(float, paid), default=0.0)
+        # Multipliers that are no finite numbers prove nothing: no reason to warn.
+        with np.errstate(over="ignore", invalid="ignore"):
+            paid = (np.abs(beta) @ size for beta in betas if beta.shape == size.shape)
+            return max(map(float, paid), default=0.0)
 
     def resume(self, problem: SparseQP) -> tuple[RootState, float, list[OpenBranch]]:
         """Replay the certificate to the state in which the search stopped.

@@ -42,7 +42,8 @@ def optimal_diagonal(
     x, beta : arrays
         The relaxed minimiser with that diagonal, and its row multipliers.
     size : float
-        The size of the objective, which sets the scale of the barrier.
+        The size of the objective, which sets the scale of the barrier.  If it is zero,
+        there is nothing to gain.
     is_over : callable
         Whether time is up: no further step is taken.
     settings : BarrierSettings
@@ -55,6 +56,8 @@ def optimal_diagonal(
     """
     n = len(data.c)
     barrier = settings.first * size / n
+    if not barrier > 0:
+        return d
     point = starting_point(data, d, x, beta, barrier)
     terms = barrier_terms(data, point)
     for _ in range(settings.max_steps):
