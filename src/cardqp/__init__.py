@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from cardqp.solution.trace import Trace as Trace
     from cardqp.spectral.spectrum import Spectrum as Spectrum
     from cardqp.spectral.spectrum import spectrum as spectrum
+    from cardqp.subsets import Subsets as Subsets
+    from cardqp.subsets import all_subsets as all_subsets
 
 _PUBLIC = {
     "_iterate": "Progress Stop",
@@ -86,6 +88,7 @@ _PUBLIC = {
     "solution": "Solution Status",
     "solution.trace": "Trace",
     "spectral.spectrum": "Spectrum spectrum",
+    "subsets": "Subsets all_subsets",
 }
 """Public names by the module that has them."""
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
-from cardqp.estimators.design_settings import read_etas, read_sparsities
 from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
 from cardqp.gram import GramAccumulator, Moments
 from cardqp.pipeline.solve import solve
 from cardqp.regression import Design
+from cardqp.regression.design_settings import read_etas, read_sparsities
 
 
 @dataclass(eq=False, repr=False)

@@ -12,7 +12,6 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from cardqp._iterate import Callback
 from cardqp._typing import IntArray
-from cardqp.estimators.design_settings import read_etas, read_sparsities
 from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram import merge, moments_of_parts
@@ -20,6 +19,7 @@ from cardqp.pipeline.path import Path
 from cardqp.problem import validation as check
 from cardqp.regression import CrossValidation, cross_validate
 from cardqp.regression.cross_validation import SelectionName
+from cardqp.regression.design_settings import read_etas, read_sparsities
 
 
 @dataclass(eq=False, repr=False)

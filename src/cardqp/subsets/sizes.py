@@ -1,0 +1,133 @@
+"""The best supports of several sizes, one size after the other."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from cardqp._iterate import Progress, Stop, Watch
+from cardqp._typing import IntArray
+from cardqp.bounds.positive_ridge import counted
+from cardqp.exceptions import NotSolvedError
+from cardqp.pipeline.alternatives import Alternatives, alternatives
+from cardqp.problem import SparseQP
+from cardqp.subsets.known import Pool, good_supports
+from cardqp.subsets.listing import Listing, Ranked
+
+EXCHANGED = 2
+"""How many of the best supports that are known of a size are improved by exchanges."""
+
+SHARPER = 0.01
+"""Branch and bound closes the gap to this share, so that ranks are right."""
+
+
+@dataclass(slots=True, eq=False)
+class SizeSearch:
+    """A search of all supports, by size.
+
+    Attributes
+    ----------
+    problem : SparseQP
+        The problem; its sparsity is of no account.
+    n_best : int
+        How many supports are wanted of each size.
+    gap : float
+        Relative gap at which branch and bound takes a support for the best.
+    watch : Watch
+        The clock.
+    listing : Listing or None
+        The search by dropping, where it is of use; None once a size took too long.
+    """
+
+    problem: SparseQP
+    n_best: int
+    gap: float
+    watch: Watch
+    listing: Listing | None
+
+    @classmethod
+    def of(
+        cls, problem: SparseQP, n_best: int, gap: float, watch: Watch
+    ) -> "SizeSearch":
+        """Prepare a problem."""
+        return cls(problem, n_best, gap, watch, Listing.of(counted(problem)))
+
+    def run(self, sizes: Sequence[int]) -> Iterator[tuple[int, Ranked]]:
+        """Yield the best supports of sizes, in increasing order, until time is up."""
+        smaller: tuple[IntArray, ...] = (np.asarray(self.problem.forced_in, np.intp),)
+        for size in sizes:
+            if self.watch.check(partial(_progress, size)) is not None:
+                return
+            found = self._listed(size, smaller)
+            if found is None and not self.watch.is_over:
+                found = self._branched(size)
+            if found is None or not found.supports:
+                return
+            smaller = found.supports
+            yield size, found
+
+    def _listed(self, size: int, smaller: tuple[IntArray, ...]) -> Ranked | None:
+        """By dropping variables; None if that takes too long."""
+        if self.listing is None:
+            return None
+        known = self._known(self.listing, size, smaller)
+        found = self.listing.best(size, self.n_best, known, lambda: self.watch.is_over)
+        if found is None:
+            self.listing = None
+        return found
+
+    def _known(
+        self, listing: Listing, size: int, smaller: tuple[IntArray, ...]
+    ) -> list[float]:
+        """Gains of good supports of a size."""
+        inside, pool = np.asarray(self.problem.forced_in, np.intp), Pool()
+        while smaller and len(smaller[0]) < size:
+            pool = good_supports(listing.G, listing.c, smaller, inside, EXCHANGED)
+            best = sorted(pool, key=pool.__getitem__, reverse=True)[: self.n_best]
+            smaller = tuple(np.array(support, np.intp) for support in best)
+        return list(pool.values())
+
+    def _branched(self, size: int) -> Ranked | None:
+        """By branch and bound, each support in what those before it leave.
+
+        Supports that are smaller are listed, too, and are passed over: as they are no
+        better than those that include them, none of these is missed by that.
+        """
+        count = self.n_best
+        while (found := self._alternatives(size, count)) is not None:
+            kept = [k for k, s in enumerate(found.supports) if self._size(s) == size]
+            if len(kept) >= self.n_best or found.stop is not Stop.MAX_COUNT:
+                return _ranked(found, kept[: self.n_best])
+            count *= 2
+        return None
+
+    def _alternatives(self, size: int, count: int) -> Alternatives | None:
+        try:
+            return alternatives(
+                self.problem.with_limits(sparsity=size),
+                np.inf,
+                max_count=count,
+                gap=SHARPER * self.gap,
+                time_limit=self.watch.seconds_left,
+                callback=self.watch.callback,
+            )
+        except NotSolvedError:
+            return None
+
+    def _size(self, support: IntArray) -> int:
+        """How many variables, or blocks of them, a support has."""
+        blocks = self.problem.blocks
+        return len(support) if blocks is None else len(np.unique(blocks[support]))
+
+
+def _ranked(found: Alternatives, kept: list[int]) -> Ranked:
+    """Some of the alternatives; all that follow one bound what is not before it."""
+    bounds = [found.lower_bound, *(s.lower_bound for s in reversed(found.solutions))]
+    least = np.minimum.accumulate(bounds)[:0:-1]
+    objective = np.array([found.solutions[k].objective for k in kept])
+    return Ranked(tuple(found.supports[k] for k in kept), objective, least[kept])
+
+
+def _progress(size: int, seconds: float) -> Progress:
+    return Progress(f"subsets of {size}", size, seconds)
