@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
     from cardqp.branch_and_bound.settings import SearchSettings as SearchSettings
+    from cardqp.estimators import BestSubset as BestSubset
     from cardqp.estimators import SparseRidge as SparseRidge
     from cardqp.estimators import SparseRidgeCV as SparseRidgeCV
     from cardqp.estimators import SparseRidgePath as SparseRidgePath
@@ -69,7 +70,9 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "_iterate": "Progress Stop",
     "branch_and_bound.settings": "SearchSettings",
-    "estimators": "SparseRidge SparseRidgeCV SparseRidgePath stability_selection",
+    "estimators": (
+        "BestSubset SparseRidge SparseRidgeCV SparseRidgePath stability_selection"
+    ),
     "exceptions": "BackendError CardQPError NotSolvedError ParameterError ProblemError",
     "methods.beck_hallak": "BeckHallak beck_hallak",
     "methods.best_response": "BestResponse best_response",

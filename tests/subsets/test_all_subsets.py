@@ -1,6 +1,5 @@
 """All best subsets against enumeration."""
 
-import numpy as np
 import pytest
 
 import cardqp
