@@ -28,7 +28,7 @@ class AccumulatingModel(LinearModel):
         """Whether rows may be added; raises ``AttributeError`` to say why not."""
         return True
 
-    @available_if(lambda self: self._takes_rows_later())
+    @available_if(lambda self: self._takes_rows_later())  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:

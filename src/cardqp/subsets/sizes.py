@@ -9,11 +9,12 @@ import numpy as np
 from cardqp._iterate import Progress, Stop, Watch
 from cardqp._typing import IntArray
 from cardqp.bounds.positive_ridge import counted
+from cardqp.branch_and_bound.precompile import load_for, load_tree_for
 from cardqp.exceptions import NotSolvedError
 from cardqp.pipeline.alternatives import Alternatives, alternatives
 from cardqp.problem import SparseQP
 from cardqp.subsets.known import Pool, good_supports
-from cardqp.subsets.listing import Listing, Ranked
+from cardqp.subsets.listing import Listing, Ranked, load_listing
 
 EXCHANGED = 2
 """How many of the best supports that are known of a size are improved by exchanges."""
@@ -51,7 +52,11 @@ class SizeSearch:
         cls, problem: SparseQP, n_best: int, gap: float, watch: Watch
     ) -> "SizeSearch":
         """Prepare a problem."""
-        return cls(problem, n_best, gap, watch, Listing.of(counted(problem)))
+        listing = Listing.of(counted(problem))
+        if listing is not None:
+            with watch.paused():
+                load_listing()
+        return cls(problem, n_best, gap, watch, listing)
 
     def run(self, sizes: Sequence[int]) -> Iterator[tuple[int, Ranked]]:
         """Yield the best supports of sizes, in increasing order, until time is up."""
@@ -94,6 +99,9 @@ class SizeSearch:
         Supports that are smaller are listed, too, and are passed over: as they are no
         better than those that include them, none of these is missed by that.
         """
+        with self.watch.paused():
+            load_for(self.problem)
+            load_tree_for(self.problem)
         count = self.n_best
         while (found := self._alternatives(size, count)) is not None:
             kept = [k for k, s in enumerate(found.supports) if self._size(s) == size]
