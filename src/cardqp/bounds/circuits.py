@@ -53,19 +53,9 @@ def independent_parts(
     """Split a branch until the columns of each part are independent.
 
     Every point of the branch that counts is in one of the parts.  A branch of a problem
-    where all points count is its own only part.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem as given, not a minorant with a tiny ridge.
-    fixed_in, free : int arrays
-        The variables that are in every support of the branch, and the undecided ones.
-
-    Returns
-    -------
-    list of Part or None
-        None if there are too many, or dependent columns are forced in and may be zero.
+    where all points count is its own only part.  None if there are too many, or
+    dependent columns are forced in and may be zero.  The problem is that as given, not
+    a minorant with a tiny ridge.
 
     Examples
     --------

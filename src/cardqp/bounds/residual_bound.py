@@ -115,16 +115,8 @@ class Residual:
     ) -> FloatArray:
         """Costs of variables when they are switched on, penalty included, rounded down.
 
-        Parameters
-        ----------
-        problem, form
-            The problem and its data.
-        products : array
-            ``X'r`` as it was computed, for these columns.
-        scale : float
-            The number ``t``.
-        where : slice
-            The columns that the products belong to; all of them by default.
+        The ``products`` are ``X'r`` as it was computed, for the columns ``where``, and
+        the scale is ``t``.
         """
         # Overflow makes a cost -inf, which proves nothing and is no reason to warn.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -169,10 +161,7 @@ class Residual:
     def best_scale(self, total: float) -> float:
         """The scale ``t`` with the best bound, for costs that grow with its square.
 
-        Parameters
-        ----------
-        total : float
-            The least sum of costs over all supports at ``t = 1``.
+        Their least sum over all supports is ``total`` at ``t = 1``.
         """
         if not 0 < self.target_product < np.inf or not total > -np.inf:
             return 0.0

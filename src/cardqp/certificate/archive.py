@@ -54,10 +54,7 @@ def _names(kind: Any) -> tuple[str, ...]:
 def from_arrays(arrays: Mapping[str, Any]) -> Certificate | None:
     """Rebuild a certificate from its arrays; None if they hold no certificate.
 
-    Raises
-    ------
-    ProblemError
-        When an array is missing.
+    Raises ``ProblemError`` if an array is missing.
     """
     return _read(_certificate, arrays) if "root.count" in arrays else None
 

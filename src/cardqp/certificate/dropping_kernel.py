@@ -259,23 +259,9 @@ def largest_left(
 ) -> tuple[float, float]:
     """Return the largest computed gain of a support that no threshold rules out.
 
-    Parameters
-    ----------
-    nodes, inside : Nodes, Inside
-        The root, and room for the rest.
-    threshold : float
-        What gains no more is not searched.
-    least : float
-        Returned if no support gains more.
-    n_steps : float
-        The most steps.
-
-    Returns
-    -------
-    most : float
-        Infinite if steps run out, or a pivot is not positive.
-    n_steps : float
-        How many steps are left.
+    It is ``least`` if no support gains more, and infinite if steps run out or a pivot
+    is not positive.  What gains no more than the threshold is not searched.  Also
+    returned is how many steps are left.
     """
     at, most = ZERO, least
     while at >= 0:

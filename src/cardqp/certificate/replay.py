@@ -129,21 +129,9 @@ class Replay:
         return min([self.pruned_bound, *(branch.lower_bound for branch in self.open)])
 
     def run(self, subproblem: Subproblem, lower_bound: float, threads: int = 1) -> None:
-        """Follow all nodes from the root.
+        """Follow all nodes from the root, for which the steps before prove a bound.
 
-        Parameters
-        ----------
-        subproblem : Subproblem
-            The variables that are fixed at the root of the tree.
-        lower_bound : float
-            The bound that the steps before the tree prove for it.
-        threads : int
-            How many threads follow subtrees at the same time.
-
-        Raises
-        ------
-        ProblemError
-            When the arrays of the tree contradict each other.
+        Raises ``ProblemError`` if the arrays of the tree contradict each other.
         """
         # All arrays are checked before any is used as an index: what is read from a
         # file may be anything.

@@ -114,10 +114,7 @@ class RootState:
     def after(self, step: RootStep, bound: SeparableBound | None = None) -> "RootState":
         """Return the state after one more step, whose ``bound`` may be at hand.
 
-        Raises
-        ------
-        ProblemError
-            When the step does not fit the state.
+        Raises ``ProblemError`` if the step does not fit the state.
         """
         self._check(step)
         if bound is None:
