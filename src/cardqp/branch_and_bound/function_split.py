@@ -148,14 +148,8 @@ class FunctionSplitSearch:
     ) -> FunctionSplit | None:
         """A split at the best level of a sample; None if time does not allow for it.
 
-        Parameters
-        ----------
-        problem : SparseQP
-            The problem as given, without the variables that are switched off.
-        subproblem : Subproblem
-            What is decided about its variables.
-        support : int array
-            The support of the incumbent, in these variables.
+        The problem is that as given, without the variables that are switched off; the
+        support is that of the incumbent, in these variables.
         """
         size = min(self.settings.sample_size, problem.n)
         rng = np.random.default_rng(0)

@@ -61,14 +61,8 @@ class ReductionSearch:
     ) -> tuple[Reduction, SparseQP] | None:
         """A smaller problem, or one with a better split, if there is one.
 
-        Cheap reductions come first, and each is followed by another relaxation.
-
-        Parameters
-        ----------
-        presolved : PresolveState
-            The problem after the fixings of this step.
-        reached : float
-            The bound of its relaxation.
+        Cheap reductions come first, and each is followed by another relaxation.  The
+        bound ``reached`` is that of the relaxation before the last fixings.
         """
         problem, kept = (
             presolved.problem,
@@ -180,14 +174,8 @@ class ReductionSearch:
     ) -> AdoptedSplit | None:
         """A sparse minorant by a matrix function, where there are many variables.
 
-        None if the plain relaxation will do, or is better.
-
-        Parameters
-        ----------
-        presolved : PresolveState
-            The problem.
-        reached : float, optional
-            The bound of its relaxation; by default, this has not been solved.
+        None if the plain relaxation will do, or is better: its bound is the one
+        ``reached``, if it has been solved.
         """
         tree, effort = self.tree, self.effort
         search = FunctionSplitSearch(tree, effort)

@@ -27,24 +27,7 @@ def restore(
     """Rebuild the tree that a certificate describes, by replaying it.
 
     Nothing is taken on trust: bounds of open nodes are those that the replay proves.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    certificate : Certificate
-        The proof so far.
-    n_nodes : int
-        The number of nodes processed so far.
-    x : (n,) array or None
-        The incumbent.
-    settings : SearchSettings
-        The settings of the search that goes on.
-
-    Raises
-    ------
-    ProblemError
-        When the certificate does not fit the problem.
+    The incumbent is ``x``.  Raises ``ProblemError`` if the certificate does not fit.
     """
     state, pruned_bound, branches = certificate.resume(problem)
     presolved = PresolveState.restored(state)

@@ -55,14 +55,8 @@ class BranchAndBound(Driver[Tree]):
     ) -> Tree:
         """Begin a tree: first feasible points, and the fixings that they allow for.
 
-        Parameters
-        ----------
-        problem : SparseQP
-            The problem.
-        incumbent : (n,) array, optional
-            A feasible point to start from; taken as it is if there is no time left.
-        keeps_bounds : bool
-            Whether bounds of variables must not be dropped.
+        The incumbent is feasible, and taken as it is if there is no time left.  Bounds
+        of variables may be dropped unless ``keeps_bounds``.
         """
         tree = Tree.initial(problem, settings=self.settings)
         tree.keep_proof = self.proof_memory > 0

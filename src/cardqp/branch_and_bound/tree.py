@@ -249,10 +249,8 @@ class Tree(SearchTree):
     def begin(self, accuracy: float) -> None:
         """End the presolve: open the root node, and the log if a proof is kept.
 
-        Parameters
-        ----------
-        accuracy : float
-            Dual points are stored in single precision if that costs no more in a bound.
+        Dual points are stored in single precision if that costs no more in a bound than
+        the accuracy.
         """
         self.is_rooted = True
         self.prepare_supports()

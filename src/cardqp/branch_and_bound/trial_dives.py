@@ -44,18 +44,9 @@ class TrialDives:
     ) -> float:
         """The number of nodes to expect, from a few random dives.
 
-        Parameters
-        ----------
-        presolved : PresolveState
-            The root.
-        kept : int array
-            Which variables of the tree's own root it has.
-        dives : int
-            The number of dives.
-        supports : Supports, optional
-            How the last variables of a support are tried out.
-        most : float
-            Larger numbers need not be told apart.
+        The root has the variables ``kept`` of the tree's own; ``supports`` are for
+        trying out the last variables of a support.  Numbers above ``most`` need not be
+        told apart.
         """
         processor = self._processor(presolved, kept, supports)
         return estimate_nodes(processor, processor.tree.root(), dives, most)

@@ -32,10 +32,7 @@ def relax_by_cones(
 ) -> RelaxedPoint | None:
     """Solve the relaxation of a node; None if it is empty.
 
-    Raises
-    ------
-    BackendError
-        When the solver gives up, as it does after ``seconds``.
+    Raises ``BackendError`` if the solver gives up, as it does after ``seconds``.
     """
     return ConeProgram.of(problem, subproblem).solve(seconds)
 

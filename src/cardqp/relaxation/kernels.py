@@ -467,27 +467,13 @@ def relax(
     If the others make it too low, the working set is chosen anew.  From a cold start it
     has all variables that are not switched off.
 
-    Parameters
-    ----------
-    data, rows, metric
-        The problem.  One of ``rows`` and ``metric`` is None: the other has the metric.
-    batch : Batch
-        The nodes.  Their warm starts are updated.
-    cutoff, tolerance : float
-        When to stop: see :class:`cardqp.relaxation.relaxation.Effort`.
-    max_iter : int
-        The most iterations.
+    One of ``rows`` and ``metric`` is None: the other has the metric.  The warm starts
+    of the batch are updated.  When to stop: see
+    :class:`cardqp.relaxation.relaxation.Effort`.
 
-    Returns
-    -------
-    bounds, tangent_points, betas
-        The best bound of each node, and the dual point that gives it.
-    z
-        The switches of the last points.
-    worst
-        The complementarity residuals of the rows.
-    is_done
-        Which stopped before the iteration limit.
+    Returned are the best bound of each node, and the tangent points and multipliers
+    that give it; the switches of the last points; the complementarity residuals of the
+    rows; and which nodes stopped before the iteration limit.
     """
     count, n = batch.x.shape
     bounds, points, betas = np.empty(count), np.empty((count, n)), batch.nu.copy()

@@ -31,22 +31,9 @@ def eigenvalue_shift(
     """A diagonal that can be taken out of a block of ``Q``, leaving it convex.
 
     It is the least eigenvalue of the block scaled to unit diagonal, times the diagonal,
-    less a margin for rounding: worse than the optimal diagonal, and far cheaper.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    kept : int array
-        The variables of the block.
-    settings : DiagonalSettings
-        What a shift must add to be worth it.
-
-    Returns
-    -------
-    (k,) array or None
-        The diagonal.  Zeros if there is nothing to gain but a factor is better replaced
-        by the matrix of the block; None if nothing is to be done.
+    less a margin for rounding: worse than the optimal diagonal, and far cheaper.  Zeros
+    if there is nothing to gain but a factor is better replaced by the matrix of the
+    block; None if nothing is to be done.
     """
     form = problem.quadratic
     if isinstance(form, Factor) and len(kept) > len(form.array):
@@ -91,26 +78,9 @@ def optimal_diagonal_shift(
     """The diagonal, of either sign, with about the best bound of Theorem 1 on a node.
 
     It is optimal up to the last barrier (docs/theory.md#optimal-diagonal), but for
-    bounds other than zero, whose multipliers are kept as they are before.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem, with the variables that are switched off taken out.
-    subproblem : Subproblem
-        The node.
-    size : float
-        The size of the objective.
-    is_over : callable
-        Whether time is up: there is no diagonal then.
-    settings : DiagonalSettings
-        Limits and accuracies.
-
-    Returns
-    -------
-    (n,) array or None
-        The diagonal.  None for problems with a penalty or blocks, where a Newton step
-        would take too long, and if time is up.
+    bounds other than zero, whose multipliers are kept as they are before.  Variables
+    that are switched off have been taken out of the problem.  None for problems with a
+    penalty or blocks, where a Newton step would take too long, and if time is up.
     """
     is_large = problem.n > settings.max_variables or problem.blocks is not None
     if problem.rule.penalty != 0 or is_large or subproblem.remaining < 1:

@@ -151,27 +151,11 @@ def optimise_jointly(
 ) -> JointAscent | None:
     """Take the first steps of all ascents, and go on with the best.
 
-    Parameters
-    ----------
-    ascents : sequence of JointAscent
-        The ascents, with different starts.
-    seconds : float, optional
-        When to end with what was reached; by default ``settings.max_seconds``, a
-        safety: ascents end after ``settings.max_steps``, and are then reproducible.
-    is_over : callable
-        Whether time is up.
-    is_enough : callable
-        Whether a split is good enough; called at ``settings.checkpoints``.
-    settings : JointSettings
-        Steps and limits.
-    least : float
-        The bound at hand, which has to be passed within ``settings.trial_steps``.
-
-    Returns
-    -------
-    JointAscent or None
-        The best one; None if no start leaves a ridge, if the bound at hand is out of
-        reach, and if time is up.
+    By default the time limit is ``settings.max_seconds``, a safety: ascents end after
+    ``settings.max_steps``, and are then reproducible.  Whether a split is good enough
+    is asked at ``settings.checkpoints``; the ``least`` bound has to be passed within
+    ``settings.trial_steps``.  None if no start leaves a ridge, if that bound is out of
+    reach, and if time is up.
     """
     end = time.perf_counter() + (settings.max_seconds if seconds is None else seconds)
 

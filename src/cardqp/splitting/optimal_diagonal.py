@@ -33,25 +33,10 @@ def optimal_diagonal(
 ) -> FloatArray:
     """Improve a diagonal by a barrier method, from a solved relaxation.
 
-    Parameters
-    ----------
-    data : DiagonalProgram
-        The problem.
-    d : (n,) array
-        A diagonal with ``Q - diag(d)`` positive definite and ``ridge + d`` positive.
-    x, beta : arrays
-        The relaxed minimiser with that diagonal, and its row multipliers.
-    size : float
-        The size of the objective, which sets the scale of the barrier.
-    is_over : callable
-        Whether time is up: no further step is taken.
-    settings : BarrierSettings
-        How the barrier falls, and the most steps.
-
-    Returns
-    -------
-    (n,) array
-        The diagonal, feasible wherever the iterations end.
+    At first ``Q - diag(d)`` is positive definite, ``ridge + d`` is positive, and ``x``
+    is the relaxed minimiser with row multipliers ``beta``.  The ``size`` of the
+    objective sets the scale of the barrier.  The diagonal is feasible wherever the
+    iterations end.
     """
     n = len(data.c)
     barrier = settings.first * size / n

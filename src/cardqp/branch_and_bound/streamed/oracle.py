@@ -86,11 +86,8 @@ class StreamedOracle:
     def bound_nodes(self, nodes: list[Node]) -> list[NodeBound]:
         """Bound nodes over all columns, in as many passes as memory asks for.
 
-        Returns
-        -------
-        list of NodeBound
-            The bounds, in the order of the nodes.  Once time is up, no further pass is
-            begun, and the list is shorter.
+        Once time is up, no further pass is begun, and there are bounds of the first
+        ones only.
         """
         found: list[NodeBound] = []
         size = batch_size(self.tree.form, self.settings)

@@ -30,25 +30,8 @@ def restore_streamed(
     """Rebuild the tree that a certificate describes, by replaying it.
 
     Nothing is taken on trust: bounds are those that the replay proves.  The working set
-    is made of the columns that the proof speaks of.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem, whose data are streamed.
-    certificate : Certificate
-        The proof so far.
-    n_nodes : int
-        The number of nodes processed so far.
-    x : (n,) array or None
-        The incumbent.
-    settings : SearchSettings
-        The settings of the search that goes on.
-
-    Raises
-    ------
-    ProblemError
-        When the certificate does not fit the problem.
+    is made of the columns that the proof speaks of.  The incumbent is ``x``.  Raises
+    ``ProblemError`` if the certificate does not fit.
     """
     state, pruned_bound, branches = certificate.resume(problem)
     if len(certificate.tree) == 0:
