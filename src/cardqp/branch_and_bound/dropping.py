@@ -228,16 +228,7 @@ class Dropping:
 class DroppingPhase:
     """The turns of a search by dropping in a tree, before its presolve and after it.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    gap : float
-        The relative gap asked for.
-    cutoff : callable
-        The bound at which a tree is pruned.
-    is_over : callable
-        Whether time is up.
+    The gap is the relative one asked for, and a tree is pruned at its cutoff.
     """
 
     tree: Tree

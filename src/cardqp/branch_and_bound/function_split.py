@@ -85,12 +85,7 @@ class AdoptedSplit:
 class FunctionSplitSearch:
     """Looks for a split by a matrix function that is better than none.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree, whose presolve is not over.
-    effort : Effort
-        When to stop solving relaxations.
+    The presolve of the tree is not over.
     """
 
     tree: Tree

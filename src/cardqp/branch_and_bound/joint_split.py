@@ -22,15 +22,7 @@ from cardqp.splitting.sparse_split import Split
 
 @dataclass(frozen=True, slots=True)
 class JointSplitSearch:
-    """Finds a split and its weights.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree, whose presolve is not over.
-    effort : Effort
-        When time is up.
-    """
+    """Finds a split and its weights, for a tree whose presolve is not over."""
 
     tree: Tree
     effort: Effort

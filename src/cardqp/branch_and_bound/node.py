@@ -44,14 +44,8 @@ _FIRST = np.zeros(1, dtype=np.intp)
 class NodeProcessor:
     """Processes nodes of a tree, several at the same time if need be.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree; it is not changed.  Nodes see its incumbent as it is at first.
-    cutoff : float
-        The bound at which a node is pruned.
-    effort : Effort
-        When to stop solving relaxations.
+    The tree is not changed: nodes see its incumbent as it is at first.  They are pruned
+    at the cutoff.
     """
 
     tree: Tree

@@ -35,16 +35,9 @@ from cardqp.splitting.sparse_split import Split, is_splittable
 
 @dataclass(frozen=True, slots=True)
 class ReductionSearch:
-    """Finds the next reduction of the root.
+    """Finds the next reduction of the root, for a tree whose presolve is not over.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree, whose presolve is not over.
-    gap : float
-        The relative gap asked for.
-    effort : Effort
-        When to stop solving relaxations, and the bound at which nodes are pruned.
+    The relative gap is the one asked for; nodes are pruned at the cutoff of the effort.
     """
 
     tree: Tree

@@ -42,15 +42,7 @@ class AscentStart:
 
 @dataclass(frozen=True, slots=True)
 class SignedStarts:
-    """Finds where ascents start.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree, whose presolve is not over.
-    effort : Effort
-        When time is up.
-    """
+    """Finds where ascents start, for a tree whose presolve is not over."""
 
     tree: Tree
     effort: Effort
