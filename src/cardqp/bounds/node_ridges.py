@@ -19,11 +19,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rounding import node_ridge_unit
-from cardqp.bounds.sparse_minorant import (
-    entries_of,
-    offdiagonal_loss,
-    ridge_unit,
-)
+from cardqp.bounds.sparse_minorant import entries_of, offdiagonal_loss, ridge_unit
 from cardqp.bounds.top_sums import raised_ridge, weighted_sums
 from cardqp.problem import SparseQP
 

@@ -21,11 +21,7 @@ from cardqp.arithmetic.rounding import (
     moved_diagonal_unit,
 )
 from cardqp.bounds.definiteness import shifted
-from cardqp.bounds.dependence import (
-    WEAK_OR_BOUNDED,
-    is_wide,
-    unit_curvature,
-)
+from cardqp.bounds.dependence import WEAK_OR_BOUNDED, is_wide, unit_curvature
 from cardqp.bounds.start import Start, has_ridge, independent, is_cone, least
 from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.problem import SparseQP

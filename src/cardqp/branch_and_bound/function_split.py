@@ -186,11 +186,7 @@ class FunctionSplitSearch:
         return best if bounds[best] > -np.inf else None, len(bounds)
 
     def _bound(
-        self,
-        problem: SparseQP,
-        subproblem: Subproblem,
-        support: IntArray,
-        level: float,
+        self, problem: SparseQP, subproblem: Subproblem, support: IntArray, level: float
     ) -> float:
         """The bound at a level, without a proof that ``P`` is semidefinite."""
         split = FunctionSplit.at(problem, level, support, self.settings)

@@ -19,12 +19,7 @@ from cardqp.certificate import Kind
 from cardqp.heuristics.local_search import round_switches
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
-from cardqp.relaxation.assessment import (
-    assess,
-    largest_share,
-    nonzeros,
-    round_points,
-)
+from cardqp.relaxation.assessment import assess, largest_share, nonzeros, round_points
 from cardqp.relaxation.block_assessment import assess_blocks
 from cardqp.relaxation.completion import MOST_TRIPLED, is_countable, is_listable
 from cardqp.relaxation.relaxation import Effort
@@ -386,11 +381,7 @@ class NodeProcessor:
             )
         else:
             values, least, decided, on, off, costs = assess_blocks(
-                relaxation.problem,
-                batch.status,
-                stored,
-                own,
-                self.cutoff,
+                relaxation.problem, batch.status, stored, own, self.cutoff
             )
         results = []
         for k, node in enumerate(nodes):
@@ -422,12 +413,7 @@ class NodeProcessor:
         if clusters.size > 0:
             is_open &= clusters.label < 0
         members = choose_cluster(
-            is_near,
-            is_open,
-            switches,
-            share,
-            settings.candidates,
-            settings.least_share,
+            is_near, is_open, switches, share, settings.candidates, settings.least_share
         )
         if len(members) > 1:
             result.cluster = members

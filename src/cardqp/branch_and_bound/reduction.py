@@ -11,10 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.branch_and_bound.function_split import (
-    AdoptedSplit,
-    FunctionSplitSearch,
-)
+from cardqp.branch_and_bound.function_split import AdoptedSplit, FunctionSplitSearch
 from cardqp.branch_and_bound.joint_split import JointSplitSearch
 from cardqp.branch_and_bound.presolve import PresolveState, try_reduction
 from cardqp.branch_and_bound.settings import RootSettings

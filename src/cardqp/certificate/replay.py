@@ -26,11 +26,7 @@ from cardqp.certificate.dropping import searched_bound
 from cardqp.certificate.dual_point import points_in_pass, residual_bounds
 from cardqp.certificate.proof_arrays import check_arrays, entries, have_kinds
 from cardqp.certificate.proof_tree import Kind, ProofTree
-from cardqp.certificate.required import (
-    add_cluster,
-    labels_of,
-    propagate,
-)
+from cardqp.certificate.required import add_cluster, labels_of, propagate
 from cardqp.certificate.strong_parts import cut_off_bound
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP

@@ -75,12 +75,7 @@ def find_strong_pairs(
 
 @inner_fast
 def find_strong_thirds(
-    R: FloatArray,
-    s: FloatArray,
-    i: int,
-    j: int,
-    start: float,
-    is_third: BoolArray,
+    R: FloatArray, s: FloatArray, i: int, j: int, start: float, is_third: BoolArray
 ) -> int:
     """Mark variables that gain enough with a pair if correlations are enlarged.
 

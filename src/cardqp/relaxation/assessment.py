@@ -276,10 +276,7 @@ def round_points(points: FloatArray, unit: FloatArray, single: bool) -> FloatArr
 
 @compiled_brief
 def largest_share(
-    ridge: FloatArray,
-    decided: IntArray,
-    x: FloatArray,
-    costs: FloatArray,
+    ridge: FloatArray, decided: IntArray, x: FloatArray, costs: FloatArray
 ) -> int:
     """The variable to branch on; -1 if none is undecided.
 

@@ -95,11 +95,7 @@ def multiply(data: Data, x: FloatArray) -> FloatArray:
 
 @inner
 def price_all(
-    data: Data,
-    status: IntArray,
-    Qx: FloatArray,
-    x: FloatArray,
-    row_slope: FloatArray,
+    data: Data, status: IntArray, Qx: FloatArray, x: FloatArray, row_slope: FloatArray
 ) -> tuple[float, FloatArray]:
     """Evaluate Theorem 1 at the tangent in x, without margins for rounding.
 

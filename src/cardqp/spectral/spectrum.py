@@ -197,9 +197,7 @@ def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
         values, vectors = _full(form)
     order = np.argsort(-values, kind="stable")[:count]
     return Spectrum(
-        problem,
-        np.maximum(values[order], 0.0),
-        np.ascontiguousarray(vectors[:, order]),
+        problem, np.maximum(values[order], 0.0), np.ascontiguousarray(vectors[:, order])
     )
 
 

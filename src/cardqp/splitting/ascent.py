@@ -17,12 +17,7 @@ from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort
 from cardqp.splitting.settings import DEFAULT, AscentSettings
-from cardqp.splitting.sparse_split import (
-    Levels,
-    Split,
-    highest_level,
-    is_splittable,
-)
+from cardqp.splitting.sparse_split import Levels, Split, highest_level, is_splittable
 from cardqp.splitting.split_bound import (
     SplitBound,
     SplitPoint,
