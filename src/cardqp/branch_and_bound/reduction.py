@@ -54,10 +54,8 @@ class ReductionSearch:
         Cheap reductions come first, and each is followed by another relaxation.  The
         bound ``reached`` is that of the relaxation before the last fixings.
         """
-        problem, kept = (
-            presolved.problem,
-            np.flatnonzero(~presolved.subproblem.fixed_out),
-        )
+        problem = presolved.problem
+        kept = np.flatnonzero(~presolved.subproblem.fixed_out)
         is_leaf = (
             presolved.subproblem.remaining <= 0
             or not presolved.subproblem.undecided.any()
@@ -110,10 +108,8 @@ class ReductionSearch:
         self, presolved: PresolveState, kept: IntArray, reached: float
     ) -> tuple[Reduction, SparseQP] | None:
         """An optimal diagonal or, where there are too many variables, a minorant."""
-        problem, subproblem = (
-            presolved.problem.restrict(kept),
-            presolved.subproblem.restrict(kept),
-        )
+        problem = presolved.problem.restrict(kept)
+        subproblem = presolved.subproblem.restrict(kept)
         settings, is_over = self.tree.settings, self.effort.is_over
         if not problem.is_unconstrained and self._is_tiny(presolved, kept):
             return None
@@ -176,10 +172,8 @@ class ReductionSearch:
             return None
         tree.tried_function = True
         kept = np.flatnonzero(~presolved.subproblem.fixed_out)
-        plain, subproblem = (
-            presolved.original.restrict(kept),
-            presolved.subproblem.restrict(kept),
-        )
+        plain = presolved.original.restrict(kept)
+        subproblem = presolved.subproblem.restrict(kept)
         support = np.flatnonzero(x[presolved.indices[kept]])
         split = search.find(plain, subproblem, support)
         if split is None or effort.is_over():
@@ -314,11 +308,9 @@ class ReductionSearch:
         The ascent ends in time for the split to be adopted, which takes about as long
         as moving a diagonal, several times over.
         """
-        base, tree, settings = (
-            start.base,
-            self.tree,
-            self.tree.settings.splitting.ascent,
-        )
+        base = start.base
+        tree = self.tree
+        settings = self.tree.settings.splitting.ascent
         self._search_locally(presolved)
         if self.effort.is_over():
             return None

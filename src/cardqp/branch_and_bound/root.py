@@ -70,10 +70,8 @@ class RootPhase:
         kept = np.flatnonzero(~decided.subproblem.fixed_out)
         if 0 < len(kept) <= self.settings.reduction_share * presolved.problem.n:
             reduction = Reduction(kept)
-            step, decided = (
-                replace(step, reduction=reduction),
-                decided.reduced(reduction),
-            )
+            step = replace(step, reduction=reduction)
+            decided = decided.reduced(reduction)
             tree.x = tree.x[kept]
         tree.step_root(step, decided)
         if decided.lower_bound >= self.effort.cutoff:

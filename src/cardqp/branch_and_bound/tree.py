@@ -306,10 +306,8 @@ class Tree(SearchTree):
         """The root node."""
         entries = np.flatnonzero(self.x)
         values = self.x[entries] / self.relaxation.unit[entries]
-        status, lower_bound = (
-            self.presolved.subproblem.status,
-            self.presolved.lower_bound,
-        )
+        status = self.presolved.subproblem.status
+        lower_bound = self.presolved.lower_bound
         return Node(lower_bound, 0, 0, status, entries, values, self.nu)
 
     def _new_log(self, single: bool) -> ProofLog:

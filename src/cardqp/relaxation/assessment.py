@@ -235,11 +235,9 @@ def assess(
     values, least, decided = np.empty(count), np.empty(count), batch.status.copy()
     on, off, costs = np.empty((count, n)), np.empty((count, n)), np.empty((count, n))
     for k in range(count):
-        own, status, remaining = (
-            node_data(data, batch, k),
-            batch.status[k],
-            batch.remaining[k],
-        )
+        own = node_data(data, batch, k)
+        status = batch.status[k]
+        remaining = batch.remaining[k]
         base = price(own, rows, margins, status, points[k], betas[k], costs[k])
         total, size, last, following = total_cost(own, costs[k], status, remaining)
         value = base + total - total_unit(n) * (abs(base) + size)

@@ -367,12 +367,10 @@ def relax_node(
                 metric_part = RankOneMetric(directions, metric.sigma)
             y, Qy, row_slope, row_offset = x.copy(), Qx.copy(), np.zeros(n), 0.0
             x_new, z, v, slope = np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
-            bound, tangent_point, r, momentum = (
-                -np.inf,
-                x.copy(),
-                guess_r(step, x),
-                1.0,
-            )
+            bound = -np.inf
+            tangent_point = x.copy()
+            r = guess_r(step, x)
+            momentum = 1.0
         # A working set may turn out to be too small, so its rounds begin short.
         last = max_iter
         if len(kept) < len(live):
