@@ -269,7 +269,8 @@ class DroppingPhase:
         n_steps = tree.dropping.n_steps
         if n_steps >= settings.slice_steps and not tree.dropping.is_estimated:
             tree.dropping.is_estimated = True
-            tree.may_drop = self._is_promising(tree.dropping)
+            expected = tree.dropping.expected(self.cutoff(tree), settings.dives)
+            tree.may_drop = expected <= settings.max_expected
         allowed = settings.first_steps + settings.steps_per_node * tree.n_nodes
         return tree.may_drop and n_steps < allowed
 
@@ -281,11 +282,6 @@ class DroppingPhase:
             return None
         most = tree.settings.dropping.max_loss * self.gap * tree.gap_unit
         return dropping if dropping.loss(self.cutoff(tree)) <= most else None
-
-    def _is_promising(self, dropping: Dropping) -> bool:
-        settings = self.tree.settings.dropping
-        expected = dropping.expected(self.cutoff(self.tree), settings.dives)
-        return expected <= settings.max_expected
 
     def step(self) -> None:
         """Take a turn; if the search is over, so is that of the tree."""

@@ -130,8 +130,7 @@ class NodeProcessor:
         supports = self.tree.supports
         if supports is None:
             return None
-        free = np.flatnonzero(node.status == 0)
-        bound, support = supports.best(np.flatnonzero(node.status > 0), free, remaining)
+        bound, support = supports.best(node.fixed_in, node.free, remaining)
         return self._completed(node, Kind.COMPLETED, bound, support)
 
     def _complete_strong_parts(
@@ -144,9 +143,7 @@ class NodeProcessor:
         supports = self.tree.supports
         if supports is None:
             return None
-        fixed_in = np.flatnonzero(node.status > 0)
-        free = np.flatnonzero(node.status == 0)
-        best = supports.best_below(self.cutoff, fixed_in, free, remaining)
+        best = supports.best_below(self.cutoff, node.fixed_in, node.free, remaining)
         if best is None:
             return None
         result = self._completed(node, Kind.CUT_OFF, *best)
@@ -189,9 +186,7 @@ class NodeProcessor:
         if penalised is None:
             return None
         beta = node.nu * relaxation.data.lipschitz / relaxation.row_scale
-        fixed_in = np.flatnonzero(node.status > 0)
-        free = np.flatnonzero(node.status == 0)
-        hits = penalised.below(self.cutoff, beta, fixed_in, free, remaining)
+        hits = penalised.below(self.cutoff, beta, node.fixed_in, node.free, remaining)
         if hits is None:
             return None
         result = ProcessedNode(node, Kind.PENALISED, beta=beta)
@@ -259,9 +254,7 @@ class NodeProcessor:
         result.pruned_bound, result.fit = result.bound, fit
         return result
 
-    def _empty(
-        self, node: Node, guess: FloatArray | None = None
-    ) -> ProcessedNode | None:
+    def _empty(self, node: Node, guess: FloatArray) -> ProcessedNode | None:
         """The proof that a node is empty, if there is one: a Farkas ray (Theorem 8).
 
         Multipliers of a relaxation that did not converge, or of a quadratic program
@@ -270,7 +263,7 @@ class NodeProcessor:
         if len(self.problem.rows) == 0:
             return None
         subproblem = self._subproblem(node)
-        if guess is not None and proves_empty(self.problem, guess, subproblem):
+        if proves_empty(self.problem, guess, subproblem):
             return ProcessedNode(node, Kind.RAY, beta=guess)
         ray = find_ray(self.problem, subproblem)
         return None if ray is None else ProcessedNode(node, Kind.RAY, beta=ray)

@@ -22,6 +22,9 @@ from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.sparsity import Subproblem
 
+Reduced = tuple[Reduction, SparseQP]
+"""A reduction, and the problem that it leads to."""
+
 
 @dataclass(frozen=True, slots=True)
 class PresolveState:

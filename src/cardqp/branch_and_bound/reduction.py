@@ -13,7 +13,7 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.function_split import AdoptedSplit, FunctionSplitSearch
 from cardqp.branch_and_bound.joint_split import JointSplitSearch
-from cardqp.branch_and_bound.presolve import PresolveState, try_reduction
+from cardqp.branch_and_bound.presolve import PresolveState, Reduced, try_reduction
 from cardqp.branch_and_bound.settings import RootSettings
 from cardqp.branch_and_bound.signed_starts import AscentStart, SignedStarts
 from cardqp.branch_and_bound.tree import Tree
@@ -46,9 +46,12 @@ class ReductionSearch:
         """The settings of the presolve."""
         return self.tree.settings.root
 
-    def find(
-        self, presolved: PresolveState, reached: float
-    ) -> tuple[Reduction, SparseQP] | None:
+    @property
+    def trial(self) -> TrialDives:
+        """What estimates trees."""
+        return TrialDives(self.tree, self.effort)
+
+    def find(self, presolved: PresolveState, reached: float) -> Reduced | None:
         """A smaller problem, or one with a better split, if there is one.
 
         Cheap reductions come first, and each is followed by another relaxation.  The
@@ -92,9 +95,7 @@ class ReductionSearch:
             return None
         return eigenvalue_shift(problem, kept, splitting.diagonal)
 
-    def _form(
-        self, presolved: PresolveState, kept: IntArray
-    ) -> tuple[Reduction, SparseQP] | None:
+    def _form(self, presolved: PresolveState, kept: IntArray) -> Reduced | None:
         """The problem with its matrix formed from a factor.
 
         Relaxed points are sparse, and a product with a sparse point costs less with the
@@ -106,7 +107,7 @@ class ReductionSearch:
 
     def _tighten(
         self, presolved: PresolveState, kept: IntArray, reached: float
-    ) -> tuple[Reduction, SparseQP] | None:
+    ) -> Reduced | None:
         """An optimal diagonal or, where there are too many variables, a minorant."""
         problem = presolved.problem.restrict(kept)
         subproblem = presolved.subproblem.restrict(kept)
@@ -139,7 +140,9 @@ class ReductionSearch:
         ):
             # A minorant loses something at leaves, which enumeration must make up for.
             return None
-        if self._is_easy(presolved.reduced(Reduction(kept), problem), supports, kept):
+        reduced = presolved.reduced(Reduction(kept), problem)
+        # Optimising a split takes as long as hundreds of nodes.
+        if self.trial.is_easy(reduced, kept, supports):
             return None
         # A minorant starts from the original problem: move what was moved since then,
         # unless that came with another minorant.
@@ -189,12 +192,10 @@ class ReductionSearch:
         """
         if len(kept) < self.settings.tiny_variables:
             return False
-        trial, most = TrialDives(self.tree, self.effort), self.settings.tiny_nodes
-        return trial.is_surely_easy(presolved.reduced(Reduction(kept)), kept, most)
+        reduced = presolved.reduced(Reduction(kept))
+        return self.trial.is_surely_easy(reduced, kept, self.settings.tiny_nodes)
 
-    def _is_lasting(
-        self, presolved: PresolveState, found: tuple[Reduction, SparseQP] | None
-    ) -> bool:
+    def _is_lasting(self, presolved: PresolveState, found: Reduced | None) -> bool:
         """Whether a diagonal that is optimal at the root is good below it as well.
 
         It takes from the ridges of variables that the root would choose, and where
@@ -207,11 +208,11 @@ class ReductionSearch:
         is_loose = self._leaves_gap(presolved, self.settings.race_gap)
         if found is None or is_shifted or not is_loose:
             return True
-        return TrialDives(self.tree, self.effort).prunes_sooner(presolved, found)
+        return self.trial.prunes_sooner(presolved, found)
 
     def _is_better(
         self,
-        found: tuple[Reduction, SparseQP] | None,
+        found: Reduced | None,
         subproblem: Subproblem,
         reached: float,
     ) -> bool:
@@ -229,25 +230,24 @@ class ReductionSearch:
 
     def _split_by_signs(
         self, presolved: PresolveState, kept: IntArray, reached: float
-    ) -> tuple[Reduction, SparseQP] | None:
+    ) -> Reduced | None:
         """A sparse minorant that makes use of the signs of variables.
 
         Products of variables with known signs lose less (docs/theory.md#theorem-6): for
         portfolios without short sales a fraction of the gap is left.
         """
         is_over = self.effort.is_over
-        is_easy = self._is_easy(presolved.reduced(Reduction(kept)), None, kept)
+        is_easy = self.trial.is_easy(presolved.reduced(Reduction(kept)), kept)
         if is_easy or is_over():
             return None
         is_small = len(kept) <= self.tree.settings.splitting.joint.max_variables
         ascend = self._ascend_jointly if is_small else self._ascend_by_signs
         found = ascend(presolved, kept, reached)
-        trial = TrialDives(self.tree, self.effort)
-        return found if found and trial.is_smaller(presolved, found) else None
+        return found if found and self.trial.is_smaller(presolved, found) else None
 
     def _ascend_jointly(
         self, presolved: PresolveState, kept: IntArray, reached: float
-    ) -> tuple[Reduction, SparseQP] | None:
+    ) -> Reduced | None:
         """A split and its weights, by one ascent in both."""
         self._search_locally(presolved)
         search = JointSplitSearch(self.tree, self.effort)
@@ -263,7 +263,7 @@ class ReductionSearch:
 
     def _ascend_by_signs(
         self, presolved: PresolveState, kept: IntArray, reached: float
-    ) -> tuple[Reduction, SparseQP] | None:
+    ) -> Reduced | None:
         """The better of two ascents: from the form as it is, and along a row.
 
         The second is tried where the first leaves a large gap.
@@ -288,7 +288,7 @@ class ReductionSearch:
         base: Reduction,
         split: Split | None,
         least: float,
-    ) -> tuple[Reduction, SparseQP] | None:
+    ) -> Reduced | None:
         """The minorant of a split: never worse than the bound at hand."""
         if split is None or split.bound < least:
             return None
@@ -355,22 +355,10 @@ class ReductionSearch:
         reduction = replace(base, minorant=split.P, weights=split.weights)
         reduced = presolved.reduced(reduction, split.minorant)
         if supports is None:
-            trial = TrialDives(self.tree, self.effort)
-            return trial.is_surely_easy(reduced, kept, self.settings.easy_nodes)
-        return self._is_easy(reduced, supports, kept)
+            return self.trial.is_surely_easy(reduced, kept, self.settings.easy_nodes)
+        return self.trial.is_easy(reduced, kept, supports)
 
-    def _is_easy(
-        self, presolved: PresolveState, supports: Supports | None, kept: IntArray
-    ) -> bool:
-        """Whether the tree will be small, by an estimate from a few random dives.
-
-        Optimising a split takes as long as hundreds of nodes.
-        """
-        return TrialDives(self.tree, self.effort).is_easy(presolved, kept, supports)
-
-    def _apply(
-        self, presolved: PresolveState, reduction: Reduction
-    ) -> tuple[Reduction, SparseQP] | None:
+    def _apply(self, presolved: PresolveState, reduction: Reduction) -> Reduced | None:
         """The reduced problem, unless rounding would cost more than it is worth.
 
         What a matrix lacks to be positive semidefinite is taken off the ridge.  None

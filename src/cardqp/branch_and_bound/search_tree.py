@@ -54,6 +54,16 @@ class Node(NamedTuple):
     kind: Kind = Kind.POINT
     clusters: ClusterData = NO_CLUSTERS
 
+    @property
+    def fixed_in(self) -> IntArray:
+        """The variables that are switched on."""
+        return np.flatnonzero(self.status > 0)
+
+    @property
+    def free(self) -> IntArray:
+        """The undecided variables."""
+        return np.flatnonzero(self.status == 0)
+
 
 @dataclass(slots=True, kw_only=True)
 class SearchTree(ABC):

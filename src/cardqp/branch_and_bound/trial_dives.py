@@ -10,12 +10,11 @@ import numpy as np
 
 from cardqp._typing import IntArray
 from cardqp.branch_and_bound.node import NodeProcessor
-from cardqp.branch_and_bound.presolve import PresolveState
+from cardqp.branch_and_bound.presolve import PresolveState, Reduced
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.certificate import Reduction
 from cardqp.heuristics.completed_supports import Supports
-from cardqp.problem import SparseQP
 from cardqp.relaxation.relaxation import Effort
 
 
@@ -67,7 +66,7 @@ class TrialDives:
     def is_easy(
         self, presolved: PresolveState, kept: IntArray, supports: Supports | None = None
     ) -> bool:
-        """Whether the tree will probably be small."""
+        """Whether the tree will probably be small, by a few random dives."""
         settings = self.tree.settings.root
         has_minorant = presolved.without_minorant is not presolved.problem
         is_split = self.tree.tried_function and has_minorant
@@ -88,9 +87,7 @@ class TrialDives:
             for dives in (settings.easy_dives, settings.sure_dives)
         )
 
-    def is_smaller(
-        self, presolved: PresolveState, found: tuple[Reduction, SparseQP]
-    ) -> bool:
+    def is_smaller(self, presolved: PresolveState, found: Reduced) -> bool:
         """Whether a reduction leads to a smaller tree than going on as it is.
 
         Trees that will not be searched to their end count as smaller: what counts there
@@ -105,9 +102,7 @@ class TrialDives:
         is_hopeless = min(before, after) > settings.hopeless_nodes
         return is_hopeless or settings.least_shrinking * after < before
 
-    def prunes_sooner(
-        self, presolved: PresolveState, found: tuple[Reduction, SparseQP]
-    ) -> bool:
+    def prunes_sooner(self, presolved: PresolveState, found: Reduced) -> bool:
         """Whether a reduction prunes nodes no later than going on as it is.
 
         A few random dives process each node both ways, and branch as one or the other
