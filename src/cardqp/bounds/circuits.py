@@ -30,13 +30,7 @@ MOST_PARTS = 600
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a branch.
-
-    Attributes
-    ----------
-    fixed_in, free : int arrays
-        The variables that are nonzero in all of its points, and those that may be.
-    """
+    """A part of a branch: variables that are nonzero in all its points, or may be."""
 
     fixed_in: IntArray
     free: IntArray

@@ -89,16 +89,8 @@ def _first(count: int, value: Any) -> Any:
 class PartSearch:
     """A search of a part of the root, whose columns are independent.
 
-    Attributes
-    ----------
-    part : Part
-        The variables of the part.
-    full : FullGain
-        All of them together.
-    places : int
-        The size of the supports.
-    state : DropState or None
-        The open nodes; None before the first step and after the last.
+    Supports have so many places.  The state is None before the first step and after the
+    last.
     """
 
     part: Part

@@ -64,17 +64,7 @@ def relaxed_value(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdoptedSplit:
-    """A split that is better than none.
-
-    Attributes
-    ----------
-    reduction : Reduction
-        The step to it.
-    relaxation : Relaxation
-        The relaxation of the minorant.
-    x : (n,) array
-        A relaxed point.
-    """
+    """A split that is better than none: the step to it, and its relaxed point."""
 
     reduction: Reduction
     relaxation: Relaxation

@@ -22,12 +22,8 @@ from cardqp.relaxation.relaxation import Effort
 class TrialDives:
     """Estimates of the trees that reductions of a root lead to.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree whose root is presolved; it does not change.
-    effort : Effort
-        When to stop solving relaxations, and the bound at which nodes are pruned.
+    The tree whose root is presolved does not change; nodes are pruned at the cutoff of
+    the effort.
     """
 
     tree: Tree

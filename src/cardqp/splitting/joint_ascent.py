@@ -24,27 +24,10 @@ from cardqp.splitting.split_bound import in_units
 
 
 class JointAscent:
-    """The state of an ascent in a split and its weights.
+    """The state of an ascent in a split, from a matrix ``P``, and its weights.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem, with the variables that are switched off taken out.
-    subproblem : Subproblem
-        The node.
-    start : (n, n) array
-        The matrix ``P`` to start from.
-    weights : (n,) array
-        The weights to start from.
-    size : float
-        The size of the objective.
-    settings : JointSettings
-        Steps and accuracies.
-
-    Attributes
-    ----------
-    point : JointPoint or None
-        Where it is; None if the start leaves no ridge.
+    Variables that are switched off have been taken out of the problem.  The ``point``
+    where it is is None if the start leaves no ridge.
     """
 
     def __init__(

@@ -23,14 +23,7 @@ class StreamedOracle:
     """Relaxes nodes on a working set of columns, and bounds leaves over all columns.
 
     A leaf whose bound is below the cutoff adds columns to the working set and is
-    reopened.
-
-    Parameters
-    ----------
-    tree : StreamedTree
-        The tree.
-    driver : Driver
-        Its search, which knows gap, cutoff and limits.
+    reopened.  The driver knows gap, cutoff and limits.
     """
 
     tree: StreamedTree
