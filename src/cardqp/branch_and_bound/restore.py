@@ -7,7 +7,7 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.branch_and_bound.search_tree import Node
-from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
+from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.replay import OpenBranch
@@ -22,7 +22,7 @@ def restore(
     certificate: Certificate,
     n_nodes: int,
     x: FloatArray | None,
-    settings: SearchSettings = DEFAULT,
+    settings: SearchSettings,
 ) -> Tree:
     """Rebuild the tree that a certificate describes, by replaying it.
 

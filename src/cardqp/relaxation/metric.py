@@ -7,7 +7,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from cardqp._typing import FloatArray
-from cardqp.relaxation.settings import DEFAULT, RelaxationSettings
+from cardqp.relaxation.settings import RelaxationSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Metric:
         matrix: FloatArray,
         is_gram: bool,
         least: float,
-        settings: RelaxationSettings = DEFAULT,
+        settings: RelaxationSettings,
         *,
         plain: bool = False,
     ) -> "Metric":
@@ -67,7 +67,7 @@ class Metric:
         least: float,
         ridge: float,
         n_rows: int,
-        settings: RelaxationSettings = DEFAULT,
+        settings: RelaxationSettings,
     ) -> "Metric":
         """Choose a metric with as many terms of rank one as pay.
 

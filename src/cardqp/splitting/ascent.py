@@ -178,8 +178,8 @@ def optimise_split(
 def level_start(
     problem: SparseQP,
     subproblem: Subproblem,
-    is_over: Callable[[], bool] = lambda: False,
-    settings: AscentSettings = DEFAULT.ascent,
+    is_over: Callable[[], bool],
+    settings: AscentSettings,
 ) -> FloatArray | None:
     """The matrix ``P`` to start an ascent from: ``Q`` above a high level.
 

@@ -19,7 +19,7 @@ from cardqp.splitting.diagonal_program import (
     newton_step,
     positive_terms,
 )
-from cardqp.splitting.settings import DEFAULT, BarrierSettings
+from cardqp.splitting.settings import BarrierSettings
 
 
 def optimal_diagonal(
@@ -28,8 +28,8 @@ def optimal_diagonal(
     x: FloatArray,
     beta: FloatArray,
     size: float,
-    is_over: Callable[[], bool] = lambda: False,
-    settings: BarrierSettings = DEFAULT.diagonal.barrier,
+    is_over: Callable[[], bool],
+    settings: BarrierSettings,
 ) -> FloatArray:
     """Improve a diagonal by a barrier method, from a solved relaxation.
 

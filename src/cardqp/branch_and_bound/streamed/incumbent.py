@@ -50,8 +50,8 @@ def initial_fit(
     problem: SparseQP,
     form: StreamedForm,
     settings: StreamedSettings,
-    start: FloatArray | None = None,
-    is_over: Callable[[], bool] = lambda: False,
+    start: FloatArray | None,
+    is_over: Callable[[], bool],
 ) -> tuple[WorkingSet, SupportFit]:
     """Find a good point on the columns that gain most alone and those of a start.
 
@@ -103,7 +103,7 @@ def try_swaps(
     working: WorkingSet,
     fit: SupportFit,
     settings: StreamedSettings,
-    is_over: Callable[[], bool] = lambda: False,
+    is_over: Callable[[], bool],
 ) -> SwapResult | None:
     """Evaluate the swaps of a support with all columns, and take the best if it helps.
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.search_tree import Node
-from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
+from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.branch_and_bound.streamed.tree import SplitNode, StreamedTree, streamed_form
 from cardqp.branch_and_bound.streamed.working_set import SparsePoint, WorkingSet
 from cardqp.certificate import Certificate, DualPoint, ProofLog, ProofTree
@@ -21,7 +21,7 @@ def restore_streamed(
     certificate: Certificate,
     n_nodes: int,
     x: FloatArray | None,
-    settings: SearchSettings = DEFAULT,
+    settings: SearchSettings,
 ) -> StreamedTree:
     """Rebuild the tree that a certificate describes, by replaying it.
 
