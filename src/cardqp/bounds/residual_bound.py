@@ -120,36 +120,26 @@ class Residual:
         """
         # Overflow makes a cost -inf, which proves nothing and is no reason to warn.
         with np.errstate(over="ignore", invalid="ignore"):
-            costs = self._costs(problem, form, products, scale, where)
-        return np.where(np.isnan(costs), -np.inf, costs)
-
-    def _costs(
-        self,
-        problem: SparseQP,
-        form: StreamedForm,
-        products: FloatArray,
-        scale: float,
-        where: slice,
-    ) -> FloatArray:
-        """Costs as in :meth:`costs`, NaN where numbers overflow."""
-        step = 2.0 * scale / form.n_samples
-        ridge = problem.ridge[where]
-        lost = form.n_samples * SMALLEST_NORMAL
-        error = (
-            self.product_error * (np.sqrt(form.squares[where]) + np.sqrt(lost)) + lost
-        )
-        if problem.is_unconstrained:
-            steepest = step * (np.abs(products) + error)
-            # Dividing before multiplying keeps the square from underflowing.
-            costs = steepest * (steepest / (-4.0 * ridge)) * RESIDUAL_COST_FACTOR
-        else:
-            bounds = problem.lower[where], problem.upper[where]
-            wide = error + RESIDUAL_SLOPE_UNIT * (np.abs(products) + error)
-            costs = np.minimum(
-                cost_down(ridge, -step * (products - wide), *bounds),
-                cost_down(ridge, -step * (products + wide), *bounds),
+            step = 2.0 * scale / form.n_samples
+            ridge = problem.ridge[where]
+            lost = form.n_samples * SMALLEST_NORMAL
+            error = (
+                self.product_error * (np.sqrt(form.squares[where]) + np.sqrt(lost))
+                + lost
             )
-        return np.asarray(costs + problem.rule.penalty)
+            if problem.is_unconstrained:
+                steepest = step * (np.abs(products) + error)
+                # Dividing before multiplying keeps the square from underflowing.
+                costs = steepest * (steepest / (-4.0 * ridge)) * RESIDUAL_COST_FACTOR
+            else:
+                bounds = problem.lower[where], problem.upper[where]
+                wide = error + RESIDUAL_SLOPE_UNIT * (np.abs(products) + error)
+                costs = np.minimum(
+                    cost_down(ridge, -step * (products - wide), *bounds),
+                    cost_down(ridge, -step * (products + wide), *bounds),
+                )
+            costs = costs + problem.rule.penalty
+        return np.where(np.isnan(costs), -np.inf, costs)
 
     def bound(
         self, problem: SparseQP, form: StreamedForm, products: FloatArray, scale: float

@@ -428,16 +428,14 @@ class NodeProcessor:
             result.members = np.flatnonzero(together(branch))
         result.children = (max(result.bound, on), max(result.bound, off))
 
-    def _is_rounded(self, node: Node) -> bool:
-        """Whether the relaxation of a node is rounded: see :class:`SearchSettings`."""
-        settings = self.tree.settings
-        is_early = self.tree.supports is None and node.position < settings.round_first
-        return is_early or node.position % settings.round_every == 0
-
     def _round(self, result: ProcessedNode, z: FloatArray) -> None:
-        """Round relaxed switches to a support, if it is this node's turn."""
-        node = result.node
-        if not self._is_rounded(node):
+        """Round relaxed switches to a support, if it is this node's turn.
+
+        See :class:`SearchSettings`.
+        """
+        node, settings = result.node, self.tree.settings
+        is_early = self.tree.supports is None and node.position < settings.round_first
+        if not (is_early or node.position % settings.round_every == 0):
             return
         support = round_switches(self.problem, self._subproblem(node), z)
         # A quick estimate saves most fits.

@@ -72,6 +72,9 @@ def _node(tree: Tree, certificate: Certificate, branch: OpenBranch) -> Node:
     if branch.record >= 0:
         index, value = certificate.tree.point(branch.record)
         value = value.astype(np.float64) / tree.relaxation.unit[index]
+    clusters, required = NO_CLUSTERS, branch.required
+    if required is not None:
+        clusters = ClusterData(required, int(required.max()) + 1)
     return Node(
         branch.lower_bound,
         -branch.depth,
@@ -80,12 +83,5 @@ def _node(tree: Tree, certificate: Certificate, branch: OpenBranch) -> Node:
         index,
         value,
         tree.nu,
-        clusters=_clusters(branch),
+        clusters=clusters,
     )
-
-
-def _clusters(branch: OpenBranch) -> ClusterData:
-    """The required clusters of an open branch."""
-    if branch.required is None:
-        return NO_CLUSTERS
-    return ClusterData(branch.required, int(branch.required.max()) + 1)
