@@ -14,10 +14,7 @@ Vector = list[Fraction]
 def solve_exactly(matrix: FloatArray, rhs: FloatArray) -> Vector:
     """Solve a square system in rationals, by elimination without fractions (Bareiss).
 
-    Raises
-    ------
-    ZeroDivisionError
-        When the matrix is singular.
+    Raises ``ZeroDivisionError`` if the matrix is singular.
     """
     n = len(matrix)
     table = np.array(list(_whole_rows(np.column_stack([matrix, rhs]))), dtype=object)

@@ -30,13 +30,7 @@ MOST_PARTS = 600
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a branch.
-
-    Attributes
-    ----------
-    fixed_in, free : int arrays
-        The variables that are nonzero in all of its points, and those that may be.
-    """
+    """A part of a branch: variables that are nonzero in all its points, or may be."""
 
     fixed_in: IntArray
     free: IntArray
@@ -53,19 +47,9 @@ def independent_parts(
     """Split a branch until the columns of each part are independent.
 
     Every point of the branch that counts is in one of the parts.  A branch of a problem
-    where all points count is its own only part.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem as given, not a minorant with a tiny ridge.
-    fixed_in, free : int arrays
-        The variables that are in every support of the branch, and the undecided ones.
-
-    Returns
-    -------
-    list of Part or None
-        None if there are too many, or dependent columns are forced in and may be zero.
+    where all points count is its own only part.  None if there are too many, or
+    dependent columns are forced in and may be zero.  The problem is that as given, not
+    a minorant with a tiny ridge.
 
     Examples
     --------

@@ -31,18 +31,9 @@ SHARE = 0.9
 def definite_diagonal(problem: SparseQP) -> FloatArray | None:
     """Return a ``w > 0`` with ``Q + diag(ridge) >= diag(w)``, in spite of rounding.
 
-    Of two such diagonals, the ridge and what it becomes once a share of the diagonal
-    of ``Q`` is moved to it, the one that is larger relative to the curvatures.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem; its rows and bounds play no part.
-
-    Returns
-    -------
-    (n,) array or None
-        None if neither is positive.
+    Of two such diagonals, the ridge and what it becomes once a share of the diagonal of
+    ``Q`` is moved to it, the one that is larger relative to the curvatures; None if
+    neither is positive.  Rows and bounds play no part.
 
     Examples
     --------

@@ -19,11 +19,7 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rounding import node_ridge_unit
-from cardqp.bounds.sparse_minorant import (
-    entries_of,
-    offdiagonal_loss,
-    ridge_unit,
-)
+from cardqp.bounds.sparse_minorant import entries_of, offdiagonal_loss, ridge_unit
 from cardqp.bounds.top_sums import raised_ridge, weighted_sums
 from cardqp.problem import SparseQP
 
@@ -55,16 +51,9 @@ class MinorantRest:
     def of(
         cls, problem: SparseQP, minorant: SparseQP, weights: FloatArray | None
     ) -> "MinorantRest | None":
-        """The rest of a problem's form over that of its sparse minorant.
+        """What is left of a problem's form over that of its minorant with such weights.
 
         None if there are too many variables, or blocks.
-
-        Parameters
-        ----------
-        problem, minorant : SparseQP
-            The problem, and the sparse minorant made of it.
-        weights : (n,) array or None
-            The weights of the minorant.
         """
         if problem.n > MAX_VARIABLES or problem.rule.blocks is not None:
             return None
@@ -115,13 +104,7 @@ class NodeRidges:
         return cls(rest, order, minorant.ridge.copy(), minorant.rule.limit)
 
     def at(self, status: IntArray) -> FloatArray:
-        """The ridge in a node, rounded down; never below that at the root.
-
-        Parameters
-        ----------
-        status : (n,) int8 array
-            1 for variables switched on, -1 for those switched off, 0 for undecided.
-        """
+        """The ridge in a node, rounded down; never below that at the root."""
         rest = self.rest
         return raised_ridge(
             rest.losses,

@@ -21,11 +21,7 @@ from cardqp.arithmetic.rounding import (
     moved_diagonal_unit,
 )
 from cardqp.bounds.definiteness import shifted
-from cardqp.bounds.dependence import (
-    WEAK_OR_BOUNDED,
-    is_wide,
-    unit_curvature,
-)
+from cardqp.bounds.dependence import WEAK_OR_BOUNDED, is_wide, unit_curvature
 from cardqp.bounds.start import Start, has_ridge, independent, is_cone, least
 from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.problem import SparseQP
@@ -54,20 +50,12 @@ def with_positive_ridge(problem: SparseQP) -> SparseQP:
     """Return a problem with a positive ridge whose bounds hold for the one given.
 
     A problem that has a ridge everywhere is returned as it is; one whose ``Q`` is
-    definite is changed into an equal one.  Where columns are dependent, the result
-    is a minorant: nowhere larger, and smaller by next to nothing.  It is computed from
-    the data alone, so that search and checker arrive at the same problem.
+    definite is changed into an equal one.  Where columns are dependent, the result is a
+    minorant: nowhere larger, and smaller by next to nothing.  It is computed from the
+    data alone, so that search and checker arrive at the same problem.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-
-    Raises
-    ------
-    ProblemError
-        When columns are dependent and there is no rule for them, the problem may be
-        unbounded below, or its data are not in memory.
+    Raises ``ProblemError`` if columns are dependent and there is no rule for them, if
+    the problem may be unbounded below, or if its data are not in memory.
 
     Examples
     --------
@@ -110,12 +98,8 @@ def counted(problem: SparseQP) -> SparseQP:
     """Return the problem with the rule which points count, where columns depend.
 
     Without a ridge and with linearly dependent columns, only points whose nonzeros are
-    independent count; otherwise all, and the problem is returned as it is.
-
-    Raises
-    ------
-    ProblemError
-        As for :func:`with_positive_ridge`.
+    independent count; otherwise all, and the problem is returned as it is.  Raises as
+    :func:`with_positive_ridge` does.
     """
     is_ruled = has_ridge(problem) or problem.independence > 0.0
     if is_ruled or _definite(problem) is not None or _is_bounded(problem):
@@ -134,13 +118,8 @@ def counted(problem: SparseQP) -> SparseQP:
 def without_cut(given: SparseQP, ridged: SparseQP) -> SparseQP:
     """Return the problem that a tiny ridge was added to, where columns depend.
 
-    Parameters
-    ----------
-    given : SparseQP
-        A problem.
-    ridged : SparseQP
-        What :func:`with_positive_ridge` made of it, which is returned if all points
-        count.
+    That is ``given``, with the rule.  What :func:`with_positive_ridge` made of it,
+    ``ridged``, is returned if all points count.
     """
     if ridged.independence == 0.0 or has_ridge(given):
         return ridged

@@ -115,50 +115,32 @@ class Residual:
     ) -> FloatArray:
         """Costs of variables when they are switched on, penalty included, rounded down.
 
-        Parameters
-        ----------
-        problem, form
-            The problem and its data.
-        products : array
-            ``X'r`` as it was computed, for these columns.
-        scale : float
-            The number ``t``.
-        where : slice
-            The columns that the products belong to; all of them by default.
+        The ``products`` are ``X'r`` as it was computed, for the columns ``where``, and
+        the scale is ``t``.
         """
         # Overflow, or no ridge, makes a cost -inf: it proves nothing, and is no reason
         # to warn.
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            costs = self._costs(problem, form, products, scale, where)
-        return np.where(np.isnan(costs), -np.inf, costs)
-
-    def _costs(
-        self,
-        problem: SparseQP,
-        form: StreamedForm,
-        products: FloatArray,
-        scale: float,
-        where: slice,
-    ) -> FloatArray:
-        """Costs as in :meth:`costs`, NaN where numbers overflow."""
-        step = 2.0 * scale / form.n_samples
-        ridge = problem.ridge[where]
-        lost = form.n_samples * SMALLEST_NORMAL
-        error = (
-            self.product_error * (np.sqrt(form.squares[where]) + np.sqrt(lost)) + lost
-        )
-        if problem.is_unconstrained:
-            steepest = step * (np.abs(products) + error)
-            # Dividing before multiplying keeps the square from underflowing.
-            costs = steepest * (steepest / (-4.0 * ridge)) * RESIDUAL_COST_FACTOR
-        else:
-            bounds = problem.lower[where], problem.upper[where]
-            wide = error + RESIDUAL_SLOPE_UNIT * (np.abs(products) + error)
-            costs = np.minimum(
-                cost_down(ridge, -step * (products - wide), *bounds),
-                cost_down(ridge, -step * (products + wide), *bounds),
+            step = 2.0 * scale / form.n_samples
+            ridge = problem.ridge[where]
+            lost = form.n_samples * SMALLEST_NORMAL
+            error = (
+                self.product_error * (np.sqrt(form.squares[where]) + np.sqrt(lost))
+                + lost
             )
-        return np.asarray(costs + problem.rule.penalty)
+            if problem.is_unconstrained:
+                steepest = step * (np.abs(products) + error)
+                # Dividing before multiplying keeps the square from underflowing.
+                costs = steepest * (steepest / (-4.0 * ridge)) * RESIDUAL_COST_FACTOR
+            else:
+                bounds = problem.lower[where], problem.upper[where]
+                wide = error + RESIDUAL_SLOPE_UNIT * (np.abs(products) + error)
+                costs = np.minimum(
+                    cost_down(ridge, -step * (products - wide), *bounds),
+                    cost_down(ridge, -step * (products + wide), *bounds),
+                )
+            costs = costs + problem.rule.penalty
+        return np.where(np.isnan(costs), -np.inf, costs)
 
     def bound(
         self, problem: SparseQP, form: StreamedForm, products: FloatArray, scale: float
@@ -170,10 +152,7 @@ class Residual:
     def best_scale(self, total: float) -> float:
         """The scale ``t`` with the best bound, for costs that grow with its square.
 
-        Parameters
-        ----------
-        total : float
-            The least sum of costs over all supports at ``t = 1``.
+        Their least sum over all supports is ``total`` at ``t = 1``.
         """
         if not 0 < self.target_product < np.inf or not total > -np.inf:
             return 0.0

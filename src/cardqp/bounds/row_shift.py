@@ -39,19 +39,8 @@ def shift_by_row(problem: SparseQP, v: ArrayLike) -> SparseQP:
 
     At sparse points that meet the row its objective, with the form less its
     ``psd_violation``, is at most the problem's.  The form need not be convex: sparse
-    minorants of it are.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem, with an equality row whose right-hand side is not 0.
-    v : (n,) array
-        The vector.
-
-    Raises
-    ------
-    ProblemError
-        When there is no such row, or numbers are out of range.
+    minorants of it are.  Raises ``ProblemError`` if there is no equality row whose
+    right-hand side is not 0, or numbers are out of range.
 
     Examples
     --------

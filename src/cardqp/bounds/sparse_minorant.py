@@ -39,25 +39,14 @@ def sparse_minorant(
 ) -> SparseQP:
     """Return the problem with ``P`` in place of ``Q`` and the ridge raised by the rest.
 
-    Its objective is at most the problem's at every point with no more nonzeros than
-    the problem allows.  The ridge is rounded down by all the errors made here and by
-    what the problem's own form may be off; what ``P`` itself lacks to be positive
-    semidefinite is the new form's ``psd_violation``.
+    Its objective is at most the problem's at every point with no more nonzeros than the
+    problem allows.  The ridge is rounded down by all the errors made here and by what
+    the problem's own form may be off; what ``P`` itself lacks to be positive
+    semidefinite is the new form's ``psd_violation``.  The symmetric part of ``P``
+    counts; constraints are kept, and weights are all equal if None.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem; its constraints, if any, are kept.
-    P : (n, n) array
-        A matrix; its symmetric part counts.
-    weights : (n,) array, optional
-        Positive weights of the variables, all equal by default.
-
-    Raises
-    ------
-    ProblemError
-        When ``P`` is not positive semidefinite, weights are out of range, or a ridge
-        would not stay positive.
+    Raises ``ProblemError`` if ``P`` is not positive semidefinite, weights are out of
+    range, or a ridge would not stay positive.
 
     Examples
     --------
@@ -133,13 +122,9 @@ def offdiagonal_loss(R: FloatArray, signs: IntArray) -> FloatArray:
 
 
 def top_row_sums(entries: FloatArray, limit: int) -> tuple[FloatArray, FloatArray]:
-    """Sums of the largest entries of each row of an off-diagonal loss.
+    """Sums of the ``limit - 1`` largest entries of each row of an off-diagonal loss.
 
-    Returns
-    -------
-    row_sums, thresholds : (n,) arrays
-        The sum of the ``limit - 1`` largest entries, and the smallest of these
-        (infinite if there are none).
+    Also the smallest of these entries, infinite if there are none.
     """
     n = len(entries)
     count = min(limit, n) - 1

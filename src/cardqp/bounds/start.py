@@ -41,10 +41,7 @@ class Start:
     def view(self, problem: SparseQP) -> SparseQP:
         """Return the problem with the ridge: nowhere larger, at points that count.
 
-        Raises
-        ------
-        ProblemError
-            When the numbers are not valid for the problem.
+        Raises ``ProblemError`` if the numbers are not valid for the problem.
         """
         if has_ridge(problem):
             raise ProblemError("A problem with a ridge needs no other start.")
@@ -102,10 +99,8 @@ def has_ridge(problem: SparseQP) -> bool:
 def independent(problem: SparseQP) -> SparseQP:
     """Return the problem with the rule that only independent nonzeros count.
 
-    Raises
-    ------
-    ProblemError
-        When there are rows or bounds, or the problem may be unbounded below.
+    Raises ``ProblemError`` if there are rows or bounds, or no lower bound on the
+    objective.
     """
     if problem.independence > 0.0:
         return problem

@@ -59,11 +59,8 @@ class SeparableBound:
     def fixing_bounds(self, subproblem: Subproblem) -> tuple[FloatArray, FloatArray]:
         """Theorem 2: lower bounds once an undecided variable is switched on, or off.
 
-        Returns
-        -------
-        on, off : (n,) arrays
-            A variable whose ``on`` exceeds a known feasible value is zero in every
-            solution of the branch that is better; one whose ``off`` does is nonzero.
+        A variable whose bound ``on`` exceeds a known feasible value is zero in every
+        solution of the branch that is better; one whose bound ``off`` does is nonzero.
         """
         value = self.value(subproblem)
         if not np.isfinite(value):
@@ -78,16 +75,9 @@ class SeparableBound:
 def separable_bound(
     problem: SparseQP, minorant: Minorant, beta: FloatArray
 ) -> SeparableBound:
-    """Theorem 1 at a minorant of the quadratic form and multipliers of the rows.
+    """Theorem 1 at a minorant of the quadratic form and any multipliers of the rows.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem whose optimum is bounded.
-    minorant : Minorant
-        A plane below ``x'Qx``.
-    beta : (m,) array
-        Any multipliers; negative ones on inequalities count as zero.
+    Negative ones on inequalities count as zero.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         base, costs = evaluate(problem, minorant, beta)

@@ -22,11 +22,6 @@ def choose_rule(processor: NodeProcessor) -> None:
 
     A tree that was begun with single variables begins again then: each of its open
     nodes would have to be branched on the same clusters.
-
-    Parameters
-    ----------
-    processor : NodeProcessor
-        Processes nodes of the tree.
     """
     tree = processor.tree
     correlation = _best_correlation(processor)

@@ -158,10 +158,7 @@ def children(
     off = status.copy()
     off[members] = -1
     with_one = require(clusters, members, len(status))
-    return [
-        propagate(status, *with_one, limit),
-        follow(off, clusters, limit),
-    ]
+    return [propagate(status, *with_one, limit), follow(off, clusters, limit)]
 
 
 def follow(status: IntArray, clusters: ClusterData, limit: int) -> Required:

@@ -89,16 +89,8 @@ def _first(count: int, value: Any) -> Any:
 class PartSearch:
     """A search of a part of the root, whose columns are independent.
 
-    Attributes
-    ----------
-    part : Part
-        The variables of the part.
-    full : FullGain
-        All of them together.
-    places : int
-        The size of the supports.
-    state : DropState or None
-        The open nodes; None before the first step and after the last.
+    Supports have so many places.  The state is None before the first step and after the
+    last.
     """
 
     part: Part
@@ -228,16 +220,7 @@ class Dropping:
 class DroppingPhase:
     """The turns of a search by dropping in a tree, before its presolve and after it.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    gap : float
-        The relative gap asked for.
-    cutoff : callable
-        The bound at which a tree is pruned.
-    is_over : callable
-        Whether time is up.
+    The gap is the relative one asked for, and a tree is pruned at its cutoff.
     """
 
     tree: Tree
@@ -278,7 +261,8 @@ class DroppingPhase:
         n_steps = tree.dropping.n_steps
         if n_steps >= settings.slice_steps and not tree.dropping.is_estimated:
             tree.dropping.is_estimated = True
-            tree.may_drop = self._is_promising(tree.dropping)
+            expected = tree.dropping.expected(self.cutoff(tree), settings.dives)
+            tree.may_drop = expected <= settings.max_expected
         allowed = settings.first_steps + settings.steps_per_node * tree.n_nodes
         return tree.may_drop and n_steps < allowed
 
@@ -290,11 +274,6 @@ class DroppingPhase:
             return None
         most = tree.settings.dropping.max_loss * self.gap * tree.gap_unit
         return dropping if dropping.loss(self.cutoff(tree)) <= most else None
-
-    def _is_promising(self, dropping: Dropping) -> bool:
-        settings = self.tree.settings.dropping
-        expected = dropping.expected(self.cutoff(self.tree), settings.dives)
-        return expected <= settings.max_expected
 
     def step(self) -> None:
         """Take a turn; if the search is over, so is that of the tree."""

@@ -282,21 +282,9 @@ def advance(
 ) -> tuple[int, int, float, IntArray]:
     """Go on with a search until it is over, a support is found, or it pauses.
 
-    Parameters
-    ----------
-    state : DropState
-        The search, which is changed.
-    threshold : float
-        A node is closed if all its variables together gain no more.
-    least : float
-        Supports that gain no more are of no interest.
-    n_steps : int
-        After how many nodes to pause.
-
-    Returns
-    -------
-    code, steps, gain, support
-        Why it returns, after how many nodes, and the support with its gain.
+    A node is closed if all its variables together gain no more than the threshold;
+    supports that gain no more than ``least`` are of no interest.  The state is changed.
+    Returned are why, after how many nodes, and the support with its gain.
     """
     none = np.zeros(0, dtype=np.intp)
     for steps in range(n_steps):
@@ -325,16 +313,9 @@ def advance(
 def estimate_steps(state: DropState, threshold: float, draws: FloatArray) -> float:
     """Estimate the steps of a search that has not begun by random dives (Knuth 1975).
 
-    A node with K places left has K - 2 children, and ends with an enumeration.
-
-    Parameters
-    ----------
-    state : DropState
-        The search before its first step.
-    threshold : float
-        A node is closed if all its variables together gain no more.
-    draws : (dives, levels) array
-        Random numbers from 0 to 1.
+    A node with K places left has K - 2 children, and ends with an enumeration.  It is
+    closed if all its variables together gain no more than the threshold.  Each row of
+    ``draws`` has the random numbers of a dive.
     """
     total = 0.0
     for dive in range(len(draws)):

@@ -64,17 +64,7 @@ def relaxed_value(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdoptedSplit:
-    """A split that is better than none.
-
-    Attributes
-    ----------
-    reduction : Reduction
-        The step to it.
-    relaxation : Relaxation
-        The relaxation of the minorant.
-    x : (n,) array
-        A relaxed point.
-    """
+    """A split that is better than none: the step to it, and its relaxed point."""
 
     reduction: Reduction
     relaxation: Relaxation
@@ -85,12 +75,7 @@ class AdoptedSplit:
 class FunctionSplitSearch:
     """Looks for a split by a matrix function that is better than none.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree, whose presolve is not over.
-    effort : Effort
-        When to stop solving relaxations.
+    The presolve of the tree is not over.
     """
 
     tree: Tree
@@ -148,14 +133,8 @@ class FunctionSplitSearch:
     ) -> FunctionSplit | None:
         """A split at the best level of a sample; None if time does not allow for it.
 
-        Parameters
-        ----------
-        problem : SparseQP
-            The problem as given, without the variables that are switched off.
-        subproblem : Subproblem
-            What is decided about its variables.
-        support : int array
-            The support of the incumbent, in these variables.
+        The problem is that as given, without the variables that are switched off; the
+        support is that of the incumbent, in these variables.
         """
         size = min(self.settings.sample_size, problem.n)
         rng = np.random.default_rng(0)
@@ -197,11 +176,7 @@ class FunctionSplitSearch:
         return best if bounds[best] > -np.inf else None, len(bounds)
 
     def _bound(
-        self,
-        problem: SparseQP,
-        subproblem: Subproblem,
-        support: IntArray,
-        level: float,
+        self, problem: SparseQP, subproblem: Subproblem, support: IntArray, level: float
     ) -> float:
         """The bound at a level, without a proof that ``P`` is semidefinite."""
         split = FunctionSplit.at(problem, level, support, self.settings)

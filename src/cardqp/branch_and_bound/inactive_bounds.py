@@ -23,19 +23,7 @@ def are_inactive(
     settings: RootSettings,
     heuristics: HeuristicSettings,
 ) -> bool:
-    """Whether to try a proof that does not make use of bounds.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    x : (n,) array
-        A good point.
-    settings : RootSettings
-        How far within the bounds it has to be, and how weak the ridge.
-    heuristics : HeuristicSettings
-        How hard a better point outside of the bounds is searched for.
-    """
+    """Whether to try a proof that does not make use of bounds, given a good point."""
     if not (_is_box(problem) and _needs_split(problem, settings)):
         return False
     if not is_within(problem, x / settings.inner_share):

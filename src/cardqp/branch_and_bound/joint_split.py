@@ -22,15 +22,7 @@ from cardqp.splitting.sparse_split import Split
 
 @dataclass(frozen=True, slots=True)
 class JointSplitSearch:
-    """Finds a split and its weights.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree, whose presolve is not over.
-    effort : Effort
-        When time is up.
-    """
+    """Finds a split and its weights, for a tree whose presolve is not over."""
 
     tree: Tree
     effort: Effort
@@ -49,19 +41,9 @@ class JointSplitSearch:
     ) -> tuple[Reduction, Split] | None:
         """What to do to the original problem, and how to split it then.
 
-        None if no ascent can start or pass the bound at hand, if the objective has no
-        size, or if time is up.
-
-        Parameters
-        ----------
-        presolved : PresolveState
-            The root.
-        kept : int array
-            The variables that are left.
-        is_enough : callable
-            Whether what an ascent from a reduced problem has reached is good enough.
-        least : float
-            The bound at hand.
+        None if no ascent can start or pass the ``least`` bound, which is at hand, if
+        the objective has no size, or if time is up.  Whether what an ascent from a
+        reduced problem has reached is enough is for the caller to say.
         """
         is_over, starts = self.effort.is_over, SignedStarts(self.tree, self.effort)
         found = starts.along_row(presolved, kept), starts.plain(presolved, kept)

@@ -14,14 +14,8 @@ from cardqp.branch_and_bound.tree import Tree
 class MemoryOracle:
     """Relaxes the nodes of a tree and proves them, with perspective relaxations.
 
-    These are due to Frangioni & Gentile (2006).
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    driver : Driver
-        Its search, which knows gap, cutoff and limits.
+    These are due to Frangioni & Gentile (2006).  The driver knows gap, cutoff and
+    limits.
     """
 
     tree: Tree

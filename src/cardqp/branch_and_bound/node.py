@@ -19,12 +19,7 @@ from cardqp.certificate import Kind
 from cardqp.heuristics.local_search import round_switches
 from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
-from cardqp.relaxation.assessment import (
-    assess,
-    largest_share,
-    nonzeros,
-    round_points,
-)
+from cardqp.relaxation.assessment import assess, largest_share, nonzeros, round_points
 from cardqp.relaxation.block_assessment import assess_blocks
 from cardqp.relaxation.completion import MOST_TRIPLED, is_countable, is_listable
 from cardqp.relaxation.relaxation import Effort
@@ -44,14 +39,8 @@ _FIRST = np.zeros(1, dtype=np.intp)
 class NodeProcessor:
     """Processes nodes of a tree, several at the same time if need be.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree; it is not changed.  Nodes see its incumbent as it is at first.
-    cutoff : float
-        The bound at which a node is pruned.
-    effort : Effort
-        When to stop solving relaxations.
+    The tree is not changed: nodes see its incumbent as it is at first.  They are pruned
+    at the cutoff.
     """
 
     tree: Tree
@@ -141,8 +130,7 @@ class NodeProcessor:
         supports = self.tree.supports
         if supports is None:
             return None
-        free = np.flatnonzero(node.status == 0)
-        bound, support = supports.best(np.flatnonzero(node.status > 0), free, remaining)
+        bound, support = supports.best(node.fixed_in, node.free, remaining)
         return self._completed(node, Kind.COMPLETED, bound, support)
 
     def _complete_strong_parts(
@@ -155,9 +143,7 @@ class NodeProcessor:
         supports = self.tree.supports
         if supports is None:
             return None
-        fixed_in = np.flatnonzero(node.status > 0)
-        free = np.flatnonzero(node.status == 0)
-        best = supports.best_below(self.cutoff, fixed_in, free, remaining)
+        best = supports.best_below(self.cutoff, node.fixed_in, node.free, remaining)
         if best is None:
             return None
         result = self._completed(node, Kind.CUT_OFF, *best)
@@ -200,9 +186,7 @@ class NodeProcessor:
         if penalised is None:
             return None
         beta = node.nu * relaxation.data.lipschitz / relaxation.row_scale
-        fixed_in = np.flatnonzero(node.status > 0)
-        free = np.flatnonzero(node.status == 0)
-        hits = penalised.below(self.cutoff, beta, fixed_in, free, remaining)
+        hits = penalised.below(self.cutoff, beta, node.fixed_in, node.free, remaining)
         if hits is None:
             return None
         result = ProcessedNode(node, Kind.PENALISED, beta=beta)
@@ -270,9 +254,7 @@ class NodeProcessor:
         result.pruned_bound, result.fit = result.bound, fit
         return result
 
-    def _empty(
-        self, node: Node, guess: FloatArray | None = None
-    ) -> ProcessedNode | None:
+    def _empty(self, node: Node, guess: FloatArray) -> ProcessedNode | None:
         """The proof that a node is empty, if there is one: a Farkas ray (Theorem 8).
 
         Multipliers of a relaxation that did not converge, or of a quadratic program
@@ -281,7 +263,7 @@ class NodeProcessor:
         if len(self.problem.rows) == 0:
             return None
         subproblem = self._subproblem(node)
-        if guess is not None and proves_empty(self.problem, guess, subproblem):
+        if proves_empty(self.problem, guess, subproblem):
             return ProcessedNode(node, Kind.RAY, beta=guess)
         ray = find_ray(self.problem, subproblem)
         return None if ray is None else ProcessedNode(node, Kind.RAY, beta=ray)
@@ -393,11 +375,7 @@ class NodeProcessor:
             )
         else:
             values, least, decided, on, off, costs = assess_blocks(
-                relaxation.problem,
-                batch.status,
-                stored,
-                own,
-                self.cutoff,
+                relaxation.problem, batch.status, stored, own, self.cutoff
             )
         results = []
         for k, node in enumerate(nodes):
@@ -429,12 +407,7 @@ class NodeProcessor:
         if clusters.size > 0:
             is_open &= clusters.label < 0
         members = choose_cluster(
-            is_near,
-            is_open,
-            switches,
-            share,
-            settings.candidates,
-            settings.least_share,
+            is_near, is_open, switches, share, settings.candidates, settings.least_share
         )
         if len(members) > 1:
             result.cluster = members
@@ -456,16 +429,14 @@ class NodeProcessor:
             result.members = np.flatnonzero(together(branch))
         result.children = (max(result.bound, on), max(result.bound, off))
 
-    def _is_rounded(self, node: Node) -> bool:
-        """Whether the relaxation of a node is rounded: see :class:`SearchSettings`."""
-        settings = self.tree.settings
-        is_early = self.tree.supports is None and node.position < settings.round_first
-        return is_early or node.position % settings.round_every == 0
-
     def _round(self, result: ProcessedNode, z: FloatArray) -> None:
-        """Round relaxed switches to a support, if it is this node's turn."""
-        node = result.node
-        if not self._is_rounded(node):
+        """Round relaxed switches to a support, if it is this node's turn.
+
+        See :class:`SearchSettings`.
+        """
+        node, settings = result.node, self.tree.settings
+        is_early = self.tree.supports is None and node.position < settings.round_first
+        if not (is_early or node.position % settings.round_every == 0):
             return
         support = round_switches(self.problem, self._subproblem(node), z)
         # A quick estimate saves most fits.

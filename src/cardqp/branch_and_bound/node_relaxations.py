@@ -44,18 +44,10 @@ class Snapshot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NodeRelaxations:
-    """Solves relaxations of nodes of a tree.
+    """Solves relaxations of nodes of a tree, which is not changed.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree; it is not changed.
-    snapshot : Snapshot
-        What was known of it when its batch began.
-    effort : Effort
-        When to stop.
-    kind : Kind
-        Which relaxation: that with the sparse minorant, or that without.
+    The snapshot is what was known of it when its batch began; the kind says which
+    relaxation: that with the sparse minorant, or that without.
     """
 
     tree: Tree

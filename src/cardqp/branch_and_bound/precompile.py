@@ -23,11 +23,7 @@ from cardqp.certificate.strong_parts import cut_off_bound
 from cardqp.heuristics.completed_supports import PenalisedSupports, Supports
 from cardqp.heuristics.local_search import best_exchange
 from cardqp.problem import SparseQP
-from cardqp.relaxation.assessment import (
-    assess,
-    largest_share,
-    nonzeros,
-)
+from cardqp.relaxation.assessment import assess, largest_share, nonzeros
 from cardqp.relaxation.relaxation import Effort, Relaxation
 from cardqp.relaxation.scaled_data import NO_CLUSTERS, Batch
 from cardqp.splitting.settings import DEFAULT
@@ -145,10 +141,7 @@ def load_dropping() -> None:
 
 def _kind(problem: SparseQP) -> dict[str, bool]:
     """The kind of a problem that decides which kernels it needs."""
-    return {
-        "has_rows": len(problem.rows) > 0,
-        "has_groups": problem.groups is not None,
-    }
+    return {"has_rows": len(problem.rows) > 0, "has_groups": problem.groups is not None}
 
 
 def _tiny_problem(has_rows: bool, has_groups: bool) -> SparseQP:

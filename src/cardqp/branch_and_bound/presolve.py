@@ -5,7 +5,7 @@ The checker computes the same from the certificate, in
 follows from them, each works out by itself.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from cardqp.certificate.root import RootState
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.sparsity import Subproblem
+
+Reduced = tuple[Reduction, SparseQP]
+"""A reduction, and the problem that it leads to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +79,7 @@ class PresolveState:
     @classmethod
     def restored(cls, state: RootState) -> "PresolveState":
         """Where a search stood, from what a replay of its certificate found."""
-        return cls(
-            state.problem,
-            state.without_minorant,
-            state.original,
-            state.uncut,
-            state.indices,
-            state.subproblem,
-            state.lower_bound,
-            state.pruned_bound,
-            state.rest,
-            state.ridge_start,
-        )
+        return cls(**{part.name: getattr(state, part.name) for part in fields(cls)})
 
     def bounded(
         self, bound: SeparableBound, fixed_in: IntArray, fixed_out: IntArray

@@ -137,8 +137,7 @@ class ProcessedNode:
     def _record(self, log: ProofLog) -> None:
         fixed = self.fixed
         if self.leaves:
-            free = [np.flatnonzero(leaf.node.status == 0) for leaf in self.leaves]
-            fixed = np.concatenate(free) + 1
+            fixed = np.concatenate([leaf.node.free for leaf in self.leaves]) + 1
         log.record(
             self.node.position,
             self.kind,

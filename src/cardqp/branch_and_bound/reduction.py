@@ -11,12 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.branch_and_bound.function_split import (
-    AdoptedSplit,
-    FunctionSplitSearch,
-)
+from cardqp.branch_and_bound.function_split import AdoptedSplit, FunctionSplitSearch
 from cardqp.branch_and_bound.joint_split import JointSplitSearch
-from cardqp.branch_and_bound.presolve import PresolveState, try_reduction
+from cardqp.branch_and_bound.presolve import PresolveState, Reduced, try_reduction
 from cardqp.branch_and_bound.settings import RootSettings
 from cardqp.branch_and_bound.signed_starts import AscentStart, SignedStarts
 from cardqp.branch_and_bound.tree import Tree
@@ -35,16 +32,9 @@ from cardqp.splitting.sparse_split import Split, is_splittable
 
 @dataclass(frozen=True, slots=True)
 class ReductionSearch:
-    """Finds the next reduction of the root.
+    """Finds the next reduction of the root, for a tree whose presolve is not over.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree, whose presolve is not over.
-    gap : float
-        The relative gap asked for.
-    effort : Effort
-        When to stop solving relaxations, and the bound at which nodes are pruned.
+    The relative gap is the one asked for; nodes are pruned at the cutoff of the effort.
     """
 
     tree: Tree
@@ -56,24 +46,19 @@ class ReductionSearch:
         """The settings of the presolve."""
         return self.tree.settings.root
 
-    def find(
-        self, presolved: PresolveState, reached: float
-    ) -> tuple[Reduction, SparseQP] | None:
+    @property
+    def trial(self) -> TrialDives:
+        """What estimates trees."""
+        return TrialDives(self.tree, self.effort)
+
+    def find(self, presolved: PresolveState, reached: float) -> Reduced | None:
         """A smaller problem, or one with a better split, if there is one.
 
-        Cheap reductions come first, and each is followed by another relaxation.
-
-        Parameters
-        ----------
-        presolved : PresolveState
-            The problem after the fixings of this step.
-        reached : float
-            The bound of its relaxation.
+        Cheap reductions come first, and each is followed by another relaxation.  The
+        bound ``reached`` is that of the relaxation before the last fixings.
         """
-        problem, kept = (
-            presolved.problem,
-            np.flatnonzero(~presolved.subproblem.fixed_out),
-        )
+        problem = presolved.problem
+        kept = np.flatnonzero(~presolved.subproblem.fixed_out)
         is_leaf = (
             presolved.subproblem.remaining <= 0
             or not presolved.subproblem.undecided.any()
@@ -110,9 +95,7 @@ class ReductionSearch:
             return None
         return eigenvalue_shift(problem, kept, splitting.diagonal)
 
-    def _form(
-        self, presolved: PresolveState, kept: IntArray
-    ) -> tuple[Reduction, SparseQP] | None:
+    def _form(self, presolved: PresolveState, kept: IntArray) -> Reduced | None:
         """The problem with its matrix formed from a factor.
 
         Relaxed points are sparse, and a product with a sparse point costs less with the
@@ -124,12 +107,10 @@ class ReductionSearch:
 
     def _tighten(
         self, presolved: PresolveState, kept: IntArray, reached: float
-    ) -> tuple[Reduction, SparseQP] | None:
+    ) -> Reduced | None:
         """An optimal diagonal or, where there are too many variables, a minorant."""
-        problem, subproblem = (
-            presolved.problem.restrict(kept),
-            presolved.subproblem.restrict(kept),
-        )
+        problem = presolved.problem.restrict(kept)
+        subproblem = presolved.subproblem.restrict(kept)
         settings, is_over = self.tree.settings, self.effort.is_over
         if not problem.is_unconstrained and self._is_tiny(presolved, kept):
             return None
@@ -159,7 +140,9 @@ class ReductionSearch:
         ):
             # A minorant loses something at leaves, which enumeration must make up for.
             return None
-        if self._is_easy(presolved.reduced(Reduction(kept), problem), supports, kept):
+        reduced = presolved.reduced(Reduction(kept), problem)
+        # Optimising a split takes as long as hundreds of nodes.
+        if self.trial.is_easy(reduced, kept, supports):
             return None
         # A minorant starts from the original problem: move what was moved since then,
         # unless that came with another minorant.
@@ -180,14 +163,8 @@ class ReductionSearch:
     ) -> AdoptedSplit | None:
         """A sparse minorant by a matrix function, where there are many variables.
 
-        None if the plain relaxation will do, or is better.
-
-        Parameters
-        ----------
-        presolved : PresolveState
-            The problem.
-        reached : float, optional
-            The bound of its relaxation; by default, this has not been solved.
+        None if the plain relaxation will do, or is better: its bound is the one
+        ``reached``, if it has been solved.
         """
         tree, effort = self.tree, self.effort
         search = FunctionSplitSearch(tree, effort)
@@ -198,10 +175,8 @@ class ReductionSearch:
             return None
         tree.tried_function = True
         kept = np.flatnonzero(~presolved.subproblem.fixed_out)
-        plain, subproblem = (
-            presolved.original.restrict(kept),
-            presolved.subproblem.restrict(kept),
-        )
+        plain = presolved.original.restrict(kept)
+        subproblem = presolved.subproblem.restrict(kept)
         support = np.flatnonzero(x[presolved.indices[kept]])
         split = search.find(plain, subproblem, support)
         if split is None or effort.is_over():
@@ -217,12 +192,10 @@ class ReductionSearch:
         """
         if len(kept) < self.settings.tiny_variables:
             return False
-        trial, most = TrialDives(self.tree, self.effort), self.settings.tiny_nodes
-        return trial.is_surely_easy(presolved.reduced(Reduction(kept)), kept, most)
+        reduced = presolved.reduced(Reduction(kept))
+        return self.trial.is_surely_easy(reduced, kept, self.settings.tiny_nodes)
 
-    def _is_lasting(
-        self, presolved: PresolveState, found: tuple[Reduction, SparseQP] | None
-    ) -> bool:
+    def _is_lasting(self, presolved: PresolveState, found: Reduced | None) -> bool:
         """Whether a diagonal that is optimal at the root is good below it as well.
 
         It takes from the ridges of variables that the root would choose, and where
@@ -235,11 +208,11 @@ class ReductionSearch:
         is_loose = self._leaves_gap(presolved, self.settings.race_gap)
         if found is None or is_shifted or not is_loose:
             return True
-        return TrialDives(self.tree, self.effort).prunes_sooner(presolved, found)
+        return self.trial.prunes_sooner(presolved, found)
 
     def _is_better(
         self,
-        found: tuple[Reduction, SparseQP] | None,
+        found: Reduced | None,
         subproblem: Subproblem,
         reached: float,
     ) -> bool:
@@ -257,25 +230,24 @@ class ReductionSearch:
 
     def _split_by_signs(
         self, presolved: PresolveState, kept: IntArray, reached: float
-    ) -> tuple[Reduction, SparseQP] | None:
+    ) -> Reduced | None:
         """A sparse minorant that makes use of the signs of variables.
 
         Products of variables with known signs lose less (docs/theory.md#theorem-6): for
         portfolios without short sales a fraction of the gap is left.
         """
         is_over = self.effort.is_over
-        is_easy = self._is_easy(presolved.reduced(Reduction(kept)), None, kept)
+        is_easy = self.trial.is_easy(presolved.reduced(Reduction(kept)), kept)
         if is_easy or is_over():
             return None
         is_small = len(kept) <= self.tree.settings.splitting.joint.max_variables
         ascend = self._ascend_jointly if is_small else self._ascend_by_signs
         found = ascend(presolved, kept, reached)
-        trial = TrialDives(self.tree, self.effort)
-        return found if found and trial.is_smaller(presolved, found) else None
+        return found if found and self.trial.is_smaller(presolved, found) else None
 
     def _ascend_jointly(
         self, presolved: PresolveState, kept: IntArray, reached: float
-    ) -> tuple[Reduction, SparseQP] | None:
+    ) -> Reduced | None:
         """A split and its weights, by one ascent in both."""
         self._search_locally(presolved)
         search = JointSplitSearch(self.tree, self.effort)
@@ -291,7 +263,7 @@ class ReductionSearch:
 
     def _ascend_by_signs(
         self, presolved: PresolveState, kept: IntArray, reached: float
-    ) -> tuple[Reduction, SparseQP] | None:
+    ) -> Reduced | None:
         """The better of two ascents: from the form as it is, and along a row.
 
         The second is tried where the first leaves a large gap.
@@ -316,7 +288,7 @@ class ReductionSearch:
         base: Reduction,
         split: Split | None,
         least: float,
-    ) -> tuple[Reduction, SparseQP] | None:
+    ) -> Reduced | None:
         """The minorant of a split: never worse than the bound at hand."""
         if split is None or split.bound < least:
             return None
@@ -336,11 +308,9 @@ class ReductionSearch:
         The ascent ends in time for the split to be adopted, which takes about as long
         as moving a diagonal, several times over.
         """
-        base, tree, settings = (
-            start.base,
-            self.tree,
-            self.tree.settings.splitting.ascent,
-        )
+        base = start.base
+        tree = self.tree
+        settings = self.tree.settings.splitting.ascent
         self._search_locally(presolved)
         if self.effort.is_over():
             return None
@@ -385,22 +355,10 @@ class ReductionSearch:
         reduction = replace(base, minorant=split.P, weights=split.weights)
         reduced = presolved.reduced(reduction, split.minorant)
         if supports is None:
-            trial = TrialDives(self.tree, self.effort)
-            return trial.is_surely_easy(reduced, kept, self.settings.easy_nodes)
-        return self._is_easy(reduced, supports, kept)
+            return self.trial.is_surely_easy(reduced, kept, self.settings.easy_nodes)
+        return self.trial.is_easy(reduced, kept, supports)
 
-    def _is_easy(
-        self, presolved: PresolveState, supports: Supports | None, kept: IntArray
-    ) -> bool:
-        """Whether the tree will be small, by an estimate from a few random dives.
-
-        Optimising a split takes as long as hundreds of nodes.
-        """
-        return TrialDives(self.tree, self.effort).is_easy(presolved, kept, supports)
-
-    def _apply(
-        self, presolved: PresolveState, reduction: Reduction
-    ) -> tuple[Reduction, SparseQP] | None:
+    def _apply(self, presolved: PresolveState, reduction: Reduction) -> Reduced | None:
         """The reduced problem, unless rounding would cost more than it is worth.
 
         What a matrix lacks to be positive semidefinite is taken off the ridge.  None

@@ -7,7 +7,7 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.branch_and_bound.presolve import PresolveState
 from cardqp.branch_and_bound.search_tree import Node
-from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
+from cardqp.branch_and_bound.settings import SearchSettings
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.certificate import Certificate, ProofLog, RootStep
 from cardqp.certificate.replay import OpenBranch
@@ -22,29 +22,12 @@ def restore(
     certificate: Certificate,
     n_nodes: int,
     x: FloatArray | None,
-    settings: SearchSettings = DEFAULT,
+    settings: SearchSettings,
 ) -> Tree:
     """Rebuild the tree that a certificate describes, by replaying it.
 
     Nothing is taken on trust: bounds of open nodes are those that the replay proves.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    certificate : Certificate
-        The proof so far.
-    n_nodes : int
-        The number of nodes processed so far.
-    x : (n,) array or None
-        The incumbent.
-    settings : SearchSettings
-        The settings of the search that goes on.
-
-    Raises
-    ------
-    ProblemError
-        When the certificate does not fit the problem.
+    The incumbent is ``x``.  Raises ``ProblemError`` if the certificate does not fit.
     """
     state, pruned_bound, branches = certificate.resume(problem)
     presolved = PresolveState.restored(state)
@@ -89,6 +72,9 @@ def _node(tree: Tree, certificate: Certificate, branch: OpenBranch) -> Node:
     if branch.record >= 0:
         index, value = certificate.tree.point(branch.record)
         value = value.astype(np.float64) / tree.relaxation.unit[index]
+    clusters, required = NO_CLUSTERS, branch.required
+    if required is not None:
+        clusters = ClusterData(required, int(required.max()) + 1)
     return Node(
         branch.lower_bound,
         -branch.depth,
@@ -97,12 +83,5 @@ def _node(tree: Tree, certificate: Certificate, branch: OpenBranch) -> Node:
         index,
         value,
         tree.nu,
-        clusters=_clusters(branch),
+        clusters=clusters,
     )
-
-
-def _clusters(branch: OpenBranch) -> ClusterData:
-    """The required clusters of an open branch."""
-    if branch.required is None:
-        return NO_CLUSTERS
-    return ClusterData(branch.required, int(branch.required.max()) + 1)

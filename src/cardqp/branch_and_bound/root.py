@@ -30,16 +30,9 @@ _NONE = np.zeros(0, dtype=np.intp)
 
 @dataclass(frozen=True, slots=True)
 class RootPhase:
-    """One step of the presolve at the root.
+    """One step of the presolve at the root, to the relative gap asked for.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree, whose presolve is not over.
-    gap : float
-        The relative gap asked for.
-    effort : Effort
-        When to stop solving relaxations, and the bound at which the root is pruned.
+    The root is pruned at the cutoff of the effort.
     """
 
     tree: Tree
@@ -77,10 +70,8 @@ class RootPhase:
         kept = np.flatnonzero(~decided.subproblem.fixed_out)
         if 0 < len(kept) <= self.settings.reduction_share * presolved.problem.n:
             reduction = Reduction(kept)
-            step, decided = (
-                replace(step, reduction=reduction),
-                decided.reduced(reduction),
-            )
+            step = replace(step, reduction=reduction)
+            decided = decided.reduced(reduction)
             tree.x = tree.x[kept]
         tree.step_root(step, decided)
         if decided.lower_bound >= self.effort.cutoff:

@@ -23,15 +23,13 @@ class BranchAndBound(Driver[Tree]):
     chosen is solved by enumerating them; one whose support is complete is a quadratic
     program.  The method fails only in time: the number of nodes can grow exponentially.
 
+    All other parameters are those of :class:`cardqp.branch_and_bound.driver.Driver`.
+
     Parameters
     ----------
-    gap, root_only, is_over, is_late, seconds_left, executor, node_limit, proof_memory
-        See :class:`cardqp.branch_and_bound.driver.Driver`.
-    with_estimate, limit, is_partial, settings
-        As well.
     before_nodes : bool
-        Stop after that, and what can be done by dropping variables at once: before the
-        first node is relaxed.
+        Stop before the first node is relaxed, after what can be done at once by
+        dropping variables.
     before_rule : bool
         Stop when it is time to decide what to branch on.
     optimise_split : bool
@@ -55,14 +53,8 @@ class BranchAndBound(Driver[Tree]):
     ) -> Tree:
         """Begin a tree: first feasible points, and the fixings that they allow for.
 
-        Parameters
-        ----------
-        problem : SparseQP
-            The problem.
-        incumbent : (n,) array, optional
-            A feasible point to start from; taken as it is if there is no time left.
-        keeps_bounds : bool
-            Whether bounds of variables must not be dropped.
+        The incumbent is feasible, and taken as it is if there is no time left.  Bounds
+        of variables may be dropped unless ``keeps_bounds``.
         """
         tree = Tree.initial(problem, settings=self.settings)
         tree.keep_proof = self.proof_memory > 0

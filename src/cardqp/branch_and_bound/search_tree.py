@@ -54,6 +54,16 @@ class Node(NamedTuple):
     kind: Kind = Kind.POINT
     clusters: ClusterData = NO_CLUSTERS
 
+    @property
+    def fixed_in(self) -> IntArray:
+        """The variables that are switched on."""
+        return np.flatnonzero(self.status > 0)
+
+    @property
+    def free(self) -> IntArray:
+        """The undecided variables."""
+        return np.flatnonzero(self.status == 0)
+
 
 @dataclass(slots=True, kw_only=True)
 class SearchTree(ABC):
@@ -141,7 +151,7 @@ class SearchTree(ABC):
     def push(self, node: Node) -> None:
         """Add an open node: to the heap, or to the stack while that is full."""
         # Depth first keeps the number of open nodes, and so memory, within bounds.
-        if not self.heap_is_full:
+        if len(self.heap) < self.settings.max_open:
             heapq.heappush(self.heap, node)
         else:
             self.stack.append(node)
@@ -149,11 +159,6 @@ class SearchTree(ABC):
     def pop(self) -> Node:
         """Remove and return the node to be processed next."""
         return self.stack.pop() if self.stack else heapq.heappop(self.heap)
-
-    @property
-    def heap_is_full(self) -> bool:
-        """Whether the search goes depth first."""
-        return len(self.heap) >= self.settings.max_open
 
     @property
     def n_open(self) -> int:

@@ -70,41 +70,33 @@ class RootSettings:
         It is also taken if more nodes than this are expected with and without.
     """
 
-    reduction_share: float = 0.85
-    max_ridge_loss: float = 0.01
-    max_gap_loss: float = 0.05
-    diagonal_gap: float = 5.0
-    minorant_gap: float = 0.1
-    split_gap: float = 0.025
-    tight_gap: float = 0.002
-    max_formed_variables: int = 1500
-    wrap_up: float = 10.0
-    weak_ridge: float = 0.02
-    inner_share: float = 0.75
-    rank_tolerance: float = 1e-10
-    easy_nodes: int = 300
-    easy_dives: int = 4
-    easy_gap: float = 0.08
-    sure_dives: int = 12
-    tiny_nodes: int = 100
-    tiny_variables: int = 60
-    row_shift_gap: float = 0.15
-    race_dives: int = 10
-    race_gap: float = 0.05
-    least_shrinking: float = 2.0
-    ascent_nodes: int = 3000
-    hopeless_nodes: float = 1e6
+    reduction_share: check.Share = 0.85
+    max_ridge_loss: check.Share = 0.01
+    max_gap_loss: check.Share = 0.05
+    diagonal_gap: check.NotNegative = 5.0
+    minorant_gap: check.NotNegative = 0.1
+    split_gap: check.NotNegative = 0.025
+    tight_gap: check.NotNegative = 0.002
+    max_formed_variables: check.Whole = 1500
+    wrap_up: check.NotNegative = 10.0
+    weak_ridge: check.NotNegative = 0.02
+    inner_share: check.Share = 0.75
+    rank_tolerance: check.NotNegative = 1e-10
+    easy_nodes: check.Whole = 300
+    easy_dives: check.Count = 4
+    easy_gap: check.NotNegative = 0.08
+    sure_dives: check.Count = 12
+    tiny_nodes: check.Whole = 100
+    tiny_variables: check.Whole = 60
+    row_shift_gap: check.NotNegative = 0.15
+    race_dives: check.Count = 10
+    race_gap: check.NotNegative = 0.05
+    least_shrinking: check.Positive = 2.0
+    ascent_nodes: check.Whole = 3000
+    hopeless_nodes: check.Positive = 1e6
 
     def __post_init__(self) -> None:
-        check.ranges(
-            self,
-            counts="easy_dives sure_dives race_dives",
-            positives="least_shrinking hopeless_nodes",
-            shares="reduction_share max_ridge_loss max_gap_loss inner_share",
-            nonnegatives="diagonal_gap minorant_gap split_gap tight_gap easy_gap "
-            "max_formed_variables wrap_up weak_ridge rank_tolerance easy_nodes "
-            "ascent_nodes tiny_nodes tiny_variables row_shift_gap race_gap",
-        )
+        check.ranges(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,23 +135,18 @@ class ClusterSettings:
 
     rule: str = "auto"
     correlations: tuple[float, ...] = (0.5, 0.3)
-    candidates: int = 15
-    least_share: float = 0.1
-    try_after: int = 100
-    least_open: float = 0.5
-    dives: int = 6
-    least_advantage: float = 2.0
-    least_size: float = 7.0
-    most_share: float = 0.2
+    candidates: check.Count = 15
+    least_share: check.Share = 0.1
+    try_after: check.Whole = 100
+    least_open: check.NotNegative = 0.5
+    dives: check.Count = 6
+    least_advantage: check.NotNegative = 2.0
+    least_size: check.NotNegative = 7.0
+    most_share: check.Share = 0.2
 
     def __post_init__(self) -> None:
         check.one_of("rule", self.rule, ("auto", "always", "never"))
-        check.ranges(
-            self,
-            counts="candidates dives",
-            shares="least_share most_share",
-            nonnegatives="try_after least_open least_advantage least_size",
-        )
+        check.ranges(self)
         check.listing("correlations", self.correlations, "numbers", float)
 
 
@@ -193,26 +180,20 @@ class DroppingSettings:
         expect more steps than the second number.
     """
 
-    weak_ridge: float = 2e-3
-    first_weak_ridge: float = 0.02
-    max_variables: int = 130
-    max_local_search_variables: int = 500
-    max_loss: float = 0.25
-    first_dives: int = 50
-    slice_steps: int = 20_000
-    first_steps: int = 1_000_000
-    steps_per_node: int = 1000
-    dives: int = 500
-    max_expected: int = 10_000_000
+    weak_ridge: check.NotNegative = 2e-3
+    first_weak_ridge: check.NotNegative = 0.02
+    max_variables: check.Whole = 130
+    max_local_search_variables: check.Whole = 500
+    max_loss: check.Share = 0.25
+    first_dives: check.Count = 50
+    slice_steps: check.Count = 20_000
+    first_steps: check.Whole = 1_000_000
+    steps_per_node: check.Whole = 1000
+    dives: check.Count = 500
+    max_expected: check.Whole = 10_000_000
 
     def __post_init__(self) -> None:
-        check.ranges(
-            self,
-            counts="first_dives slice_steps dives",
-            shares="max_loss",
-            nonnegatives="weak_ridge first_weak_ridge max_variables "
-            "max_local_search_variables first_steps steps_per_node max_expected",
-        )
+        check.ranges(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,25 +268,25 @@ class SearchSettings:
     (1000, 4)
     """
 
-    pruning_share: float = PRUNING_SHARE
-    relaxation_share: float = RELAXATION_SHARE
-    root_slack: float = 0.01
-    node_slack: float = 0.3
-    row_node_slack: float = 1.0
-    row_looseness: float = 0.02
-    round_every: int = 8
-    round_first: int = 200
-    few_remaining: int = 3
-    batch_size: int = 4
-    batch_share: float = 0.05
-    max_batch_size: int = 512
-    max_open: int = 100_000
-    max_failures: int = 4
-    max_in_vain: int = 20
+    pruning_share: check.Share = PRUNING_SHARE
+    relaxation_share: check.Share = RELAXATION_SHARE
+    root_slack: check.NotNegative = 0.01
+    node_slack: check.NotNegative = 0.3
+    row_node_slack: check.NotNegative = 1.0
+    row_looseness: check.NotNegative = 0.02
+    round_every: check.Count = 8
+    round_first: check.Whole = 200
+    few_remaining: check.Whole = 3
+    batch_size: check.Count = 4
+    batch_share: check.Share = 0.05
+    max_batch_size: check.Count = 512
+    max_open: check.Whole = 100_000
+    max_failures: check.Whole = 4
+    max_in_vain: check.Whole = 20
     local_search_after: tuple[int, ...] = (300, 3000, 30000)
-    form_after: int = 300
-    estimate_after: int = 3000
-    estimate_dives: int = 20
+    form_after: check.Whole = 300
+    estimate_after: check.Whole = 3000
+    estimate_dives: check.Count = 20
     root: RootSettings = field(default_factory=RootSettings)
     dropping: DroppingSettings = field(default_factory=DroppingSettings)
     splitting: SplittingSettings = field(default_factory=SplittingSettings)
@@ -315,14 +296,7 @@ class SearchSettings:
     streamed: StreamedSettings = field(default_factory=StreamedSettings)
 
     def __post_init__(self) -> None:
-        check.ranges(
-            self,
-            counts="round_every batch_size max_batch_size estimate_dives",
-            shares="pruning_share relaxation_share batch_share",
-            nonnegatives="root_slack node_slack row_node_slack row_looseness "
-            "round_first max_open few_remaining max_failures max_in_vain form_after "
-            "estimate_after",
-        )
+        check.ranges(self)
         check.listing("local_search_after", self.local_search_after, "integers", int)
 
 

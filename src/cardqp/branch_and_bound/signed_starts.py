@@ -19,16 +19,9 @@ from cardqp.splitting.tracking_start import scaled_start, tracking_shift
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AscentStart:
-    """Where an ascent starts.
+    """Where an ascent starts: a matrix ``P``, and weights that are equal if None.
 
-    Attributes
-    ----------
-    base : Reduction
-        What is done to the original problem before it is split.
-    P : (n, n) array
-        The matrix to start from.
-    weights : (n,) array or None
-        The weights to start from, all equal if None.
+    The base is what is done to the original problem before it is split.
     """
 
     base: Reduction
@@ -42,15 +35,7 @@ class AscentStart:
 
 @dataclass(frozen=True, slots=True)
 class SignedStarts:
-    """Finds where ascents start.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree, whose presolve is not over.
-    effort : Effort
-        When time is up.
-    """
+    """Finds where ascents start, for a tree whose presolve is not over."""
 
     tree: Tree
     effort: Effort

@@ -249,10 +249,8 @@ class Tree(SearchTree):
     def begin(self, accuracy: float) -> None:
         """End the presolve: open the root node, and the log if a proof is kept.
 
-        Parameters
-        ----------
-        accuracy : float
-            Dual points are stored in single precision if that costs no more in a bound.
+        Dual points are stored in single precision if that costs no more in a bound than
+        the accuracy.
         """
         self.is_rooted = True
         self.prepare_supports()
@@ -308,10 +306,8 @@ class Tree(SearchTree):
         """The root node."""
         entries = np.flatnonzero(self.x)
         values = self.x[entries] / self.relaxation.unit[entries]
-        status, lower_bound = (
-            self.presolved.subproblem.status,
-            self.presolved.lower_bound,
-        )
+        status = self.presolved.subproblem.status
+        lower_bound = self.presolved.lower_bound
         return Node(lower_bound, 0, 0, status, entries, values, self.nu)
 
     def _new_log(self, single: bool) -> ProofLog:

@@ -16,23 +16,11 @@ def estimate_nodes(
 
     A dive goes down to one child at random, to a leaf; a node that it meets after d
     splits stands for ``2^d`` nodes.  The mean over dives is unbiased, with a large
-    variance.
+    variance.  The tree does not change.
 
-    Parameters
-    ----------
-    processor : Processor
-        Processes nodes; the tree does not change.
-    root : Node
-        The root.
-    dives : int
-        The number of dives.
-    most : float
-        Larger estimates are all alike: dives end when theirs cannot be smaller.
-
-    Returns
-    -------
-    float
-        The estimate, or a lower bound of it above ``most``; infinite if time is up.
+    Estimates above ``most`` are all alike: dives end when theirs cannot be smaller, and
+    what is returned is a lower bound of the estimate then.  It is infinite if time is
+    up.
     """
     return float(dive_sizes(processor, root, dives, most).sum() / dives)
 

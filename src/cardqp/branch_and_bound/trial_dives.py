@@ -10,12 +10,11 @@ import numpy as np
 
 from cardqp._typing import IntArray
 from cardqp.branch_and_bound.node import NodeProcessor
-from cardqp.branch_and_bound.presolve import PresolveState
+from cardqp.branch_and_bound.presolve import PresolveState, Reduced
 from cardqp.branch_and_bound.tree import Tree
 from cardqp.branch_and_bound.tree_size import estimate_nodes
 from cardqp.certificate import Reduction
 from cardqp.heuristics.completed_supports import Supports
-from cardqp.problem import SparseQP
 from cardqp.relaxation.relaxation import Effort
 
 
@@ -23,12 +22,8 @@ from cardqp.relaxation.relaxation import Effort
 class TrialDives:
     """Estimates of the trees that reductions of a root lead to.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree whose root is presolved; it does not change.
-    effort : Effort
-        When to stop solving relaxations, and the bound at which nodes are pruned.
+    The tree whose root is presolved does not change; nodes are pruned at the cutoff of
+    the effort.
     """
 
     tree: Tree
@@ -44,18 +39,9 @@ class TrialDives:
     ) -> float:
         """The number of nodes to expect, from a few random dives.
 
-        Parameters
-        ----------
-        presolved : PresolveState
-            The root.
-        kept : int array
-            Which variables of the tree's own root it has.
-        dives : int
-            The number of dives.
-        supports : Supports, optional
-            How the last variables of a support are tried out.
-        most : float
-            Larger numbers need not be told apart.
+        The root has the variables ``kept`` of the tree's own; ``supports`` are for
+        trying out the last variables of a support.  Numbers above ``most`` need not be
+        told apart.
         """
         processor = self._processor(presolved, kept, supports)
         return estimate_nodes(processor, processor.tree.root(), dives, most)
@@ -76,7 +62,7 @@ class TrialDives:
     def is_easy(
         self, presolved: PresolveState, kept: IntArray, supports: Supports | None = None
     ) -> bool:
-        """Whether the tree will probably be small."""
+        """Whether the tree will probably be small, by a few random dives."""
         settings = self.tree.settings.root
         has_minorant = presolved.without_minorant is not presolved.problem
         is_split = self.tree.tried_function and has_minorant
@@ -97,9 +83,7 @@ class TrialDives:
             for dives in (settings.easy_dives, settings.sure_dives)
         )
 
-    def is_smaller(
-        self, presolved: PresolveState, found: tuple[Reduction, SparseQP]
-    ) -> bool:
+    def is_smaller(self, presolved: PresolveState, found: Reduced) -> bool:
         """Whether a reduction leads to a smaller tree than going on as it is.
 
         Trees that will not be searched to their end count as smaller: what counts there
@@ -114,9 +98,7 @@ class TrialDives:
         is_hopeless = min(before, after) > settings.hopeless_nodes
         return is_hopeless or settings.least_shrinking * after < before
 
-    def prunes_sooner(
-        self, presolved: PresolveState, found: tuple[Reduction, SparseQP]
-    ) -> bool:
+    def prunes_sooner(self, presolved: PresolveState, found: Reduced) -> bool:
         """Whether a reduction prunes nodes no later than going on as it is.
 
         A few random dives process each node both ways, and branch as one or the other

@@ -3,9 +3,9 @@
 What the names mean is said in docs/certificate.md.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any
 
 from cardqp.bounds.start import Start
 from cardqp.certificate.certificate import Certificate
@@ -13,8 +13,6 @@ from cardqp.certificate.dual_point import DualPoint, Reduction
 from cardqp.certificate.proof_tree import ProofTree
 from cardqp.certificate.root import RootStep
 from cardqp.exceptions import ProblemError
-
-Made = TypeVar("Made")
 
 _REDUCTION = ("diagonal_shift", "minorant", "weights", "row_shift")
 
@@ -54,17 +52,12 @@ def _names(kind: Any) -> tuple[str, ...]:
 def from_arrays(arrays: Mapping[str, Any]) -> Certificate | None:
     """Rebuild a certificate from its arrays; None if they hold no certificate.
 
-    Raises
-    ------
-    ProblemError
-        When an array is missing.
+    Raises ``ProblemError`` if an array is missing.
     """
-    return _read(_certificate, arrays) if "root.count" in arrays else None
-
-
-def _read(make: Callable[[Mapping[str, Any]], Made], arrays: Mapping[str, Any]) -> Made:
+    if "root.count" not in arrays:
+        return None
     try:
-        return make(arrays)
+        return _certificate(arrays)
     except KeyError as err:
         raise ProblemError(f"The certificate lacks the array {err}.") from None
     except (TypeError, ValueError, OverflowError) as err:

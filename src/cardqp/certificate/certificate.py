@@ -47,15 +47,9 @@ class Certificate:
     def lower_bound(self, problem: SparseQP, threads: int = 1) -> float:
         """Return the lower bound that the certificate proves; ``-inf`` if none.
 
-        Nothing that the solver computed is trusted: dual points are evaluated anew,
-        with rounding margins, and the branches are followed from the root.
-
-        Parameters
-        ----------
-        problem : SparseQP
-            The problem as it was given to the solver.
-        threads : int
-            How many threads replay the tree; the bound does not depend on it.
+        Nothing that the solver computed is trusted: dual points of the problem as given
+        are evaluated anew, with rounding margins, and the branches are followed from
+        the root.  The bound does not depend on the number of threads.
         """
         try:
             presolved, replay = self._replay(problem, threads)
@@ -82,19 +76,9 @@ class Certificate:
     def resume(self, problem: SparseQP) -> tuple[RootState, float, list[OpenBranch]]:
         """Replay the certificate to the state in which the search stopped.
 
-        Returns
-        -------
-        presolved : RootState
-            The problem after the steps at the root.
-        pruned_bound : float
-            The least bound among the branches that were pruned.
-        open : list of OpenBranch
-            The branches that are still to be processed.
-
-        Raises
-        ------
-        ProblemError
-            When the certificate does not fit the problem.
+        That is the problem after the steps at the root, the least bound among branches
+        that were pruned, and the branches that are still to be processed.  Raises
+        ``ProblemError`` if the certificate does not fit the problem.
         """
         presolved, replay = self._replay(problem)
         return presolved, min(presolved.pruned_bound, replay.pruned_bound), replay.open

@@ -178,21 +178,10 @@ def completion_bound(
 ) -> float:
     """Return a lower bound on the objective over all supports of a branch.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem; with constraints or a penalty nothing is proved.
-    fixed_in, free : int arrays
-        The variables in every support of the branch, and the undecided ones.
-    remaining : int
-        How many undecided variables may be nonzero.
-    error : float
-        The relative error of the gain of the largest support: see :func:`gain_error`.
-
-    Returns
-    -------
-    float
-        ``inf`` if the branch has no support, ``-inf`` if nothing is proved.
+    They have the variables fixed in, and up to ``remaining`` free ones.  The ``error``
+    is that of :func:`gain_error` for the largest of them.  The bound is ``inf`` if
+    there is no support, and ``-inf`` if nothing is proved, as for problems with
+    constraints or a penalty.
     """
     if remaining < 0:
         return np.inf
@@ -243,24 +232,9 @@ def penalised_bound(
     """Return a lower bound on a branch but for some supports, by enumeration.
 
     Every support is bounded without its rows and bounds, at multipliers of the rows
-    (docs/theory.md#row-completions).
-
-    Parameters
-    ----------
-    form : PenalisedRows
-        The problem, with the penalties of its equations.
-    beta : (m,) array
-        Multipliers of the rows.
-    fixed_in, free : int arrays
-        The variables in every support of the branch, and the undecided ones.
-    listed : (k, remaining) array
-        The undecided variables of the supports that are not bounded here, nor those
-        within them; as many in each as may be nonzero, at most ``MOST_PLACES``.
-
-    Returns
-    -------
-    float
-        ``-inf`` if nothing is proved.
+    (docs/theory.md#row-completions).  Each row of ``listed`` has as many free variables
+    as may be nonzero, at most ``MOST_PLACES``: these supports are not bounded here, nor
+    those within them.  The bound is ``-inf`` if nothing is proved.
     """
     remaining = listed.shape[1]
     has_price = form.problem.rule.penalty != 0 or form.problem.blocks is not None

@@ -31,24 +31,11 @@ def searched_bound(
 ) -> float:
     """Return a lower bound on the objective over all supports of a branch.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem; with constraints, a penalty, groups or blocks nothing is proved.
-        If only points with independent nonzeros count, it is searched in parts.
-    fixed_in, free : int arrays
-        The variables in every support of the branch, and the undecided ones.
-    cutoff : float
-        Supports are not searched once their bound is above it.
-    n_steps : float
-        The most steps of the search.
-    error : float
-        The relative error of the gain of the largest support.
-
-    Returns
-    -------
-    float
-        At most the cutoff; ``-inf`` if nothing is proved.
+    It is at most the cutoff: supports are not searched once their bound is above it.
+    If only points with independent nonzeros count, the problem is searched in parts.
+    The ``error`` is the relative one of the gain of the largest support.  The bound is
+    ``-inf`` if nothing is proved within ``n_steps``, and for problems with constraints,
+    a penalty, groups or blocks.
     """
     wanted = gain_at(problem.constant, cutoff)
     if not is_searchable(problem) or not np.isfinite(error) or not wanted > 0:

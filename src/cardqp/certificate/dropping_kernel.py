@@ -43,10 +43,8 @@ class Nodes(NamedTuple):
         """The root: all variables but the first, which are in, may be dropped."""
         n = len(full.c)
         levels = n - n_inside + 1
-        M, name = (
-            np.empty((levels, levels, levels)),
-            np.zeros((levels, levels), np.intp),
-        )
+        M = np.empty((levels, levels, levels))
+        name = np.zeros((levels, levels), np.intp)
         size, following, n_in, order = np.ones((4, levels), np.intp)
         loss = np.zeros(levels)
         loss[1:] = full.b[n_inside:] ** 2 / full.H.diagonal()[n_inside:]
@@ -224,11 +222,9 @@ def descend(nodes: Nodes, inside: Inside, at: int, threshold: float) -> int:
     positive.
     """
     p, n_in, M = nodes.following[at], nodes.n_in[at], nodes.M[at]
-    loss, order, n_later = (
-        nodes.loss,
-        nodes.order,
-        nodes.size[at] - nodes.following[at] - 1,
-    )
+    loss = nodes.loss
+    order = nodes.order
+    n_later = nodes.size[at] - nodes.following[at] - 1
     nodes.following[at] += 1
     nodes.n_in[at] += 1
     if not losses(M, p, nodes.size[at], loss):
@@ -259,23 +255,9 @@ def largest_left(
 ) -> tuple[float, float]:
     """Return the largest computed gain of a support that no threshold rules out.
 
-    Parameters
-    ----------
-    nodes, inside : Nodes, Inside
-        The root, and room for the rest.
-    threshold : float
-        What gains no more is not searched.
-    least : float
-        Returned if no support gains more.
-    n_steps : float
-        The most steps.
-
-    Returns
-    -------
-    most : float
-        Infinite if steps run out, or a pivot is not positive.
-    n_steps : float
-        How many steps are left.
+    It is ``least`` if no support gains more, and infinite if steps run out or a pivot
+    is not positive.  What gains no more than the threshold is not searched.  Also
+    returned is how many steps are left.
     """
     at, most = ZERO, least
     while at >= 0:

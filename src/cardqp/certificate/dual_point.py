@@ -106,13 +106,9 @@ def residual_bounds(
 ) -> Iterator[SeparableBound]:
     """Yield the bounds of Theorem 3 (docs/theory.md#theorem-3) at dual points.
 
-    One pass over the data serves as many points as memory allows.
-
-    Raises
-    ------
-    ProblemError
-        When the theorem is not about the problem: it is about single columns, and the
-        squared error of the target.
+    One pass over the data serves as many points as memory allows.  Raises
+    ``ProblemError`` if the theorem is not about the problem: it is about single
+    columns, and the squared error of the target.
     """
     is_plain = problem.groups is None and problem.blocks is None
     is_plain = is_plain and len(problem.rows) == 0
@@ -180,12 +176,8 @@ class Reduction:
     def apply(self, problem: SparseQP, original: SparseQP) -> SparseQP:
         """Return the problem that later dual points are evaluated at.
 
-        Parameters
-        ----------
-        problem : SparseQP
-            The problem after the steps before this one.
-        original : SparseQP
-            The problem as given, on the same variables.
+        The ``problem`` is that after the steps before this one, ``original`` the one
+        that was given, on the same variables.
         """
         # A minorant brings its own split of Q, which replaces that of earlier steps, so
         # that it starts from the problem as given.
@@ -197,12 +189,7 @@ class Reduction:
     def rest(self, original: SparseQP, minorant: SparseQP) -> MinorantRest | None:
         """Return what the minorant leaves of the form, by which nodes raise its ridge.
 
-        Parameters
-        ----------
-        original : SparseQP
-            The problem as given, on the same variables.
-        minorant : SparseQP
-            What :meth:`apply` returned, with a minorant.
+        The ``minorant`` is what :meth:`apply` returned.
         """
         return MinorantRest.of(self._base(original), minorant, self.weights)
 

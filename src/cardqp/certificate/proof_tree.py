@@ -249,20 +249,9 @@ class ProofLog:
     ) -> None:
         """Record how a node is proved, and the variables fixed there.
 
-        Parameters
-        ----------
-        position : int
-            The node.
-        kind : Kind
-            How it is proved; the other arguments are for :data:`WITH_RECORD` only.
-        index, value : arrays, optional
-            The nonzeros of the tangent point.
-        beta : (m,) array, optional
-            Multipliers of the rows, or a Farkas ray.
-        fixed : int array, optional
-            Signed variables, as in :class:`ProofTree`.
-        scale : float
-            The scale of the dual point.
+        All but the position and the kind is for :data:`WITH_RECORD` only: the nonzeros
+        of the tangent point, multipliers of the rows or a Farkas ray, signed variables
+        as in :class:`ProofTree`, and the scale of the dual point.
         """
         parts = self._parts
         parts["kind"].data[position] = kind
@@ -313,12 +302,8 @@ class ProofLog:
     def append_below(self, open_nodes: IntArray, forest: ProofTree) -> None:
         """Go on from open nodes with trees that were grown elsewhere.
 
-        Parameters
-        ----------
-        open_nodes : int array
-            The nodes.
-        forest : ProofTree
-            A tree for each of them, whose roots come first, in the same order.
+        The ``forest`` has one for each of them; its roots come first, in the same
+        order.
         """
         parts, count = self._parts, len(open_nodes)
         moved = forest.arrays()

@@ -26,11 +26,7 @@ from cardqp.certificate.dropping import searched_bound
 from cardqp.certificate.dual_point import points_in_pass, residual_bounds
 from cardqp.certificate.proof_arrays import check_arrays, entries, have_kinds
 from cardqp.certificate.proof_tree import Kind, ProofTree
-from cardqp.certificate.required import (
-    add_cluster,
-    labels_of,
-    propagate,
-)
+from cardqp.certificate.required import add_cluster, labels_of, propagate
 from cardqp.certificate.strong_parts import cut_off_bound
 from cardqp.exceptions import ProblemError
 from cardqp.problem import SparseQP
@@ -73,6 +69,16 @@ class OpenBranch:
     record: int = -1
     depth: int = 0
     required: IntArray | None = None
+
+    @property
+    def fixed_in(self) -> IntArray:
+        """The variables that are in every support."""
+        return np.flatnonzero(self.status > 0)
+
+    @property
+    def free(self) -> IntArray:
+        """The undecided variables."""
+        return np.flatnonzero(self.status == 0)
 
 
 @dataclass(slots=True)
@@ -129,21 +135,9 @@ class Replay:
         return min([self.pruned_bound, *(branch.lower_bound for branch in self.open)])
 
     def run(self, subproblem: Subproblem, lower_bound: float, threads: int = 1) -> None:
-        """Follow all nodes from the root.
+        """Follow all nodes from the root, for which the steps before prove a bound.
 
-        Parameters
-        ----------
-        subproblem : Subproblem
-            The variables that are fixed at the root of the tree.
-        lower_bound : float
-            The bound that the steps before the tree prove for it.
-        threads : int
-            How many threads follow subtrees at the same time.
-
-        Raises
-        ------
-        ProblemError
-            When the arrays of the tree contradict each other.
+        Raises ``ProblemError`` if the arrays of the tree contradict each other.
         """
         # All arrays are checked before any is used as an index: what is read from a
         # file may be anything.
@@ -228,12 +222,8 @@ class Replay:
         """Bound a node that has no dual point, and return its children, if any."""
         if kind == Kind.PENALISED:
             return self._enumerate(branch)
-        if kind == Kind.COMPLETED:
-            self._prune(max(branch.lower_bound, self._complete(branch)))
-        elif kind == Kind.CUT_OFF:
-            self._prune(max(branch.lower_bound, self._cut_off(branch)))
-        elif kind == Kind.SEARCHED:
-            self._prune(max(branch.lower_bound, self._search(branch)))
+        if kind in (Kind.COMPLETED, Kind.CUT_OFF, Kind.SEARCHED):
+            self._prune(max(branch.lower_bound, self._bound_supports(branch, kind)))
         elif kind == Kind.RAY:
             self._prune(np.inf if self._is_empty(branch) else branch.lower_bound)
         elif self.tree.child[branch.position] > 0:
@@ -253,8 +243,7 @@ class Replay:
     def _enumerate(self, branch: OpenBranch) -> list[OpenBranch]:
         """Bound the supports of a node without their rows, but for its children."""
         record = int(self.tree.record[branch.position])
-        fixed_in = np.flatnonzero(branch.status > 0)
-        free = np.flatnonzero(branch.status == 0)
+        fixed_in, free = branch.fixed_in, branch.free
         remaining = self.original.rule.limit - len(fixed_in)
         _, at = entries(self.tree.fixed_end, np.array([record]))
         listed = self.tree.fixed[at].astype(np.intp) - 1
@@ -291,38 +280,25 @@ class Replay:
     def _prune(self, bound: float) -> None:
         self.pruned_bound = min(self.pruned_bound, bound)
 
-    def _complete(self, branch: OpenBranch) -> float:
-        """Return the bound of a node by enumeration of its supports."""
-        fixed_in = np.flatnonzero(branch.status > 0)
-        free = np.flatnonzero(branch.status == 0)
-        if Subproblem.of_status(branch.status, self.original.rule).is_empty:
-            return np.inf
-        remaining = self.original.rule.limit - self.original.rule.count(fixed_in)
-        return completion_bound(self.original, fixed_in, free, remaining, self.error)
+    def _bound_supports(self, branch: OpenBranch, kind: int) -> float:
+        """Return the bound of a node by its supports.
 
-    def _cut_off(self, branch: OpenBranch) -> float:
-        """Return the bound of a node by those of its supports that may be low."""
-        if Subproblem.of_status(branch.status, self.original.rule).is_empty:
+        All are enumerated, or those that may be low; or better ones are searched for.
+        """
+        problem, fixed_in, free = self.original, branch.fixed_in, branch.free
+        if Subproblem.of_status(branch.status, problem.rule).is_empty:
             return np.inf
-        fixed_in = np.flatnonzero(branch.status > 0)
-        free = np.flatnonzero(branch.status == 0)
+        remaining = problem.rule.limit - problem.rule.count(fixed_in)
+        if kind == Kind.COMPLETED:
+            return completion_bound(problem, fixed_in, free, remaining, self.error)
         _, numbers = self.tree.point(int(self.tree.record[branch.position]))
-        remaining, cutoff = self.original.rule.limit - len(fixed_in), float(numbers[0])
-        return cut_off_bound(
-            self.original, fixed_in, free, remaining, cutoff, self.error
-        )
-
-    def _search(self, branch: OpenBranch) -> float:
-        """Return the bound of a node by a search for better supports."""
-        if Subproblem.of_status(branch.status, self.original.rule).is_empty:
-            return np.inf
-        _, numbers = self.tree.point(int(self.tree.record[branch.position]))
-        fixed_in = np.flatnonzero(branch.status > 0)
-        free = np.flatnonzero(branch.status == 0)
-        cutoff, n_steps = float(numbers[0]), float(numbers[1])
+        cutoff = float(numbers[0])
+        if kind == Kind.CUT_OFF:
+            return cut_off_bound(problem, fixed_in, free, remaining, cutoff, self.error)
         error = self.error
-        if self.uncut is not self.original:
+        if self.uncut is not problem:
             error = gain_error(self.uncut, self.uncut.rule.limit)
+        n_steps = float(numbers[1])
         return searched_bound(self.uncut, fixed_in, free, cutoff, n_steps, error)
 
     def _is_empty(self, branch: OpenBranch) -> bool:
@@ -361,11 +337,10 @@ class Replay:
         Of the bounds with one more variable fixed, which take much memory, there are
         those of nodes with children only.
         """
-        points = [self.tree.dual_point(self._record(branch)) for branch in batch]
-        parents, found = (
-            list[OpenBranch](),
-            list[tuple[float, FloatArray, FloatArray]](),
-        )
+        records = self.tree.record[[branch.position for branch in batch]]
+        points = [self.tree.dual_point(int(record)) for record in records]
+        parents: list[OpenBranch] = []
+        found: list[tuple[float, FloatArray, FloatArray]] = []
         bounds = residual_bounds(self.problem, form, points)
         for branch, bound in zip(batch, bounds, strict=True):
             subproblem = Subproblem.of_status(branch.status, self.problem.rule)
@@ -379,9 +354,6 @@ class Replay:
             return []
         value, on, off = (np.array(part) for part in zip(*found, strict=True))
         return self._open(parents, BranchBounds(value, on, off))
-
-    def _record(self, branch: OpenBranch) -> int:
-        return int(self.tree.record[branch.position])
 
     def _open(
         self, parents: list[OpenBranch], bounds: BranchBounds

@@ -11,15 +11,7 @@ from cardqp._typing import FloatArray, IntArray
 
 
 def labels_of(required: list[IntArray | None], n: int) -> IntArray | None:
-    """Return the clusters of several branches, one in each row; None if none has any.
-
-    Parameters
-    ----------
-    required : list of arrays or None
-        For each branch the number of the cluster of each variable, -1 for none.
-    n : int
-        The number of variables.
-    """
+    """Return the clusters of branches, one in each row; None if none has any."""
     if all(labels is None for labels in required):
         return None
     none = np.full(n, -1, dtype=np.int16)
@@ -42,22 +34,10 @@ def propagate(
     a cluster is in.  If there are as many clusters as slots, free variables that are in
     none are out.
 
-    Parameters
-    ----------
-    status : (n,) int8 array
-        1 for variables fixed in, -1 for those fixed out, 0 for undecided ones.
-    required : (n,) int array
-        The number of the cluster of each variable, -1 for none.
-    limit : int
-        How many variables may be in.
-
-    Returns
-    -------
-    status, required
-        After that; only free variables are in a cluster, and each cluster has two or
-        more.  ``required`` is None if no cluster is left.
-    is_empty : bool
-        Whether a cluster has no free variable, or there are more than slots.
+    Returned are the status and the clusters after that, and whether the branch is
+    empty: a cluster has no free variable, or there are more than slots.  Only free
+    variables are in a cluster then, and each cluster has two or more; None if no
+    cluster is left.
     """
     status, labels = status.copy(), np.full_like(required, -1)
     n_left, is_empty = 0, False
@@ -85,23 +65,9 @@ def competing_gains(
     """Return the largest total gains of branches, and what variables compete with.
 
     The best of each cluster is taken, and the largest gains of the others fill the
-    slots that are left.
-
-    Parameters
-    ----------
-    gains : (N, n) array
-        The gains of the free variables of each branch, zero at the others.
-    labels : (N, n) int array
-        Their clusters, as :func:`propagate` leaves them.
-    slots : (N,) int array
-        How many free variables may be in.
-
-    Returns
-    -------
-    gained : (N,) array
-        The total gains.
-    last, following : (N, n) arrays
-        What a variable displaces when it is in, and what replaces it when it is out.
+    slots that are left.  Gains are zero but at the free variables of a branch; labels
+    are as :func:`propagate` leaves them.  Also returned are the gains that a variable
+    displaces when it is in, and that replace it when it is out.
     """
     n = gains.shape[1]
     pool, best, found = gains.copy(), np.zeros(len(gains)), []
@@ -128,19 +94,8 @@ def ranked_gains(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the sums of the largest gains of branches, the last and the next of them.
 
-    Parameters
-    ----------
-    gains : (N, n) array
-        The gains, one branch in each row.
-    count : (N,) int array
-        How many of them are added up.
-
-    Returns
-    -------
-    gained : (N,) array
-        The sums.
-    last, following : (N, 1) arrays
-        The least gain in the sum and the largest one that is not; zero past the ends.
+    In each row ``count`` gains are added up.  The last is the least of these, the next
+    the largest one of the others; zero past the ends.
     """
     rows, n = gains.shape
     ranked = np.sort(gains, axis=1)[:, ::-1]

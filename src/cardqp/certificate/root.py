@@ -5,6 +5,7 @@ This is the checker's own account.  The search has another one,
 The steps are those of Theorem 7 (docs/theory.md#theorem-7).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -114,10 +115,7 @@ class RootState:
     def after(self, step: RootStep, bound: SeparableBound | None = None) -> "RootState":
         """Return the state after one more step, whose ``bound`` may be at hand.
 
-        Raises
-        ------
-        ProblemError
-            When the step does not fit the state.
+        Raises ``ProblemError`` if the step does not fit the state.
         """
         self._check(step)
         if bound is None:
@@ -154,9 +152,9 @@ class RootState:
         rest = None if self.rest is None else self.rest.restrict(kept)
         if reduction.minorant is not None:
             rest = reduction.rest(self.original, problem)
-        original = uncut = self.original.restrict(kept)
-        if self.uncut is not self.original:
-            uncut = self.uncut.restrict(kept)
+        original, uncut = _each(
+            self.original, self.uncut, lambda given: given.restrict(kept)
+        )
         return replace(
             self,
             problem=problem,
@@ -170,12 +168,9 @@ class RootState:
 
     def _without_bounds(self) -> "RootState":
         """Return the state with bounds of variables ignored in all its problems."""
-        problem = without_minorant = self.problem.without_bounds()
-        if self.without_minorant is not self.problem:
-            without_minorant = self.without_minorant.without_bounds()
-        original = uncut = self.original.without_bounds()
-        if self.uncut is not self.original:
-            uncut = self.uncut.without_bounds()
+        drop = SparseQP.without_bounds
+        problem, without_minorant = _each(self.problem, self.without_minorant, drop)
+        original, uncut = _each(self.original, self.uncut, drop)
         return replace(
             self,
             problem=problem,
@@ -199,6 +194,14 @@ class RootState:
             or not free[decided].all()
         ):
             raise ProblemError("A step must decide free variables, once.")
+
+
+def _each(
+    first: SparseQP, second: SparseQP, change: Callable[[SparseQP], SparseQP]
+) -> tuple[SparseQP, SparseQP]:
+    """Return two problems changed, which are one if they were."""
+    changed = change(first)
+    return changed, changed if second is first else change(second)
 
 
 def _fixings(

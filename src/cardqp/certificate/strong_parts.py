@@ -75,12 +75,7 @@ def find_strong_pairs(
 
 @inner_fast
 def find_strong_thirds(
-    R: FloatArray,
-    s: FloatArray,
-    i: int,
-    j: int,
-    start: float,
-    is_third: BoolArray,
+    R: FloatArray, s: FloatArray, i: int, j: int, start: float, is_third: BoolArray
 ) -> int:
     """Mark variables that gain enough with a pair if correlations are enlarged.
 
@@ -244,24 +239,11 @@ def cut_off_bound(
 ) -> float:
     """Return a lower bound on the objective over all supports of a branch.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem; with constraints or a penalty nothing is proved.
-    fixed_in, free : int arrays
-        The variables in every support of the branch, and the undecided ones.
-    remaining : int
-        How many undecided variables may be nonzero: three or four, of more.
-    cutoff : float
-        The bound to be proved: if it holds, no better one is looked for.
-    error : float
-        The relative error of the gain of the largest support:
-        see :func:`~cardqp.certificate.completions.gain_error`.
-
-    Returns
-    -------
-    float
-        ``-inf`` if nothing is proved.
+    They have the variables fixed in and ``remaining`` free ones: three or four, of
+    more.  If the cutoff holds, no better bound is looked for.  The ``error`` is that of
+    :func:`~cardqp.certificate.completions.gain_error` for the largest support.  The
+    bound is ``-inf`` if nothing is proved, as for problems with constraints or a
+    penalty.
     """
     is_plain = problem.is_unconstrained and problem.rule.penalty == 0
     is_few = remaining < len(free) <= MOST_FREE.get(remaining, 0)

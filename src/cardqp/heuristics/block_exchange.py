@@ -15,7 +15,7 @@ def exchange_blocks(
     problem: SparseQP,
     fit: SupportFit,
     n_entering: int,
-    is_over: Callable[[], bool] = lambda: False,
+    is_over: Callable[[], bool],
 ) -> SupportFit:
     """The best fit with one block less, one more, or one exchanged.
 

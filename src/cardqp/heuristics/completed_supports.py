@@ -110,12 +110,7 @@ class Supports:
 class PenalisedSupports:
     """Supports bounded without their rows and bounds, to be solved only if need be.
 
-    Attributes
-    ----------
-    form : PenalisedRows
-        The problem, with the penalties of its equations.
-    max_hits : int
-        The most supports that are listed for a node.
+    At most ``max_hits`` are listed for a node.
     """
 
     form: PenalisedRows

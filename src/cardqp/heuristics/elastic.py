@@ -26,26 +26,8 @@ def elastic_dive(
     Rows are elastic: their total violation is minimised with fractional switches, a
     linear program.  While it is zero, the support that the switches round to is tried,
     and the variable with the largest fractional switch is switched on; among equals the
-    one with the largest relaxed switch.  If that leaves a violation, it is switched off
-    instead.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    subproblem : Subproblem
-        The node to dive from.
-    wanted : (n,) array
-        The switches of its relaxation.
-    is_over : callable
-        Whether time is up: nothing is found then.
-    settings : HeuristicSettings
-        The most linear programs.
-
-    Returns
-    -------
-    SupportFit
-        A feasible point, or nothing.
+    one with the largest relaxed switch in ``wanted``.  If that leaves a violation, it
+    is switched off instead.
     """
     nothing, last = SupportFit.nothing(problem), -1
     for _ in range(settings.max_linear_programs):

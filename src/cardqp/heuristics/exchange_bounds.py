@@ -52,15 +52,6 @@ def exchange_bounds(
     rows that are best for an exchange that would be an improvement otherwise.  Only the
     variable that enters is held by its bounds.  The new support pays its price.
     Exchanges that are not allowed are infinite.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    x, beta : arrays
-        The best point on its support, and the multipliers of the rows.
-    support, entering : int arrays
-        The support, and variables outside of it.
     """
     s = len(support)
     try:

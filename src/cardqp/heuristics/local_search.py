@@ -191,19 +191,6 @@ def iterated_local_search(
 
     Each round exchanges a few variables of the best support at random, improves the
     result to a local optimum, and keeps it if it is better.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    fit : SupportFit
-        Where to start.
-    seed : int
-        Decides the random exchanges.
-    is_over : callable
-        Whether time is up.
-    settings : HeuristicSettings
-        How many rounds, and how many variables they exchange.
     """
     rng, rule = np.random.default_rng(seed), problem.rule
     for _ in range(settings.n_perturbations):

@@ -226,39 +226,18 @@ def assess(
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray, FloatArray, FloatArray]:
     """Bound nodes by Theorem 1 and fix variables by Theorem 2 (reduced-cost fixing).
 
-    Parameters
-    ----------
-    data, rows, margins
-        The problem.
-    batch : Batch
-        The nodes.
-    points, betas : (k, n) and (k, m) arrays
-        Their dual points.
-    cutoff : float
-        The bound at which a part of a node is pruned.
-
-    Returns
-    -------
-    value : (k,) array
-        The bounds of the nodes.
-    least : (k,) array
-        The least bound among the parts of each node that fixings prune.
-    decided : (k, n) int array
-        The status after fixing.
-    on, off : (k, n) arrays
-        Bounds with an undecided variable switched on, or off.
-    costs : (k, n) array
-        The cost of each variable at this dual point.
+    Each node has its dual point; parts of it with a bound of at least the cutoff are
+    pruned.  Returned are the bounds of the nodes, the least bounds among the parts of
+    each that fixings prune, the status after fixing, the bounds with an undecided
+    variable switched on, or off, and the cost of each variable.
     """
     count, n = points.shape
     values, least, decided = np.empty(count), np.empty(count), batch.status.copy()
     on, off, costs = np.empty((count, n)), np.empty((count, n)), np.empty((count, n))
     for k in range(count):
-        own, status, remaining = (
-            node_data(data, batch, k),
-            batch.status[k],
-            batch.remaining[k],
-        )
+        own = node_data(data, batch, k)
+        status = batch.status[k]
+        remaining = batch.remaining[k]
         base = price(own, rows, margins, status, points[k], betas[k], costs[k])
         total, size, last, following = total_cost(own, costs[k], status, remaining)
         value = base + total - total_unit(n) * (abs(base) + size)
@@ -295,10 +274,7 @@ def round_points(points: FloatArray, unit: FloatArray, single: bool) -> FloatArr
 
 @compiled_brief
 def largest_share(
-    ridge: FloatArray,
-    decided: IntArray,
-    x: FloatArray,
-    costs: FloatArray,
+    ridge: FloatArray, decided: IntArray, x: FloatArray, costs: FloatArray
 ) -> int:
     """The variable to branch on; -1 if none is undecided.
 

@@ -166,12 +166,7 @@ def list_singles(
 
 @inner_fast
 def list_pairs(
-    G: FloatArray,
-    c: FloatArray,
-    least: float,
-    first: int,
-    hits: IntArray,
-    count: int,
+    G: FloatArray, c: FloatArray, least: float, first: int, hits: IntArray, count: int
 ) -> int:
     """List the pairs that gain more than ``least``; return how many hits there are.
 

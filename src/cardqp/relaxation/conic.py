@@ -32,10 +32,7 @@ def relax_by_cones(
 ) -> RelaxedPoint | None:
     """Solve the relaxation of a node; None if it is empty.
 
-    Raises
-    ------
-    BackendError
-        When the solver gives up, as it does after ``seconds``.
+    Raises ``BackendError`` if the solver gives up, as it does after ``seconds``.
     """
     return ConeProgram.of(problem, subproblem).solve(seconds)
 
@@ -170,10 +167,8 @@ class ConeProgram:
 
     def _counted(self) -> tuple[Any, FloatArray]:
         """Which switches are counted together, and how many may be on."""
-        subproblem, remaining = (
-            self.subproblem,
-            np.array([float(self.subproblem.remaining)]),
-        )
+        subproblem = self.subproblem
+        remaining = np.array([float(self.subproblem.remaining)])
         everything = scipy.sparse.csr_matrix(np.ones((1, self._n_switches)))
         if subproblem.groups is None:
             return everything, remaining

@@ -95,11 +95,7 @@ def multiply(data: Data, x: FloatArray) -> FloatArray:
 
 @inner
 def price_all(
-    data: Data,
-    status: IntArray,
-    Qx: FloatArray,
-    x: FloatArray,
-    row_slope: FloatArray,
+    data: Data, status: IntArray, Qx: FloatArray, x: FloatArray, row_slope: FloatArray
 ) -> tuple[float, FloatArray]:
     """Evaluate Theorem 1 at the tangent in x, without margins for rounding.
 
@@ -371,12 +367,10 @@ def relax_node(
                 metric_part = RankOneMetric(directions, metric.sigma)
             y, Qy, row_slope, row_offset = x.copy(), Qx.copy(), np.zeros(n), 0.0
             x_new, z, v, slope = np.empty(n), np.zeros(n), np.empty(n), np.empty(n)
-            bound, tangent_point, r, momentum = (
-                -np.inf,
-                x.copy(),
-                guess_r(step, x),
-                1.0,
-            )
+            bound = -np.inf
+            tangent_point = x.copy()
+            r = guess_r(step, x)
+            momentum = 1.0
         # A working set may turn out to be too small, so its rounds begin short.
         last = max_iter
         if len(kept) < len(live):
@@ -467,27 +461,13 @@ def relax(
     If the others make it too low, the working set is chosen anew.  From a cold start it
     has all variables that are not switched off.
 
-    Parameters
-    ----------
-    data, rows, metric
-        The problem.  One of ``rows`` and ``metric`` is None: the other has the metric.
-    batch : Batch
-        The nodes.  Their warm starts are updated.
-    cutoff, tolerance : float
-        When to stop: see :class:`cardqp.relaxation.relaxation.Effort`.
-    max_iter : int
-        The most iterations.
+    One of ``rows`` and ``metric`` is None: the other has the metric.  The warm starts
+    of the batch are updated.  When to stop: see
+    :class:`cardqp.relaxation.relaxation.Effort`.
 
-    Returns
-    -------
-    bounds, tangent_points, betas
-        The best bound of each node, and the dual point that gives it.
-    z
-        The switches of the last points.
-    worst
-        The complementarity residuals of the rows.
-    is_done
-        Which stopped before the iteration limit.
+    Returned are the best bound of each node, and the tangent points and multipliers
+    that give it; the switches of the last points; the complementarity residuals of the
+    rows; and which nodes stopped before the iteration limit.
     """
     count, n = batch.x.shape
     bounds, points, betas = np.empty(count), np.empty((count, n)), batch.nu.copy()

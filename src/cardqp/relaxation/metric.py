@@ -7,7 +7,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from cardqp._typing import FloatArray
-from cardqp.relaxation.settings import DEFAULT, RelaxationSettings
+from cardqp.relaxation.settings import RelaxationSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +40,15 @@ class Metric:
         matrix: FloatArray,
         is_gram: bool,
         least: float,
-        settings: RelaxationSettings = DEFAULT,
+        settings: RelaxationSettings,
         *,
         plain: bool = False,
     ) -> "Metric":
-        """Choose a metric with at most one term of rank one.
+        """Choose a metric with at most one term of rank one, or ``plain`` without.
 
-        Parameters
-        ----------
-        matrix, is_gram
-            The matrix of the form, or its transposed factor.
-        least : float
-            A lower limit of half the constant: longer steps than the ridge allows would
-            make the proximal step as hard as the whole problem.
-        settings : RelaxationSettings
-            When an eigenvalue is dominant.
-        plain : bool
-            Whether to do without terms of rank one.
+        The ``matrix`` is that of the form, or its transposed factor.  The constant is
+        at least twice ``least``: longer steps than the ridge allows would make the
+        proximal step as hard as the whole problem.
         """
         first, second, direction = _leading_pair(
             matrix, is_gram, settings.eigenvalue_tolerance
@@ -75,7 +67,7 @@ class Metric:
         least: float,
         ridge: float,
         n_rows: int,
-        settings: RelaxationSettings = DEFAULT,
+        settings: RelaxationSettings,
     ) -> "Metric":
         """Choose a metric with as many terms of rank one as pay.
 

@@ -175,15 +175,8 @@ class Relaxation:
     ) -> "Relaxation":
         """Scale the data and choose the metric.
 
-        Parameters
-        ----------
-        problem : SparseQP
-            The problem.
-        is_reused : bool
-            Whether the relaxation is to be solved for many nodes, so that a good metric
-            is worth a decomposition.
-        settings : RelaxationSettings
-            How to choose the metric and to solve.
+        A good one is worth a decomposition if the relaxation is to be solved for many
+        nodes.
         """
         form = problem.quadratic
         unit = 1.0 / power_of_two(np.sqrt(form.diagonal + problem.ridge))
@@ -249,24 +242,10 @@ class Relaxation:
         effort: Effort,
         clusters: ClusterData = NO_CLUSTERS,
     ) -> Relaxed:
-        """Solve the relaxation of a node from a warm start.
+        """Solve the relaxation of a node from a warm start, which is in scaled units.
 
-        Parameters
-        ----------
-        subproblem : Subproblem
-            The node's fixings.
-        x, nu : arrays
-            Where to start, in scaled units; they are not changed.
-        effort : Effort
-            When to stop.
-        clusters : ClusterData
-            Clusters of which at least one variable must be switched on.
-
-        Returns
-        -------
-        Relaxed
-            The dual point with the best bound, and the last point.  By interior points
-            if :attr:`prefers_cones`.
+        The dual point is that with the best bound.  By interior points if
+        :attr:`prefers_cones`.
         """
         if self.prefers_cones:
             by_cones = self.solve_by_cones(subproblem, effort)
@@ -304,17 +283,7 @@ class Relaxation:
     def iterate(self, batch: Batch, effort: Effort) -> Iterates:
         """Solve the relaxations of some nodes by the kernel, in one chunk each.
 
-        Parameters
-        ----------
-        batch : Batch
-            The nodes; their warm starts are updated.
-        effort : Effort
-            When to stop; the slack is the batch's.
-
-        Returns
-        -------
-        Iterates
-            Where iterations have come to, in scaled units.
+        Their warm starts are updated; the slack is the batch's.
         """
         bounds, points, betas, switches, worst, is_done = kernels.relax(
             self.data if self.formed is None else self.formed,

@@ -78,12 +78,7 @@ def mark_strong(
 
 @inner_fast
 def mark_thirds(
-    R: FloatArray,
-    s: FloatArray,
-    i: int,
-    j: int,
-    start: float,
-    is_third: BoolArray,
+    R: FloatArray, s: FloatArray, i: int, j: int, start: float, is_third: BoolArray
 ) -> int:
     """Mark the variables that make a strong triple with a pair; return their number.
 

@@ -10,17 +10,7 @@ from cardqp.spectral.spectrum import Spectrum, spectrum
 def choose_level(
     problem: SparseQP, level: int | None = None, known: Spectrum | None = None
 ) -> Level:
-    """The level asked for, or the one beyond which bounds gain little.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    level : int, optional
-        Eigenvectors to keep.
-    known : Spectrum, optional
-        The decomposition, if it was computed before.
-    """
+    """The level asked for, or the one beyond which bounds gain little."""
     check.instance("problem", problem, SparseQP)
     problem = with_positive_ridge(problem)
     found = spectrum(problem, level) if known is None else known.of(problem)

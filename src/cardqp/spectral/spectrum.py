@@ -83,11 +83,9 @@ class Spectrum:
         """
         if self.known_margin is not None:
             return self.known_margin
-        values, vectors, form = (
-            self.eigenvalues,
-            self.eigenvectors,
-            self.problem.quadratic,
-        )
+        values = self.eigenvalues
+        vectors = self.eigenvectors
+        form = self.problem.quadratic
         residual = form.apply(vectors) - vectors * values
         column_norms = np.einsum("ij,ij->j", residual, residual)
         # Rounding of the residual itself: products by a factor do not know that terms
@@ -197,9 +195,7 @@ def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
         values, vectors = _full(form)
     order = np.argsort(-values, kind="stable")[:count]
     return Spectrum(
-        problem,
-        np.maximum(values[order], 0.0),
-        np.ascontiguousarray(vectors[:, order]),
+        problem, np.maximum(values[order], 0.0), np.ascontiguousarray(vectors[:, order])
     )
 
 

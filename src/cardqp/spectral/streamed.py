@@ -48,27 +48,11 @@ class Components:
 
 
 def components(form: StreamedForm, count: int) -> Components:
-    """Compute the leading components of ``X'X / N``.
+    """Compute the leading components of ``X'X / N``, so many of them.
 
     They are exact, up to rounding, where there are few rows.  Otherwise they are those
-    of the data projected on a range that nearly holds the leading ones.
-
-    Parameters
-    ----------
-    form : StreamedForm
-        The data.
-    count : int
-        Number of components, at most as many as rows and columns.
-
-    Returns
-    -------
-    Components
-        Eigenvalues and eigenvectors, and the margin that keeps levels below ``Q``.
-
-    Raises
-    ------
-    ParameterError
-        When they would not fit into memory.
+    of the data projected on a range that nearly holds the leading ones.  Raises
+    ``ParameterError`` if they would not fit into memory.
     """
     _check_size(form, count)
     basis = _basis(form, count)

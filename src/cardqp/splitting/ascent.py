@@ -17,12 +17,7 @@ from cardqp.problem import SparseQP
 from cardqp.problem.sparsity import Subproblem
 from cardqp.relaxation.relaxation import Effort
 from cardqp.splitting.settings import DEFAULT, AscentSettings
-from cardqp.splitting.sparse_split import (
-    Levels,
-    Split,
-    highest_level,
-    is_splittable,
-)
+from cardqp.splitting.sparse_split import Levels, Split, highest_level, is_splittable
 from cardqp.splitting.split_bound import (
     SplitBound,
     SplitPoint,
@@ -126,41 +121,19 @@ def optimise_split(
     settings: AscentSettings = DEFAULT.ascent,
     weights: FloatArray | None = None,
 ) -> Split | None:
-    """Improve a split for the sake of its bound on a node.
+    """Improve a split for the sake of its bound on a node, from a matrix ``P``.
 
     The best start is not the split with the best bound, but one at a high level: see
-    :func:`cardqp.splitting.sparse_split.highest_level`.
+    :func:`cardqp.splitting.sparse_split.highest_level`.  Variables that are switched
+    off have been taken out of the problem.  The weights of the minorant are kept; gaps
+    are relative to the ``size`` of the objective.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem, with the variables that are switched off taken out.
-    subproblem : Subproblem
-        The node.
-    start : (n, n) array
-        The matrix ``P`` to start from.
-    upper_bound : float
-        The objective at a feasible point.
-    size : float
-        The size of the objective, the unit of gaps.
-    seconds : float, optional
-        When to end with what was reached.  By default this is ``settings.max_seconds``,
-        a safety: ascents end after ``settings.max_steps`` steps, and are then
-        reproducible.
-    is_over : callable
-        Whether time is up.
-    is_enough : callable
-        Whether a split is good enough; called at ``settings.checkpoints``.
-    settings : AscentSettings
-        Steps, limits and accuracies.
-    weights : (n,) array, optional
-        The weights of the minorant, which are kept.
+    By default the time limit is ``settings.max_seconds``, a safety: ascents end after
+    ``settings.max_steps`` steps, and are then reproducible.  Whether a split is good
+    enough is asked at ``settings.checkpoints``.
 
-    Returns
-    -------
-    Split or None
-        A split whose bound is at least that of the start.  None for problems with a
-        penalty, for large ones, for a start that leaves no ridge, and if time is up.
+    The bound of what is returned is at least that of the start.  None for problems with
+    a penalty, for large ones, for a start that leaves no ridge, and if time is up.
     """
     if not is_splittable(problem, subproblem, settings):
         return None
@@ -205,8 +178,8 @@ def optimise_split(
 def level_start(
     problem: SparseQP,
     subproblem: Subproblem,
-    is_over: Callable[[], bool] = lambda: False,
-    settings: AscentSettings = DEFAULT.ascent,
+    is_over: Callable[[], bool],
+    settings: AscentSettings,
 ) -> FloatArray | None:
     """The matrix ``P`` to start an ascent from: ``Q`` above a high level.
 

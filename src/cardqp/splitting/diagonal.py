@@ -16,6 +16,7 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rounding import eigenvalue_margin
 from cardqp.bounds.separable import separable_minimum
 from cardqp.problem import SparseQP
+from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor
 from cardqp.problem.rows import Rows
 from cardqp.problem.sparsity import Subproblem
@@ -31,22 +32,9 @@ def eigenvalue_shift(
     """A diagonal that can be taken out of a block of ``Q``, leaving it convex.
 
     It is the least eigenvalue of the block scaled to unit diagonal, times the diagonal,
-    less a margin for rounding: worse than the optimal diagonal, and far cheaper.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    kept : int array
-        The variables of the block.
-    settings : DiagonalSettings
-        What a shift must add to be worth it.
-
-    Returns
-    -------
-    (k,) array or None
-        The diagonal.  Zeros if there is nothing to gain but a factor is better replaced
-        by the matrix of the block; None if nothing is to be done.
+    less a margin for rounding: worse than the optimal diagonal, and far cheaper.  Zeros
+    if there is nothing to gain but a factor is better replaced by the matrix of the
+    block; None if nothing is to be done.
     """
     form = problem.quadratic
     if isinstance(form, Factor) and len(kept) > len(form.array):
@@ -61,24 +49,13 @@ def eigenvalue_shift(
     # Products with the matrix of a block that is no larger than the factor are cheaper.
     nothing = np.zeros(len(kept)) if isinstance(form, Factor) else None
     is_large = len(kept) > settings.max_decomposed
-    if is_large and not _is_above(scaled, float((least_gain * unit**2).min())):
+    least = float((least_gain * unit**2).min())
+    # A factorisation takes a tenth of the time of a decomposition.
+    if is_large and not check.is_definite(scaled, -least):
         return nothing
     least = float(scipy.linalg.eigvalsh(scaled, check_finite=False)[0])
     shift = max(least - eigenvalue_margin(len(kept)), 0.0) * curvature
     return shift if (shift >= least_gain).any() else nothing
-
-
-def _is_above(scaled: FloatArray, least: float) -> bool:
-    """Whether all eigenvalues exceed a number, by a tenth of a decomposition."""
-    shifted = scaled.copy()
-    shifted[np.diag_indices(len(scaled))] -= least
-    try:
-        scipy.linalg.cholesky(
-            shifted.T, lower=True, overwrite_a=True, check_finite=False
-        )
-    except scipy.linalg.LinAlgError:
-        return False
-    return True
 
 
 def optimal_diagonal_shift(
@@ -91,26 +68,9 @@ def optimal_diagonal_shift(
     """The diagonal, of either sign, with about the best bound of Theorem 1 on a node.
 
     It is optimal up to the last barrier (docs/theory.md#optimal-diagonal), but for
-    bounds other than zero, whose multipliers are kept as they are before.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem, with the variables that are switched off taken out.
-    subproblem : Subproblem
-        The node.
-    size : float
-        The size of the objective.
-    is_over : callable
-        Whether time is up: there is no diagonal then.
-    settings : DiagonalSettings
-        Limits and accuracies.
-
-    Returns
-    -------
-    (n,) array or None
-        The diagonal.  None for problems with a penalty or blocks, where a Newton step
-        would take too long, and if time is up.
+    bounds other than zero, whose multipliers are kept as they are before.  Variables
+    that are switched off have been taken out of the problem.  None for problems with a
+    penalty or blocks, where a Newton step would take too long, and if time is up.
     """
     is_large = problem.n > settings.max_variables or problem.blocks is not None
     if problem.rule.penalty != 0 or is_large or subproblem.remaining < 1:

@@ -24,27 +24,10 @@ from cardqp.splitting.split_bound import in_units
 
 
 class JointAscent:
-    """The state of an ascent in a split and its weights.
+    """The state of an ascent in a split, from a matrix ``P``, and its weights.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem, with the variables that are switched off taken out.
-    subproblem : Subproblem
-        The node.
-    start : (n, n) array
-        The matrix ``P`` to start from.
-    weights : (n,) array
-        The weights to start from.
-    size : float
-        The size of the objective.
-    settings : JointSettings
-        Steps and accuracies.
-
-    Attributes
-    ----------
-    point : JointPoint or None
-        Where it is; None if the start leaves no ridge.
+    Variables that are switched off have been taken out of the problem.  The ``point``
+    where it is is None if the start leaves no ridge.
     """
 
     def __init__(
@@ -151,27 +134,11 @@ def optimise_jointly(
 ) -> JointAscent | None:
     """Take the first steps of all ascents, and go on with the best.
 
-    Parameters
-    ----------
-    ascents : sequence of JointAscent
-        The ascents, with different starts.
-    seconds : float, optional
-        When to end with what was reached; by default ``settings.max_seconds``, a
-        safety: ascents end after ``settings.max_steps``, and are then reproducible.
-    is_over : callable
-        Whether time is up.
-    is_enough : callable
-        Whether a split is good enough; called at ``settings.checkpoints``.
-    settings : JointSettings
-        Steps and limits.
-    least : float
-        The bound at hand, which has to be passed within ``settings.trial_steps``.
-
-    Returns
-    -------
-    JointAscent or None
-        The best one; None if no start leaves a ridge, if the bound at hand is out of
-        reach, and if time is up.
+    By default the time limit is ``settings.max_seconds``, a safety: ascents end after
+    ``settings.max_steps``, and are then reproducible.  Whether a split is good enough
+    is asked at ``settings.checkpoints``; the ``least`` bound has to be passed within
+    ``settings.trial_steps``.  None if no start leaves a ridge, if that bound is out of
+    reach, and if time is up.
     """
     end = time.perf_counter() + (settings.max_seconds if seconds is None else seconds)
 

@@ -82,20 +82,9 @@ class _Rest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointBound:
-    """The function to be maximised.
+    """The function to be maximised, in units in which numbers are of about one size.
 
-    Attributes
-    ----------
-    problem : SparseQP
-        The problem, in units in which numbers are of about the same size.
-    subproblem : Subproblem
-        The node.
-    size : float
-        The size of the objective.
-    iterations : int
-        How many iterations each relaxation takes at most.
-    settings : JointSettings
-        The reward, the domain and accuracies.
+    Relaxations take so many iterations at most.
     """
 
     problem: SparseQP

@@ -58,16 +58,8 @@ class FunctionSplit:
     ) -> "FunctionSplit | None":
         """Split at a level; None if some ridge would not stay positive.
 
-        Parameters
-        ----------
-        problem : SparseQP
-            The problem.
-        level : float
-            The level, in units of the diagonal.
-        support : int array
-            Variables whose ridges count most: those of a good point.
-        settings : FunctionSettings
-            The function and the weights.
+        The level is in units of the diagonal.  The ridges of the variables in the
+        ``support``, that of a good point, count most.
         """
         Q, diagonal = problem.quadratic.dense(), problem.quadratic.diagonal
         unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))

@@ -19,7 +19,7 @@ from cardqp.splitting.diagonal_program import (
     newton_step,
     positive_terms,
 )
-from cardqp.splitting.settings import DEFAULT, BarrierSettings
+from cardqp.splitting.settings import BarrierSettings
 
 
 def optimal_diagonal(
@@ -28,31 +28,15 @@ def optimal_diagonal(
     x: FloatArray,
     beta: FloatArray,
     size: float,
-    is_over: Callable[[], bool] = lambda: False,
-    settings: BarrierSettings = DEFAULT.diagonal.barrier,
+    is_over: Callable[[], bool],
+    settings: BarrierSettings,
 ) -> FloatArray:
     """Improve a diagonal by a barrier method, from a solved relaxation.
 
-    Parameters
-    ----------
-    data : DiagonalProgram
-        The problem.
-    d : (n,) array
-        A diagonal with ``Q - diag(d)`` positive definite and ``ridge + d`` positive.
-    x, beta : arrays
-        The relaxed minimiser with that diagonal, and its row multipliers.
-    size : float
-        The size of the objective, which sets the scale of the barrier.  If it is zero,
-        there is nothing to gain.
-    is_over : callable
-        Whether time is up: no further step is taken.
-    settings : BarrierSettings
-        How the barrier falls, and the most steps.
-
-    Returns
-    -------
-    (n,) array
-        The diagonal, feasible wherever the iterations end.
+    At first ``Q - diag(d)`` is positive definite, ``ridge + d`` is positive, and ``x``
+    is the relaxed minimiser with row multipliers ``beta``.  The ``size`` of the
+    objective sets the scale of the barrier; if it is zero, there is nothing to gain.
+    The diagonal is feasible wherever the iterations end.
     """
     n = len(data.c)
     barrier = settings.first * size / n

@@ -67,9 +67,7 @@ class Split:
 
 
 def is_splittable(
-    problem: SparseQP,
-    subproblem: Subproblem,
-    settings: AscentSettings = DEFAULT.ascent,
+    problem: SparseQP, subproblem: Subproblem, settings: AscentSettings
 ) -> bool:
     """Whether sparse minorants are supported: no penalty, no blocks, not too large."""
     is_plain = problem.rule.penalty == 0 and problem.blocks is None

@@ -77,17 +77,7 @@ class Slope:
 def supergradient(
     point: SplitPoint, limit: int, settings: SupergradientSettings
 ) -> Slope:
-    """A smoothed supergradient at a point.
-
-    Parameters
-    ----------
-    point : SplitPoint
-        The split and its relaxation.
-    limit : int
-        The largest number of nonzeros, ``K``.
-    settings : SupergradientSettings
-        How it is smoothed.
-    """
+    """A smoothed supergradient at a point, for at most so many nonzeros."""
     n = len(point.x)
     omega = _ridge_weights(point, settings.low_ridge)
     # A relaxed point is sparse, and so is all but few rows' part of the gradient.

@@ -38,18 +38,8 @@ def scaled_start(
 ) -> tuple[FloatArray, FloatArray] | None:
     """The matrix ``P`` to start the ascent from, and weights for the rest.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem, shifted along its row.
-    settings : TrackingSettings
-        Levels and weights.
-
-    Returns
-    -------
-    tuple of arrays or None
-        ``P`` and the weights; None if a variable has no variance of its own, or if no
-        level leaves every ridge positive.
+    The problem is shifted along its row.  None if a variable has no variance of its
+    own, or if no level leaves every ridge positive.
     """
     Q = problem.quadratic.dense()
     variance = Q.diagonal()

@@ -22,26 +22,10 @@ def minimise(
 ) -> tuple[FloatArray, FloatArray] | None:
     """Minimise ``x'Hx/2 + slope'x`` with ``rhs - matrix x`` in a product of cones.
 
-    Parameters
-    ----------
-    hessian, slope, matrix, rhs : arrays, sparse or not
-        The data.
-    n_equal, n_below, n_cones : int
-        The first rows are equations, then come inequalities, then triples in
-        second-order cones.
-    seconds : float, optional
-        The time limit, which clarabel checks after each iteration.
-
-    Returns
-    -------
-    x, multipliers : arrays
-        The minimiser and the multipliers of the rows; None if there is no feasible
-        point.
-
-    Raises
-    ------
-    BackendError
-        When clarabel gives up.
+    The first rows are equations, then come inequalities, then triples in second-order
+    cones.  The time limit is checked after each iteration.  Returns the minimiser and
+    the multipliers of the rows; None if there is no feasible point.  Raises
+    ``BackendError`` if clarabel gives up.
     """
     import clarabel
 

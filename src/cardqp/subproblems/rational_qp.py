@@ -43,12 +43,8 @@ class ExactQP:
     def solve(self) -> tuple[FloatArray | None, FloatArray]:
         """Return the minimiser and the multipliers, rounded to floats.
 
-        Without a feasible point, return None and a Farkas ray.
-
-        Raises
-        ------
-        ZeroDivisionError
-            When the Hessian is singular.
+        Without a feasible point, return None and a Farkas ray.  Raises
+        ``ZeroDivisionError`` if the Hessian is singular.
         """
         state = _State(self, solve_exactly(self.hessian, -self.slope))
         while (violated := state.most_violated()) is not None:

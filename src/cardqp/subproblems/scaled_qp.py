@@ -103,14 +103,9 @@ class ScaledQP(NamedTuple):
     def of(cls, program: SupportQP, *, by_rows: bool) -> "ScaledQP":
         """Scale the program on a support.
 
-        Parameters
-        ----------
-        program : SupportQP
-            The program in the problem's units.
-        by_rows : bool
-            Whether the size of ``x`` is estimated from the right-hand sides of the
-            rows alone, instead of from these and the linear cost.  It never exceeds
-            the bounds of the variables.
+        The size of ``x`` is estimated from the right-hand sides of the rows and the
+        linear cost, or ``by_rows`` alone.  It never exceeds the bounds of the
+        variables.
         """
         return cls(*scale(*program, by_rows))
 

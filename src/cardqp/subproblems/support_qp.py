@@ -98,21 +98,9 @@ def fit_support(
     rows, small programs are solved again in rational arithmetic, and large ones by
     ``clarabel`` (interior point).
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    support : int array
-        The variables that need not be zero.
-    needs_proof : bool
-        Whether to try the next solver when one reports infeasibility and its ray does
-        not prove it.  Such a report is hardly ever wrong, so that heuristics that try
-        many supports do without.
-
-    Returns
-    -------
-    SupportFit
-        The minimiser, or a fit without a point.
+    If a solver reports infeasibility and its ray does not prove it, the next one is
+    tried where ``needs_proof``.  Such a report is hardly ever wrong, so that heuristics
+    that try many supports do without.
     """
     if len(support) == 0:
         return _accept(problem, np.zeros(problem.n), np.zeros(len(problem.rows)))

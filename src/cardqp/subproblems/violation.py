@@ -48,17 +48,8 @@ class Violation:
 def least_violation(problem: SparseQP, subproblem: Subproblem) -> Violation:
     """Minimise the total violation of the rows in a branch, by a linear program.
 
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem.
-    subproblem : Subproblem
-        The branch; its limit is relaxed to fractional switches.
-
-    Returns
-    -------
-    Violation
-        Zero, with a ray of zeros, if the linear program was not solved.
+    The limit of the branch is relaxed to fractional switches.  The violation is zero,
+    with a ray of zeros, if the linear program was not solved.
     """
     allowed = np.flatnonzero(
         ~subproblem.fixed_out if subproblem.remaining > 0 else subproblem.fixed_in

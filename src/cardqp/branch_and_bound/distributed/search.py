@@ -46,12 +46,7 @@ def searches_on(client: Any) -> Iterator[Callable[..., BranchAndBound]]:
 class DistributedSearch(BranchAndBound):
     """Branch and bound that hands out open nodes, the least bounds first.
 
-    Parameters
-    ----------
-    workers : Workers
-        The workers, and the nodes that they have: they are open as well.  All other
-        parameters are those of
-        :class:`cardqp.branch_and_bound.search.BranchAndBound`.
+    The nodes that workers have are open as well.
     """
 
     workers: Workers = field(kw_only=True)

@@ -16,10 +16,7 @@ from cardqp.branch_and_bound.tree import Tree
 class SharedTree:
     """A tree without nodes: the presolved problem, and how its nodes are processed.
 
-    Attributes
-    ----------
-    tree : Tree
-        The tree; workers fill copies of it.
+    Workers fill copies of it.
     """
 
     tree: Tree

@@ -23,16 +23,10 @@ from cardqp.branch_and_bound.streamed.tree import SplitNode, StreamedTree
 def bound_open_nodes(
     search: StreamedSearch, tree: StreamedTree, seconds: float = np.inf
 ) -> None:
-    """Bound all open leaves, coarsened as far as time demands.
+    """Bound all open leaves of a search that was stopped, coarsened as time demands.
 
-    Parameters
-    ----------
-    search : StreamedSearch
-        The search that was stopped.
-    tree : StreamedTree
-        Its tree; its bound and its certificate may be better ones afterwards.
-    seconds : float
-        About how long that may take.
+    That takes about so many seconds.  The bound of the tree and its certificate may be
+    better ones afterwards.
     """
     if not tree.is_rooted or tree.n_open == 0:
         return

@@ -50,18 +50,13 @@ def initial_fit(
     problem: SparseQP,
     form: StreamedForm,
     settings: StreamedSettings,
-    start: FloatArray | None = None,
-    is_over: Callable[[], bool] = lambda: False,
+    start: FloatArray | None,
+    is_over: Callable[[], bool],
 ) -> tuple[WorkingSet, SupportFit]:
     """Find a good point on the columns that gain most alone and those of a start.
 
-    Returns
-    -------
-    working : WorkingSet
-        These columns.
-    fit : SupportFit
-        The better of a greedy support and that of the start, after swaps within the
-        working set.
+    Returned are these columns, and the better of a greedy support and that of the
+    start, after swaps within the working set.
     """
     known = np.zeros(0, dtype=np.intp) if start is None else np.flatnonzero(start)
     best = best_single_columns(problem, _initial_count(problem, form, settings))
@@ -108,17 +103,13 @@ def try_swaps(
     working: WorkingSet,
     fit: SupportFit,
     settings: StreamedSettings,
-    is_over: Callable[[], bool] = lambda: False,
+    is_over: Callable[[], bool],
 ) -> SwapResult | None:
     """Evaluate the swaps of a support with all columns, and take the best if it helps.
 
     One pass over the data suffices: the exact change of the objective follows from the
-    products of all columns with those of the support.
-
-    Returns
-    -------
-    SwapResult or None
-        None if the support is empty, or its block of ``Q`` is numerically singular.
+    products of all columns with those of the support.  None if the support is empty, or
+    its block of ``Q`` is numerically singular.
     """
     if fit.x is None or not fit.x.any():
         return None

@@ -24,12 +24,8 @@ relaxation leaves of zeros."""
 class RelaxedNode:
     """A node relaxed on the working set, which proves nothing about all columns.
 
-    Attributes
-    ----------
-    result : ProcessedNode
-        The node with its relaxed point, and what it is split into.
-    fit : SupportFit
-        A feasible point on the working set.
+    The result has its relaxed point and what it is split into; the fit is a feasible
+    point on the working set.
     """
 
     result: ProcessedNode
@@ -54,16 +50,9 @@ class RelaxedNode:
 
 @dataclass(frozen=True, slots=True)
 class WorkingSetProcessor:
-    """Relaxes nodes of a streamed tree on its working set.
+    """Relaxes nodes of a streamed tree, which is not changed, on its working set.
 
-    Parameters
-    ----------
-    tree : StreamedTree
-        The tree; it is not changed.
-    cutoff : float
-        A node whose estimated bound is this large waits for a pass.
-    effort : Effort
-        When to stop solving relaxations.
+    A node whose estimated bound is at least the cutoff waits for a pass.
     """
 
     tree: StreamedTree

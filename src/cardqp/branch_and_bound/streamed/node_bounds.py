@@ -66,16 +66,7 @@ def bound_nodes(
 ) -> list[NodeBound]:
     """Bound nodes over all columns, in one pass over the data.
 
-    Parameters
-    ----------
-    problem, form
-        The problem and its data.
-    unfixed : (n,) bool array
-        Columns that are neither forced out nor proved zero.
-    nodes : sequence of NodeResidual
-        The nodes.
-    settings : StreamedSettings
-        How many columns are remembered, and which scales are tried.
+    Columns are ``unfixed`` if they are neither forced out nor proved zero.
     """
     homogeneous = is_homogeneous(problem)
     scales = (1.0,) if homogeneous else settings.scales

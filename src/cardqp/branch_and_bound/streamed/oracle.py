@@ -23,14 +23,7 @@ class StreamedOracle:
     """Relaxes nodes on a working set of columns, and bounds leaves over all columns.
 
     A leaf whose bound is below the cutoff adds columns to the working set and is
-    reopened.
-
-    Parameters
-    ----------
-    tree : StreamedTree
-        The tree.
-    driver : Driver
-        Its search, which knows gap, cutoff and limits.
+    reopened.  The driver knows gap, cutoff and limits.
     """
 
     tree: StreamedTree
@@ -86,11 +79,8 @@ class StreamedOracle:
     def bound_nodes(self, nodes: list[Node]) -> list[NodeBound]:
         """Bound nodes over all columns, in as many passes as memory asks for.
 
-        Returns
-        -------
-        list of NodeBound
-            The bounds, in the order of the nodes.  Once time is up, no further pass is
-            begun, and the list is shorter.
+        Once time is up, no further pass is begun, and there are bounds of the first
+        ones only.
         """
         found: list[NodeBound] = []
         size = batch_size(self.tree.form, self.settings)

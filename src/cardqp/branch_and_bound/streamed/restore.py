@@ -6,12 +6,8 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.branch_and_bound.search_tree import Node
-from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
-from cardqp.branch_and_bound.streamed.tree import (
-    SplitNode,
-    StreamedTree,
-    streamed_form,
-)
+from cardqp.branch_and_bound.settings import SearchSettings
+from cardqp.branch_and_bound.streamed.tree import SplitNode, StreamedTree, streamed_form
 from cardqp.branch_and_bound.streamed.working_set import SparsePoint, WorkingSet
 from cardqp.certificate import Certificate, DualPoint, ProofLog, ProofTree
 from cardqp.certificate.replay import OpenBranch
@@ -25,30 +21,13 @@ def restore_streamed(
     certificate: Certificate,
     n_nodes: int,
     x: FloatArray | None,
-    settings: SearchSettings = DEFAULT,
+    settings: SearchSettings,
 ) -> StreamedTree:
     """Rebuild the tree that a certificate describes, by replaying it.
 
     Nothing is taken on trust: bounds are those that the replay proves.  The working set
-    is made of the columns that the proof speaks of.
-
-    Parameters
-    ----------
-    problem : SparseQP
-        The problem, whose data are streamed.
-    certificate : Certificate
-        The proof so far.
-    n_nodes : int
-        The number of nodes processed so far.
-    x : (n,) array or None
-        The incumbent.
-    settings : SearchSettings
-        The settings of the search that goes on.
-
-    Raises
-    ------
-    ProblemError
-        When the certificate does not fit the problem.
+    is made of the columns that the proof speaks of.  The incumbent is ``x``.  Raises
+    ``ProblemError`` if the certificate does not fit.
     """
     state, pruned_bound, branches = certificate.resume(problem)
     if len(certificate.tree) == 0:

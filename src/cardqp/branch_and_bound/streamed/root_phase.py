@@ -24,17 +24,7 @@ class RootPhase:
 
     First a support is improved by all exact swaps.  Then the relaxation of the root is
     solved on the working set, which passes enlarge until other columns hardly matter.
-
-    Parameters
-    ----------
-    tree : StreamedTree
-        The tree.
-    gap : float
-        The relative gap asked for.
-    cutoff : callable
-        The bound at which nodes of a tree are pruned.
-    effort : Effort
-        When to stop solving the relaxation.
+    Nodes are pruned at the cutoff of their tree.
     """
 
     tree: StreamedTree

@@ -19,16 +19,10 @@ class StreamedSearch(Driver[StreamedTree]):
     collected, and one pass bounds many of them over all columns.  A leaf whose bound is
     below the cutoff adds columns to the working set and is reopened.
 
-    Bounds are rigorous whatever the working set: see
-    ``docs/theory.md#many-columns``.  The search fails to close the gap where it
-    does so in memory, too: with a weak ridge, few rows or much noise.
-
-    Parameters
-    ----------
-    gap, root_only, is_over, is_late, seconds_left, executor, node_limit, proof_memory
-        See :class:`cardqp.branch_and_bound.driver.Driver`.
-    with_estimate, limit, is_partial, settings
-        As well.
+    Bounds are rigorous whatever the working set: see ``docs/theory.md#many-columns``.
+    The search fails to close the gap where it does so in memory, too: with a weak
+    ridge, few rows or much noise.  All parameters are those of
+    :class:`cardqp.branch_and_bound.driver.Driver`.
     """
 
     def oracle(self, tree: StreamedTree) -> StreamedOracle:

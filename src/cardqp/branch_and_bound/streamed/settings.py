@@ -1,10 +1,8 @@
 """Settings of the streamed search.  None of them affects what is proved, only when."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from cardqp.problem import validation as check
-
-_MAY_BE_ZERO = ("min_columns", "min_entries", "max_failures")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +26,17 @@ class CoarseningSettings:
         The least number of seconds after Ctrl-C.
     """
 
-    first_nodes: int = 8
-    growth: int = 4
-    max_nodes: int = 512
-    max_untimed_nodes: int = 32
-    max_passes: int = 4
-    time_share: float = 0.1
-    min_seconds: float = 0.4
-    min_seconds_interrupted: float = 1.0
+    first_nodes: check.Count = 8
+    growth: check.Count = 4
+    max_nodes: check.Count = 512
+    max_untimed_nodes: check.Count = 32
+    max_passes: check.Count = 4
+    time_share: check.NotNegative = 0.1
+    min_seconds: check.NotNegative = 0.4
+    min_seconds_interrupted: check.NotNegative = 1.0
 
     def __post_init__(self) -> None:
-        _check_numbers(self)
+        check.ranges(self)
         check.at_least("growth", self.growth, 2)
 
 
@@ -108,49 +106,39 @@ class StreamedSettings:
         How the open part of a stopped search is bounded.
     """
 
-    min_columns: int = 4000
-    min_entries: int = 10**8
-    max_dense_bytes: float = 250e6
-    many_rows: int = 50_000
-    initial_columns: int = 1000
-    columns_per_nonzero: int = 4
-    steepest_columns: int = 200
-    replacements: int = 20
-    single_columns: int = 200
-    derivative_columns: int = 300
-    root_columns: int = 200
-    root_slack: float = 0.02
-    node_slack: float = 0.1
-    root_tolerance: float = 0.1
-    root_gap_share: float = 0.2
-    max_root_passes: int = 15
-    kept_cost: float = 0.4
-    batch_size: int = 32
-    cutoff_margin: float = 0.03
-    leaf_columns: int = 40
-    leaf_cost: float = 0.85
-    max_failures: int = 5
-    cheapest_columns: int = 64
+    min_columns: check.Whole = 4000
+    min_entries: check.Whole = 10**8
+    max_dense_bytes: check.NotNegative = 250e6
+    many_rows: check.Count = 50_000
+    initial_columns: check.Count = 1000
+    columns_per_nonzero: check.Count = 4
+    steepest_columns: check.Count = 200
+    replacements: check.Count = 20
+    single_columns: check.Count = 200
+    derivative_columns: check.Count = 300
+    root_columns: check.Count = 200
+    root_slack: check.NotNegative = 0.02
+    node_slack: check.NotNegative = 0.1
+    root_tolerance: check.NotNegative = 0.1
+    root_gap_share: check.NotNegative = 0.2
+    max_root_passes: check.Count = 15
+    kept_cost: check.NotNegative = 0.4
+    batch_size: check.Count = 32
+    cutoff_margin: check.NotNegative = 0.03
+    leaf_columns: check.Count = 40
+    leaf_cost: check.NotNegative = 0.85
+    max_failures: check.Whole = 5
+    cheapest_columns: check.Count = 64
     scales: tuple[float, ...] = (1.0, 0.98, 0.95, 0.9)
     coarse_scales: tuple[float, ...] = (1.0, 0.5, 0.25, 0.1, 0.05, 0.0)
     coarsening: CoarseningSettings = field(default_factory=CoarseningSettings)
 
     def __post_init__(self) -> None:
-        _check_numbers(self)
+        check.ranges(self)
         for name in ("scales", "coarse_scales"):
             scales = getattr(self, name)
             check.count(f"len({name})", len(scales))
             check.at_least(name, min(scales), 0.0)
-
-
-def _check_numbers(settings: StreamedSettings | CoarseningSettings) -> None:
-    """Refuse what is negative, and counts of zero where something must be done."""
-    for each in fields(settings):
-        value = getattr(settings, each.name)
-        if each.type is int and each.name not in _MAY_BE_ZERO:
-            check.count(each.name, value)
-        elif each.type in (int, float):
-            check.at_least(each.name, value, 0.0)
 
 
 DEFAULT_SETTINGS = StreamedSettings()

@@ -29,13 +29,7 @@ from cardqp.subproblems.support_qp import SupportFit
 
 
 def streamed_form(problem: SparseQP) -> StreamedForm:
-    """The data of a problem that are streamed.
-
-    Raises
-    ------
-    ProblemError
-        When there are none.
-    """
+    """The data of a problem that are streamed; ``ProblemError`` if there are none."""
     form = problem.quadratic
     if not isinstance(form, StreamedForm):
         raise ProblemError("problem", "must come from SparseQP.from_data")
@@ -124,16 +118,8 @@ class StreamedTree(SearchTree):
     ) -> "StreamedTree":
         """The state before the search has made a pass over the data.
 
-        Parameters
-        ----------
-        problem : SparseQP
-            A problem whose form is :class:`cardqp.problem.streamed_form.StreamedForm`.
-        start : (n,) array, optional
-            A feasible point.
-        is_over : callable
-            Whether time is up: the first support is then not improved.
-        settings : SearchSettings
-            Settings of the search.
+        The start, if there is one, is feasible.  Once time is up, the first support is
+        not improved.
         """
         form, streamed = streamed_form(problem), settings.streamed
         working, fit = initial_fit(problem, form, streamed, start, is_over)

@@ -64,25 +64,11 @@ Share = Annotated[float, share]
 PositiveShare = Annotated[float, share, positive]
 
 
-def ranges(
-    settings: Any,
-    *,
-    counts: str = "",
-    shares: str = "",
-    positives: str = "",
-    nonnegatives: str = "",
-) -> None:
+def ranges(settings: Any) -> None:
     """Check fields of an object by the ranges that their types name, and its parts.
 
-    Further fields are named in strings with spaces.  Fields that are made by a class,
-    by default, must be of that class.
+    Fields that are made by a class, by default, must be of that class.
     """
-    rules = (count, counts), (share, shares), (positive, positives)
-    for rule, names in rules:
-        for name in names.split():
-            rule(name, getattr(settings, name))
-    for name in nonnegatives.split():
-        at_least(name, getattr(settings, name), 0.0)
     for part in fields(settings):
         for rule in getattr(part.type, "__metadata__", ()):
             rule(part.name, getattr(settings, part.name))
