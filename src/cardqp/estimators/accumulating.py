@@ -2,10 +2,9 @@
 
 from typing import Self
 
-from sklearn.utils.metaestimators import available_if
-
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike
+from cardqp.estimators._sklearn import available_if
 from cardqp.estimators.linear_model import Choice, LinearModel, Sample
 from cardqp.gram import GramAccumulator, Moments
 from cardqp.regression import Design

@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from cardqp._iterate import Callback, Watch
+from cardqp._typing import ArrayLike
+from cardqp.estimators._sklearn import check_is_fitted
 from cardqp.estimators.accumulating import AccumulatingModel
 from cardqp.estimators.folds import folds_of
 from cardqp.estimators.linear_model import Choice, Sample
+from cardqp.estimators.resampling import Bootstrap, bootstrap, split_inference
+from cardqp.exceptions import optional
 from cardqp.gram import (
     Moments,
     mean_squared_error,
@@ -19,6 +23,7 @@ from cardqp.pipeline.solve import solve
 from cardqp.problem import validation as check
 from cardqp.regression import Design
 from cardqp.regression.design_settings import read_sparsities
+from cardqp.regression.inference import Inference, classical
 from cardqp.subsets import Subsets
 from cardqp.subsets.result import Subset
 from cardqp.subsets.search import best_subsets
@@ -176,6 +181,7 @@ lower_bound_, gap_, status_, n_iter_, solution_
         """The chosen subset as the certified solution of a problem."""
         self.subsets_, self.n_nonzero_coefs_ = found, subset.size
         scaled = design.scaled(rows, np.inf, subset.size)
+        self._fitted = rows, subset
         solution = solve(
             scaled.problem,
             gap=self.gap,
@@ -183,3 +189,69 @@ lower_bound_, gap_, status_, n_iter_, solution_
             start=subset.coef * scaled.scale,
         )
         return scaled, solution, np.inf, 0.0
+
+    def inference(self, level: float = 0.95) -> Inference:
+        """Coefficients with classical standard errors, which ignore the choice.
+
+        Parameters
+        ----------
+        level : float
+            Of confidence intervals.
+        """
+        check_is_fitted(self)
+        rows, subset = self._fitted
+        names = subset.features
+        return classical(rows, subset.support, subset.coef, names, level=level)
+
+    def bootstrap(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> Bootstrap:
+        """Repeat choice and fit on resamples of the rows.
+
+        Parameters
+        ----------
+        X, y : arrays
+            The data.
+        **settings
+            As for :func:`cardqp.estimators.bootstrap`.
+        """
+        return bootstrap(self, X, y, **settings)
+
+    def split_inference(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> Inference:
+        """Choose features by one part of the rows, and infer from the other.
+
+        Parameters
+        ----------
+        X, y : arrays
+            The data.
+        **settings
+            As for :func:`cardqp.estimators.split_inference`.
+        """
+        return split_inference(self, X, y, **settings)
+
+    def to_statsmodels(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Any:
+        """The fit of the chosen features as statsmodels has it.
+
+        Parameters
+        ----------
+        X, y, sample_weight : arrays
+            The data.
+
+        Returns
+        -------
+        statsmodels RegressionResults
+            Of ``OLS``, or of ``WLS`` with weights.
+        """
+        check_is_fitted(self)
+        models = optional(
+            "statsmodels.api", "A fit of statsmodels needs statsmodels", "statsmodels"
+        )
+        pandas = optional("pandas", "A fit of statsmodels needs pandas", "statsmodels")
+        names = list(self.get_feature_names_out())
+        target = np.asarray(y, dtype=np.float64)
+        chosen = pandas.DataFrame(np.asarray(self.transform(X), float), columns=names)
+        if self.fit_intercept:
+            chosen = models.add_constant(chosen, has_constant="add")
+        if sample_weight is None:
+            return models.OLS(target, chosen).fit()
+        return models.WLS(target, chosen, weights=np.asarray(sample_weight)).fit()

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
 from cardqp._typing import IntArray
+from cardqp.estimators._sklearn import check_cv
 from cardqp.estimators.linear_model import Sample
 from cardqp.exceptions import ParameterError, Phrase, Setting
 

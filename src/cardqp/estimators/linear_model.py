@@ -8,7 +8,17 @@ import numpy as np
 
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
-from cardqp.exceptions import BackendNotFoundError, NotSolvedError
+from cardqp.estimators._sklearn import (
+    BaseEstimator,
+    ConvergenceWarning,
+    RegressorMixin,
+    SelectorMixin,
+    _check_sample_weight,
+    check_is_fitted,
+    check_random_state,
+    validate_data,
+)
+from cardqp.exceptions import NotSolvedError
 from cardqp.gram import Moments, moments
 from cardqp.methods import Method
 from cardqp.methods.block_decomposition import BlockDecomposition
@@ -16,23 +26,6 @@ from cardqp.problem import validation as check
 from cardqp.regression import Design, ScaledProblem, Summary, summarise
 from cardqp.regression.design_settings import is_automatic, read_design
 from cardqp.solution import Solution
-
-try:
-    from sklearn.base import BaseEstimator, RegressorMixin
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.feature_selection import SelectorMixin
-    from sklearn.utils import check_random_state
-    from sklearn.utils.validation import (
-        _check_sample_weight,
-        check_is_fitted,
-        validate_data,
-    )
-except ImportError as err:
-    raise BackendNotFoundError(
-        "Estimators need scikit-learn 1.6 or newer: install it with "
-        "`pip install 'cardqp[sklearn]'`, or use `SparseQP.from_regression`."
-    ) from err
-
 
 if TYPE_CHECKING:
     from cardqp.pipeline.alternatives import Alternatives

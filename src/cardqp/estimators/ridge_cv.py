@@ -6,10 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, get_args
 
 import numpy as np
-from joblib.parallel import get_active_backend
-from sklearn.utils.parallel import Parallel, delayed
 
 from cardqp._iterate import Callback
+from cardqp.estimators._sklearn import Parallel, delayed, get_active_backend
 from cardqp.estimators.folds import folds_of
 from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
 from cardqp.gram import merge, moments_of_parts

@@ -18,7 +18,7 @@ class Rows:
     Attributes
     ----------
     n_samples : float
-        Their number, or the sum of their weights.
+        Their number, or the sum of their weights: these count as repeated rows.
     total : float
         The sum of squares that is to be explained: about the mean if there is an
         intercept.

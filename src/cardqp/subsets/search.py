@@ -113,14 +113,17 @@ class Fits:
 
 
 def _rows(rows: Moments, design: Design) -> Rows:
-    """What measures need to know; the variance is that of the fit of all features."""
+    """What measures need to know; the variance is that of the fit of all features.
+
+    Weights count as repeated rows.
+    """
     n, intercepts = len(rows.mean), int(rows.is_centred)
-    left, variance = rows.n_samples - n - intercepts, np.nan
+    left, variance = rows.weight - n - intercepts, np.nan
     if left > 0:
         rss = rows.weight * rows.mean_square(design.refitted(rows, np.arange(n)))
         variance = rss / (left + _n_dependent(rows))
     total = rows.weight * rows.power
-    return Rows(rows.n_samples, total, intercepts, design.n_units, variance)
+    return Rows(rows.weight, total, intercepts, design.n_units, variance)
 
 
 def _n_dependent(rows: Moments) -> int:

@@ -48,7 +48,8 @@ def all_subsets(
     criterion : {"bic", "aic", "aicc", "ebic", "cp", "adjusted_r2"}
         What chooses among them.
     sample_weight : array, optional
-        Weights of the rows.
+        Weights of the rows, which count as repeated rows: scale them to a mean of one
+        if they are inverse variances.
     fit_intercept : bool
         Whether there is an intercept.
     always_include : sequence, optional
