@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.exceptions import ParameterError
 from cardqp.problem import validation as check
@@ -75,6 +76,8 @@ class Subsets:
         The measure that chooses.
     notes : tuple of str
         Sentences about features that depend on each other, and about what is missing.
+    stop : Stop
+        Why the search ended.
     """
 
     subsets: tuple[Subset, ...]
@@ -82,6 +85,7 @@ class Subsets:
     n_samples: int
     criterion: MeasureName
     notes: tuple[str, ...] = ()
+    stop: Stop = Stop.COMPLETED
 
     def __len__(self) -> int:
         return len(self.subsets)

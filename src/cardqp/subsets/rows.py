@@ -23,15 +23,15 @@ class Features:
         Means and second moments.
     names : tuple of str or None
         Names of the features.
-    labels : list or None
-        Equal for features that are chosen together: those of one category.
+    labels : sequence, dict by name, or None
+        Equal for features that are chosen together, at first those of one category.
     notes : tuple of str
         What was done to a table.
     """
 
     moments: Moments
     names: tuple[str, ...] | None
-    labels: list[int] | None = None
+    labels: Any = None
     notes: tuple[str, ...] = ()
 
 
@@ -52,6 +52,13 @@ def read_features(
     encoder, table = _encoded(X, y, missing)
     if weights is not None:
         weights = check.vector("sample_weight", weights, len(X), "row")[table.rows]
+    return encoded_features(encoder, table, weights, is_centred=is_centred)
+
+
+def encoded_features(
+    encoder: TableEncoder, table: Encoded, weights: Any = None, *, is_centred: bool
+) -> Features:
+    """Features of a table that was made into numbers."""
     return Features(
         _moments(table.X, table.y, weights, is_centred),
         table.names,

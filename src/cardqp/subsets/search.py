@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cardqp._iterate import Watch
+from cardqp._iterate import Stop, Watch
 from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.dependence import describe
 from cardqp.bounds.positive_ridge import counted
-from cardqp.exceptions import NotSolvedError
+from cardqp.exceptions import NotSolvedError, ParameterError
 from cardqp.gram import Moments, is_constant
 from cardqp.regression.design import Design, ScaledProblem
 from cardqp.subsets.measures import MeasureName, Rows
@@ -54,18 +54,28 @@ def best_subsets(
     ------
     NotSolvedError
         When time is up before the first size is searched.
+    ParameterError
+        When Mallows' Cp is to choose, and is not known.
     """
     scaled = design.scaled(rows, np.inf, sizes[-1])
     names = design.names or tuple(f"x{j}" for j in range(scaled.problem.n))
     fits = Fits(scaled, design, names, _rows(rows, design), gap)
+    if criterion == "cp" and not fits.rows.variance > 0:
+        raise ParameterError(
+            "criterion",
+            "must be another than cp",
+            given="Cp needs more rows than features, and a fit with errors",
+        )
     found: list[Subset] = []
     for size, ranked in SizeSearch.of(scaled.problem, n_best, gap, watch).run(sizes):
         pairs = zip(ranked.supports, ranked.lower_bound.tolist(), strict=True)
         found += [fits.subset(size, k, *pair) for k, pair in enumerate(pairs, start=1)]
     if not found:
-        raise NotSolvedError("No size was searched in time; raise `time_limit`.")
-    notes = tuple(_notes(scaled, sizes, found[-1].size))
-    return Subsets(tuple(found), names, rows.n_samples, criterion, notes)
+        reason = "" if watch.stopped is None else f": {watch.stopped.value}"
+        raise NotSolvedError(f"No subset was found{reason}.")
+    stop = watch.stopped or Stop.COMPLETED
+    notes = tuple(_notes(scaled, sizes, found[-1].size, stop))
+    return Subsets(tuple(found), names, rows.n_samples, criterion, notes, stop)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,10 +145,13 @@ def _n_dependent(rows: Moments) -> int:
     return n_constant + len(varied) - int(np.linalg.matrix_rank(block, hermitian=True))
 
 
-def _notes(scaled: ScaledProblem, sizes: Sequence[int], last: int) -> Iterator[str]:
+def _notes(
+    scaled: ScaledProblem, sizes: Sequence[int], last: int, stop: Stop
+) -> Iterator[str]:
     """What people should know."""
     problem = counted(scaled.problem)
     if problem.independence > 0.0:
         yield f"Linearly dependent, and not chosen together: {describe(problem)}."
     if last < sizes[-1]:
-        yield f"Sizes above {last} are missing: there are none, or time was up."
+        reason = stop.value if stop.is_early else "no subset was found"
+        yield f"Sizes above {last} are missing: {reason}."

@@ -1,12 +1,12 @@
 """The best supports of several sizes, one size after the other."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from cardqp._iterate import Progress, Stop, Watch
+from cardqp._iterate import Callback, Progress, Stop, Watch
 from cardqp._typing import IntArray
 from cardqp.bounds.positive_ridge import counted
 from cardqp.branch_and_bound.precompile import load_for, load_tree_for
@@ -62,7 +62,7 @@ class SizeSearch:
         """Yield the best supports of sizes, in increasing order, until time is up."""
         smaller: tuple[IntArray, ...] = (np.asarray(self.problem.forced_in, np.intp),)
         for size in sizes:
-            if self.watch.check(partial(_progress, size)) is not None:
+            if self._ends(size):
                 return
             found = self._listed(size, smaller)
             if found is None and not self.watch.is_over:
@@ -77,10 +77,14 @@ class SizeSearch:
         if self.listing is None:
             return None
         known = self._known(self.listing, size, smaller)
-        found = self.listing.best(size, self.n_best, known, lambda: self.watch.is_over)
+        found = self.listing.best(size, self.n_best, known, partial(self._ends, size))
         if found is None:
             self.listing = None
         return found
+
+    def _ends(self, size: int) -> bool:
+        """Whether to stop, once it was told how far the search has come."""
+        return self.watch.check(partial(_progress, size)) is not None
 
     def _known(
         self, listing: Listing, size: int, smaller: tuple[IntArray, ...]
@@ -118,10 +122,25 @@ class SizeSearch:
                 max_count=count,
                 gap=SHARPER * self.gap,
                 time_limit=self.watch.seconds_left,
-                callback=self.watch.callback,
+                callback=self._callback(size),
             )
         except NotSolvedError:
             return None
+        finally:
+            self.watch.notice()
+
+    def _callback(self, size: int) -> Callback | None:
+        """Tells of branch and bound as a part of the search, and ends all of it."""
+        watch = self.watch
+        if watch.callback is None:
+            return None
+
+        def tell(progress: Progress) -> bool:
+            stage = f"subsets of {size}, {progress.stage}"
+            renamed = partial(replace, progress, stage=stage)
+            return watch.check(lambda seconds: renamed(seconds=seconds)) is not None
+
+        return tell
 
     def _size(self, support: IntArray) -> int:
         """How many variables, or blocks of them, a support has."""

@@ -1,6 +1,6 @@
 """All best subsets of a table, of all sizes."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cardqp._iterate import Callback, Watch
@@ -8,8 +8,25 @@ from cardqp.problem import validation as check
 from cardqp.regression.design_settings import read_design, read_sparsities
 from cardqp.subsets.measures import MEASURES, MeasureName
 from cardqp.subsets.result import Subsets
-from cardqp.subsets.rows import read_features
+from cardqp.subsets.rows import Features, read_features
 from cardqp.subsets.search import best_subsets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSettings:
+    """What is searched for, and for how long; see :func:`all_subsets`."""
+
+    max_size: int
+    n_best: int
+    criterion: MeasureName
+    gap: float
+    time_limit: float | None
+
+    def __post_init__(self) -> None:
+        check.count("max_size", self.max_size)
+        check.count("n_best", self.n_best)
+        check.one_of("criterion", self.criterion, MEASURES)
+        check.at_least("gap", self.gap, 0.0)
 
 
 def all_subsets(
@@ -76,29 +93,57 @@ def all_subsets(
     >>> found.best().features
     ('x4', 'x7')
     """
-    check.count("max_size", max_size)
-    check.count("n_best", n_best)
-    check.one_of("criterion", criterion, MEASURES)
-    check.at_least("gap", gap, 0.0)
+    settings = SearchSettings(
+        max_size=max_size,
+        n_best=n_best,
+        criterion=criterion,
+        gap=gap,
+        time_limit=time_limit,
+    )
     features = read_features(
         X, y, sample_weight, missing=missing, is_centred=bool(fit_intercept)
     )
+    if groups is not None:
+        features = replace(features, labels=groups)
+    return search_features(
+        features, settings, always_include=always_include, callback=callback
+    )
+
+
+def search_features(
+    features: Features,
+    settings: SearchSettings,
+    *,
+    always_include: Any = None,
+    callback: Callback | None = None,
+) -> Subsets:
+    """Find the best subsets of features that were read.
+
+    Parameters
+    ----------
+    features : Features
+        The features; those with the same label are chosen together.
+    settings : SearchSettings
+        What is searched for.
+    always_include, callback
+        As for :func:`all_subsets`.
+    """
     design = read_design(
         len(features.moments.mean),
         features.names,
         always_include=always_include,
-        groups=features.labels if groups is None else groups,
+        groups=features.labels,
     )
     least = max(1, design.n_chosen(design.forced_in))
-    sizes = read_sparsities(range(least, max(max_size, least) + 1), design)
-    with Watch(time_limit, callback) as watch:
+    sizes = read_sparsities(range(least, max(settings.max_size, least) + 1), design)
+    with Watch(settings.time_limit, callback) as watch:
         found = best_subsets(
             features.moments,
             design,
             sizes,
-            n_best=n_best,
-            criterion=criterion,
-            gap=gap,
+            n_best=settings.n_best,
+            criterion=settings.criterion,
+            gap=settings.gap,
             watch=watch,
         )
     return replace(found, notes=(*features.notes, *found.notes))
