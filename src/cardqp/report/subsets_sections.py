@@ -44,9 +44,10 @@ def proof(data: SubsetsData) -> str:
 def coefficients(data: SubsetsData) -> str:
     """The chosen subset: coefficients, and standard errors if there are any."""
     title, inference = "The chosen subset", data.inference
+    base = "the intercept plus" if data.is_centred else "the sum of"
     start = paragraph(
-        f"The prediction of {name(data.target)} is the sum of coefficients times "
-        f"values{', and the intercept' if data.is_centred else ''}."
+        f"The prediction of {name(data.target)} is {base}, for each feature, its "
+        "coefficient times its value."
     )
     if inference is None:
         few = paragraph("There are too few rows for standard errors.", "missing")
