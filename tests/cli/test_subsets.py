@@ -107,7 +107,7 @@ def test_missing_cells(frame, file, answer, policy, n_rows):
     assert rss == pytest.approx([each.rss for each in expected])
 
 
-def test_options_of_tables_and_choice(frame, file, answer, tmp_path):
+def test_options_of_tables_and_choice(file, answer, tmp_path):
     together = tmp_path / "groups.json"
     together.write_text(json.dumps({"pair": ["b", "c"]}))
     settings = (file, "--max-size", 2, "--n-best", 20)

@@ -1,8 +1,12 @@
 """All best subsets against enumeration."""
 
+import signal
+
 import pytest
 
 import cardqp
+from cardqp._iterate import Stop
+from cardqp.exceptions import NotSolvedError, ParameterError
 from tests.subsets.tables import KINDS, enumerated, random_table
 
 
@@ -33,3 +37,47 @@ def test_every_size_and_rank_is_that_of_enumeration(kind, part):
             table.X, table.y, max_size=12, n_best=n_best, **table.options
         )
         assert_same(found, table, n_best)
+
+
+@pytest.mark.parametrize("way", ["callback", "ctrl-c"])
+def test_branch_and_bound_is_a_part_of_the_search(monkeypatch, way):
+    # Nothing is searched by dropping variables.
+    monkeypatch.setattr("cardqp.subsets.listing.MOST_EXPECTED", -1.0)
+    table, stages = random_table(1, "plain"), []
+
+    def end(progress):
+        stages.append(progress.stage)
+        if not progress.stage.startswith("subsets of 2, "):
+            return False
+        if way == "ctrl-c":
+            signal.raise_signal(signal.SIGINT)
+        return way == "callback"
+
+    found = cardqp.all_subsets(table.X, table.y, n_best=1, callback=end)
+    assert found.at(1).status == "OPTIMAL"
+    assert found.sizes[-1] <= 2
+    expected = Stop.CALLBACK if way == "callback" else Stop.INTERRUPTED
+    assert found.stop is expected
+    assert f"are missing: {expected.value}." in found.notes[-1]
+    assert not any(stage.startswith("subsets of 3") for stage in stages)
+
+
+def test_a_search_that_runs_to_its_end():
+    table = random_table(1, "duplicate")
+    found = cardqp.all_subsets(table.X, table.y, max_size=12)
+    assert found.stop is Stop.COMPLETED
+    missing = f"Sizes above {found.sizes[-1]} are missing: no subset was found."
+    assert found.notes[-1] == missing
+
+
+def test_no_time_at_all():
+    table = random_table(1, "plain")
+    with pytest.raises(NotSolvedError, match="found: the time limit was reached"):
+        cardqp.all_subsets(table.X, table.y, time_limit=0)
+
+
+def test_mallows_cp_is_not_known_without_errors():
+    table = random_table(1, "plain")
+    few = table.X.shape[1] + 1
+    with pytest.raises(ParameterError, match="`criterion` must be another than cp"):
+        cardqp.all_subsets(table.X[:few], table.y[:few], criterion="cp")

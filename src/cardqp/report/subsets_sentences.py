@@ -20,9 +20,7 @@ def headline(subsets: Subsets, target: str, *, is_centred: bool) -> str:
         f"{target}: {_named(best)}."
     )
     if best.size != len(best.features):
-        chosen += (
-            f" Those that are chosen together count once: its size is {best.size}."
-        )
+        chosen += f" What is chosen together counts once: its size is {best.size}."
     r2 = best.measures["r2"]
     if not 0 <= r2 <= 1:
         return chosen
