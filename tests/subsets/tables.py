@@ -51,7 +51,9 @@ def random_table(seed: int, kind: str) -> Table:
     return Table(X, y, options)
 
 
-def enumerated(table: Table) -> dict[int, list[tuple[float, tuple[int, ...]]]]:
+def enumerated(
+    table: Table, most: int | None = None
+) -> dict[int, list[tuple[float, tuple[int, ...]]]]:
     """Sums of squares and columns of all subsets by size, the best first.
 
     Those with dependent columns are left out: each is a smaller one in disguise.
@@ -66,7 +68,7 @@ def enumerated(table: Table) -> dict[int, list[tuple[float, tuple[int, ...]]]]:
     labels, inside = np.array(table.labels), set(options.get("always_include", ()))
     units = sorted(set(labels.tolist()))
     found: dict[int, list[tuple[float, tuple[int, ...]]]] = {}
-    for size in range(1, len(units) + 1):
+    for size in range(1, (most or len(units)) + 1):
         rows = []
         for chosen in combinations(units, size):
             support = np.flatnonzero(np.isin(labels, chosen))

@@ -2,12 +2,13 @@
 
 import signal
 
+import numpy as np
 import pytest
 
 import cardqp
 from cardqp._iterate import Stop
 from cardqp.exceptions import NotSolvedError, ParameterError
-from tests.subsets.tables import KINDS, enumerated, random_table
+from tests.subsets.tables import KINDS, Table, enumerated, random_table
 
 
 def assert_same(found, table, n_best):
@@ -68,6 +69,20 @@ def test_a_search_that_runs_to_its_end():
     assert found.stop is Stop.COMPLETED
     missing = f"Sizes above {found.sizes[-1]} are missing: no subset was found."
     assert found.notes[-1] == missing
+
+
+def test_all_ranks_where_there_are_more_features_than_rows():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((30, 45))
+    y = 2 * X[:, 3] - X[:, 7] + 0.5 * rng.standard_normal(30)
+    found = cardqp.all_subsets(X, y, max_size=2, n_best=3)
+    expected = enumerated(Table(X, y), most=2)
+    for each in found:
+        rss, support = expected[each.size][each.rank - 1]
+        assert each.rss == pytest.approx(rss)
+        assert tuple(each.support.tolist()) == support
+        assert each.status == "OPTIMAL"
+    assert len(found) == 6
 
 
 def test_no_time_at_all():

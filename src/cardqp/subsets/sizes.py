@@ -106,21 +106,25 @@ class SizeSearch:
         with self.watch.paused():
             load_for(self.problem)
             load_tree_for(self.problem)
-        count = self.n_best
-        while (found := self._alternatives(size, count)) is not None:
+        count, gap = self.n_best, SHARPER * self.gap
+        while (found := self._alternatives(size, count, gap)) is not None:
             kept = [k for k, s in enumerate(found.supports) if self._size(s) == size]
+            if found.stop is Stop.STALLED and gap < self.gap:
+                # Rounding exceeds the sharper gap; ranks are right up to the other.
+                gap = self.gap
+                continue
             if len(kept) >= self.n_best or found.stop is not Stop.MAX_COUNT:
                 return _ranked(found, kept[: self.n_best])
             count *= 2
         return None
 
-    def _alternatives(self, size: int, count: int) -> Alternatives | None:
+    def _alternatives(self, size: int, count: int, gap: float) -> Alternatives | None:
         try:
             return alternatives(
                 self.problem.with_limits(sparsity=size),
                 np.inf,
                 max_count=count,
-                gap=SHARPER * self.gap,
+                gap=gap,
                 time_limit=self.watch.seconds_left,
                 callback=self._callback(size),
             )
