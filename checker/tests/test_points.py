@@ -54,9 +54,18 @@ def test_costs_are_just_below(seed):
 
 def test_a_ridge_that_is_not_positive_proves_nothing():
     one = np.ones(3)
-    costs = least_costs(one, one, np.array([0.0, -1.0, 1e-320]), -one, one)
-    assert (costs[:2] == -np.inf).all()
-    assert costs[2] <= -1
+    costs = least_costs(one, one, np.array([0.0, -1.0, np.nan]), -one, one)
+    assert (costs == -np.inf).all()
+
+
+@pytest.mark.parametrize("w", [5e-324, 1e-320, 1e-310, 2.3e-308, 1e300, 1.7e308])
+@pytest.mark.parametrize("g", [0.0, 1e-165, 1e-150, 1.0, 1e150])
+def test_costs_are_below_with_extreme_ridges(g, w):
+    for lower, upper in ((-np.inf, np.inf), (-1e10, 2.0), (1e-5, 1e200)):
+        ends = (np.full(1, x) for x in (g, g, w, lower, upper))
+        cost = float(least_costs(*ends)[0])
+        assert cost < np.inf
+        assert cost == -np.inf or Fraction(cost) <= least_exact(g, w, lower, upper)
 
 
 def test_numbers_that_overflow_prove_nothing_false():
