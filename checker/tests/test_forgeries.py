@@ -48,6 +48,16 @@ def test_forged_claims_are_refused(tmp_path, claim):
     assert_refused(verdict_of(tmp_path, run=FORGED_CLAIMS[claim]))
 
 
+def test_all_variables_of_a_block_are_within_their_bounds(tmp_path):
+    """A block that is in may have a zero only where that is within the bounds."""
+    problem = {"blocks": np.array([0, 0, 1]), "Q": 3 * np.eye(3)}
+    run = {"lower_bound": np.array(-30.0), "status": np.array("FEASIBLE")}
+    run |= {"gap": np.array(np.inf), "root.count": np.array(0)}
+    assert verdict_of(tmp_path, problem, run).ok
+    problem["lower"] = np.array([-np.inf, 0.5, -np.inf])
+    assert_refused(verdict_of(tmp_path, problem, run), "x[1] is", "bounds")
+
+
 WEAKER_PROOFS = {
     "a leaf without a proof": {"tree.kind": np.array([0, 0, 1], np.int8)},
     "no tree": {"tree.kind": np.array([0], np.int8)}

@@ -65,7 +65,7 @@ def _about_feasibility(problem: Problem, run: Archive, x: Floats) -> Iterator[st
         yield f"the support is {support.tolist()}, not {stated.tolist()}"
     on = _switched_on(problem, support)
     yield from _about_rule(problem, on)
-    for j in np.union1d(support, problem.forced_in):
+    for j in on:
         low, high, at = (arb(float(a[j])) for a in (problem.lower, problem.upper, x))
         if not (low - at <= FEASIBLE * abs(at) and at - high <= FEASIBLE * abs(at)):
             yield f"x[{j}] is {x[j]!r}, not within its bounds"
