@@ -30,6 +30,8 @@ FORGED_CLAIMS = {
     "a better bound": {"lower_bound": BETTER, "gap": np.array(0.0)},
     "an infinite bound": {"lower_bound": np.array(np.inf)},
     "a smaller gap": {"gap": np.array(1e-9)},
+    "a negative gap": {"gap": np.array(-1.0), "objective": np.array(-4 - 2e-14)}
+    | {"lower_bound": np.array(-4 - 1e-14)},
     "another objective": {"objective": np.array(-4.1)},
     "another point": {"x": np.array([0.9, 0.0, 0.0])},
     "two nonzeros": {"x": np.array([1.0, 1.0, 0.0]), "support": np.array([0, 1])},
@@ -46,6 +48,22 @@ FORGED_CLAIMS = {
 @pytest.mark.parametrize("claim", FORGED_CLAIMS)
 def test_forged_claims_are_refused(tmp_path, claim):
     assert_refused(verdict_of(tmp_path, run=FORGED_CLAIMS[claim]))
+
+
+NO_POINT = {
+    "objective": np.array(np.inf),
+    "gap": np.array(np.inf),
+    "status": np.array("UNKNOWN"),
+}
+
+
+def test_without_a_point_only_a_bound_is_claimed(tmp_path):
+    assert verdict_of(tmp_path, run=NO_POINT, without=["x"]).ok
+    for key, forged in {"objective": -4.0, "gap": 0.0, "status": "FEASIBLE"}.items():
+        run = NO_POINT | {key: np.array(forged)}
+        assert_refused(verdict_of(tmp_path, run=run, without=["x"]), "no point")
+    run = NO_POINT | {"status": np.array("INFEASIBLE")}
+    assert_refused(verdict_of(tmp_path, run=run, without=["x"]), "not infinite")
 
 
 def test_all_variables_of_a_block_are_within_their_bounds(tmp_path):
