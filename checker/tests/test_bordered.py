@@ -117,3 +117,10 @@ def test_floats_are_rounded_down():
             )
             assert Fraction(upper_distance(ball, 0.0)) >= Fraction(k, 7)
     assert lower_float(arb.nan()) == -np.inf
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_entries_beyond_one_are_never_definite(size):
+    """Not even where the determinant of three variables is positive."""
+    r = 2.0 * (np.ones((5, 5)) - np.eye(5))
+    assert len(indefinite_sets(r, size)) == len(list(combinations(range(5), size)))
