@@ -184,7 +184,9 @@ def test_a_ridge_is_taken_from_the_matrix(tmp_path):
 @pytest.mark.parametrize("rows", [1, 0])
 def test_independence_is_for_problems_without_rows_and_bounds(tmp_path, rows):
     start = {"start.factor": np.array(0.5), "start.added": np.full(3, 1e-5)}
-    assert verdict_of(tmp_path, WITHOUT_RIDGE, start).lower_bound > -np.inf
+    verdict = verdict_of(tmp_path, WITHOUT_RIDGE, start)
+    assert verdict.lower_bound > -np.inf
+    assert "no feasible point with independent nonzeros is" in str(verdict)
     problem = {"A": np.ones((1, 3)), "b": np.ones(1)} if rows else {"upper": np.ones(3)}
     problem |= WITHOUT_RIDGE
     start |= {"root.0.beta": np.zeros(rows), "tree.beta": np.zeros((2, rows))}

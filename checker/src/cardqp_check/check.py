@@ -43,11 +43,14 @@ class Verdict:
         Claims that do not follow; empty if all do.
     counts : mapping
         How many nodes of each kind the tree has.
+    is_about_independent : bool
+        Whether the bound is about points with independent nonzeros only.
     """
 
     lower_bound: float
     complaints: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    is_about_independent: bool = False
 
     @property
     def ok(self) -> bool:
@@ -56,7 +59,8 @@ class Verdict:
 
     def __str__(self) -> str:
         nodes = ", ".join(f"{count} {kind}" for kind, count in self.counts.items())
-        lines = [f"proved: no feasible point is below {self.lower_bound!r}"]
+        which = " with independent nonzeros" if self.is_about_independent else ""
+        lines = [f"proved: no feasible point{which} is below {self.lower_bound!r}"]
         lines += [f"nodes: {nodes}"] if nodes else []
         lines += [f"refused: {complaint}" for complaint in self.complaints]
         return "\n".join([*lines, "Every claim follows." if self.ok else "Refused."])
@@ -92,7 +96,7 @@ def check(
     except MemoryError:
         return Verdict(-math.inf, ("the files ask for more memory than there is",))
     named = {KINDS[kind]: count for kind, count in sorted(counts.items())}
-    return Verdict(proved, found, named)
+    return Verdict(proved, found, named, "start.factor" in run)
 
 
 @dataclass(frozen=True)
