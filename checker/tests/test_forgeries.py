@@ -344,6 +344,41 @@ def test_a_node_with_two_parents_is_refused(tmp_path):
     assert_refused(verdict_of(tmp_path, run=change), "two parents")
 
 
+def wide_tree(depth):
+    """A tree that splits every variable, of nodes with the point 0."""
+    n, size = 2**depth - 1, 2 ** (depth + 1) - 1
+    number = np.arange(size)
+    branch = np.where(number < n, np.floor(np.log2(number + 1)).astype(int), -1)
+    tree = {"kind": np.ones(size, int), "branch": branch, "record": 0 * number}
+    tree |= {"child": np.where(number < n, 2 * number + 1, 0)}
+    tree |= {"point_end": np.zeros(1, int), "fixed_end": np.zeros(1, int)}
+    tree |= {"index": np.zeros(0, int), "value": np.zeros(0), "scale": np.ones(1)}
+    return {f"tree.{key}": array for key, array in tree.items()} | {
+        "tree.beta": np.zeros((1, 0)),
+        "root.count": np.array(0),
+    }
+
+
+def test_processes_refuse_what_one_process_does(tmp_path):
+    """The two parents are followed by different processes."""
+    n = 8
+    infinite = np.full(n, np.inf)
+    problem = problem_arrays() | {"Q": np.eye(n), "c": -np.ones(n), "eta": np.ones(n)}
+    problem |= {"A": np.zeros((0, n)), "A_eq": np.zeros((0, n))}
+    problem |= {"lower": -infinite, "upper": infinite}
+    run = run_arrays() | wide_tree(n) | NO_POINT | {"lower_bound": np.array(-1.0)}
+    del run["x"]
+    paths = write(tmp_path, problem, run)
+    assert check(*paths).ok
+    assert check(*paths) == check(*paths, jobs=2)
+    # The last leaves but one get the very last as their child.
+    for name, number in (("branch", -1), ("child", 2 ** (n + 1) - 2)):
+        run[f"tree.{name}"][-5:-1] = number
+    paths = write(tmp_path, problem, run)
+    for jobs in (1, 2):
+        assert_refused(check(*paths, jobs=jobs), "two parents")
+
+
 def archive_of(path, name, content):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(name, content)
