@@ -267,6 +267,15 @@ def test_a_cutoff_fixes_what_is_beyond_it(tmp_path):
     assert not verdict.ok  # nothing is fixed: the second leaf has too many supports
 
 
+@pytest.mark.parametrize("other", ["F", "y"])
+def test_a_problem_has_one_quadratic_form(tmp_path, other):
+    both = {
+        other: np.ones((1, 3)) if other == "F" else np.ones(1),
+        "X": np.ones((1, 3)),
+    }
+    assert_refused(verdict_of(tmp_path, both), "has 2 of the arrays")
+
+
 def test_changes_of_the_problem_are_noticed(tmp_path):
     paths = write(tmp_path, problem_arrays(), run_arrays())
     np.savez(paths[0], **problem_arrays() | {"c": np.array([-7.0, -8.0, -4.0])})
