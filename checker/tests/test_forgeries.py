@@ -98,6 +98,21 @@ WEAKER_PROOFS = {
     "a scale that is too small": {"tree.scale": np.array([0.5, 1.0])},
     "a ray without rows": {"tree.kind": np.array([0, 2, 1], np.int8)},
     "two variables fixed, one that is good": {"root.0.fixed_out": np.array([1, 2])},
+    "a split of a variable that is out": {
+        "tree.kind": np.array([1, 0, 0], np.int8),
+        "tree.branch": np.array([2, -1, -1], np.int32),
+        "tree.record": np.array([0, -1, -1], np.int32),
+        "tree.index": np.array([2, 1], np.int16),
+        "tree.value": np.array([-4.0, 1.0], np.float32),
+    },
+    "a listed support whose child is weak": {
+        "tree.kind": np.array([5, 0], np.int8),
+        "tree.branch": np.array([-1, -1], np.int32),
+        "tree.child": np.array([1, 0], np.int32),
+        "tree.record": np.array([0, -1], np.int32),
+        "tree.fixed_end": np.array([1, 1]),
+        "tree.fixed": np.array([1], np.int16),
+    },
     "a good variable fixed at a node": {
         "tree.kind": np.array([1, 1], np.int8),
         "tree.branch": np.array([-1, -1], np.int32),
@@ -282,6 +297,16 @@ def test_changes_of_the_problem_are_noticed(tmp_path):
     assert_refused(check(*paths), "another problem")
 
 
+def test_a_child_has_its_listed_support(tmp_path):
+    """For the first variable, the point of the first step proves -11/2, no more."""
+    run = {"tree.kind": np.array([5, 1], np.int8), "tree.branch": np.array([-1, -1])}
+    run |= {"tree.child": np.array([1, 0]), "tree.record": np.array([0, 1])}
+    run |= {"tree.fixed_end": np.array([1, 1]), "tree.fixed": np.array([1])}
+    run |= {"tree.point_end": np.array([0, 3]), "tree.index": np.arange(3)}
+    run |= {"tree.value": np.full(3, 0.5), "root.count": np.array(0)}
+    assert verdict_of(tmp_path, run=run).lower_bound == pytest.approx(-5.5)
+
+
 MALFORMED = {
     "tree.child": np.array([0, 1, 0], np.int32),
     "tree.record": np.array([-1, 0, 5], np.int32),
@@ -335,6 +360,11 @@ def test_malformed_arrays_are_refused(tmp_path, key):
     assert_refused(verdict_of(tmp_path, run={key: MALFORMED[key]}))
 
 
+def test_points_have_records(tmp_path):
+    run = {"tree.record": np.array([-1, -1, 1], np.int32)}
+    assert_refused(verdict_of(tmp_path, run=run), "tree.record")
+
+
 @pytest.mark.parametrize("key", run_arrays())
 def test_missing_and_wrong_arrays_are_refused(tmp_path, key):
     optional = ("x", "root.count")
@@ -369,13 +399,17 @@ def wide_tree(depth):
 
 
 def test_processes_refuse_what_one_process_does(tmp_path):
-    """The two parents are followed by different processes."""
+    """The least leaf is of one process, the two parents are of different ones."""
     n = 8
     infinite = np.full(n, np.inf)
-    problem = problem_arrays() | {"Q": np.eye(n), "c": -np.ones(n), "eta": np.ones(n)}
+    problem = problem_arrays() | {
+        "Q": np.eye(n),
+        "c": -np.arange(8.0),
+        "eta": np.ones(n),
+    }
     problem |= {"A": np.zeros((0, n)), "A_eq": np.zeros((0, n))}
     problem |= {"lower": -infinite, "upper": infinite}
-    run = run_arrays() | wide_tree(n) | NO_POINT | {"lower_bound": np.array(-1.0)}
+    run = run_arrays() | wide_tree(n) | NO_POINT | {"lower_bound": np.array(-13.0)}
     del run["x"]
     paths = write(tmp_path, problem, run)
     assert check(*paths).ok
