@@ -360,6 +360,13 @@ def test_malformed_arrays_are_refused(tmp_path, key):
     assert_refused(verdict_of(tmp_path, run={key: MALFORMED[key]}))
 
 
+def test_children_and_clusters_are_there(tmp_path):
+    run = {"tree.child": np.array([2, 0, 0], np.int32)}
+    assert_refused(verdict_of(tmp_path, run=run), "tree.child")
+    run = {"tree.branch": np.array([-2, -1, -1], np.int32)}
+    assert_refused(verdict_of(tmp_path, run=run), "tree.branch")
+
+
 def test_points_have_records(tmp_path):
     run = {"tree.record": np.array([-1, -1, 1], np.int32)}
     assert_refused(verdict_of(tmp_path, run=run), "tree.record")
