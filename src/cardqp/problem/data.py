@@ -166,7 +166,7 @@ class ProblemData:
         ridge = products(self.ridge[support], part, part)
         curved = accurate_sum(np.concatenate([ridge, self.quadratic.terms(x)]))
         if np.isnan(curved):
-            curved = self.quadratic.value(x) + self.ridge @ (x * x)
+            curved = self.quadratic.value(x) + float(self.ridge @ (x * x))
         fixed = abs(self.constant) + self.rule.penalty * self._n_penalised(x)
         return float(fixed + np.abs(self.c) @ np.abs(x) + abs(curved))
 
