@@ -128,3 +128,10 @@ def test_triples_are_found_whose_entries_tie():
     r, is_vague = unit_diagonal(N[None], np.full((1, 3), 1e-9), 3)
     assert not is_vague.any()
     assert indefinite_sets(r[0], 3).tolist() == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_entries_beyond_one_are_never_definite(size):
+    """Not even where the determinant of three variables is positive."""
+    r = 2.0 * (np.ones((5, 5)) - np.eye(5))
+    assert len(indefinite_sets(r, size)) == len(list(combinations(range(5), size)))

@@ -161,6 +161,13 @@ def test_an_indefinite_form_proves_nothing():
     assert searched(form, np.arange(0), np.arange(6), 4, -1e3, 0.0, NONE) == -math.inf
 
 
+def test_a_form_that_more_digits_show_to_be_definite_proves_nothing():
+    """Its inverse, which is computed with fewer digits, does not exist."""
+    L = np.eye(7) + np.diag(np.full(6, 2.0**26), -1)
+    form = make_form(0.0, -np.ones(7), np.flip(L @ L.T))
+    assert searched(form, NONE, np.arange(7), 2, -1e30, 0.0, NONE) == -math.inf
+
+
 def test_without_costs_the_cutoff_holds():
     form = make_form(2.0, np.zeros(8), np.eye(8))
     assert searched(form, np.arange(0), np.arange(8), 4, 1.0, 0.0, NONE) == 1.0

@@ -94,3 +94,7 @@ def test_no_more_is_missing_than_an_eigenvalue(kind, n, noise, unit):
 def test_zeros_lack_nothing():
     assert (missing_diagonal(exact(np.zeros((3, 3)))) == 0).all()
     assert (missing_diagonal(exact(np.diag([1.0, 0.0, 1e-300]))) == 0).all()
+
+
+def test_a_matrix_without_variables_lacks_nothing():
+    assert missing_diagonal(exact(np.zeros((0, 0)))).shape == (0,)

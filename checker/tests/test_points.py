@@ -52,11 +52,27 @@ def test_costs_are_just_below(seed):
         assert truth - Fraction(costs[j]) <= size * Fraction(1e-14)
 
 
+def test_slopes_that_are_not_known_prove_nothing():
+    one, infinite = np.ones(3), np.full(3, np.inf)
+    slopes = np.array([-np.inf, np.nan, 1.0]), np.array([1.0, np.nan, np.nan])
+    costs = least_costs(*slopes, one, -infinite, infinite)
+    assert (costs == -np.inf).all()
+
+
 def test_a_ridge_that_is_not_positive_proves_nothing():
     one = np.ones(3)
-    costs = least_costs(one, one, np.array([0.0, -1.0, 1e-320]), -one, one)
-    assert (costs[:2] == -np.inf).all()
-    assert costs[2] <= -1
+    costs = least_costs(one, one, np.array([0.0, -1.0, np.nan]), -one, one)
+    assert (costs == -np.inf).all()
+
+
+@pytest.mark.parametrize("w", [5e-324, 1e-320, 1e-310, 2.3e-308, 1e300, 1.7e308])
+@pytest.mark.parametrize("g", [0.0, 1e-165, 1e-150, 1.0, 1e150])
+def test_costs_are_below_with_extreme_ridges(g, w):
+    for lower, upper in ((-np.inf, np.inf), (-1e10, 2.0), (1e-5, 1e200)):
+        ends = (np.full(1, x) for x in (g, g, w, lower, upper))
+        cost = float(least_costs(*ends)[0])
+        assert cost < np.inf
+        assert cost == -np.inf or Fraction(cost) <= least_exact(g, w, lower, upper)
 
 
 def test_numbers_that_overflow_prove_nothing_false():
@@ -134,6 +150,59 @@ def test_base_and_costs_are_met_where_the_plane_touches():
     terms = evaluate(view, [DualPoint((np.arange(6), x), np.zeros(3), 1.0)])[0]
     bound = terms.base + terms.costs.sum()
     assert abs(bound - float(value_at(view, x))) < 1e-11
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_matrices_that_are_not_semidefinite(seed):
+    """What they lack is taken from the ridge, and is part of their tangent planes."""
+    view, rng = random_view(seed), np.random.default_rng(seed)
+    M = view.form.matrix() - exact(np.diag(rng.uniform(0.0, 0.3, view.n)))
+    view = View(**vars(view) | {"form": Dense(M), "ridge": np.full(view.n, 50.0)})
+    a = rng.normal(size=view.n)
+    terms = evaluate(view, [DualPoint((np.arange(view.n), a), np.zeros(3), 1.0)])[0]
+    assert np.isfinite(terms.costs).all()
+    for x in (a, a / 2, *rng.normal(size=(20, view.n))):
+        x = np.clip(x, view.lower, view.upper)
+        assert arb(terms.base + terms.costs.sum() - 1e-9) <= value_at(view, x)
+
+
+def test_multipliers_of_inequalities_are_not_negative():
+    """``x <= -1`` would have to hold the other way round."""
+    free, rows = np.full(1, np.inf), Rows(np.ones((1, 1)), -np.ones(1), 1)
+    form, zero = Dense(exact(np.eye(1))), exact(np.zeros(1))
+    view = View(form, np.ones(1), zero, arb(0), rows, -free, free)
+    nothing = np.zeros(0, int), np.zeros(0)
+    points = [DualPoint(nothing, np.array([beta]), 1.0) for beta in (-1.0, 0.0, 1.0)]
+    below, none, above = evaluate(view, points)
+    assert (below.base, below.costs.tolist()) == (none.base, none.costs.tolist())
+    assert (none.base, none.costs.tolist()) == (0.0, [0.0])
+    assert above.base == 1.0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_moved_diagonals_are_rounded_down(seed):
+    rng = np.random.default_rng(seed)
+    view = random_view(seed).minorant(np.eye(6), np.ones(6), 3)
+    shift = rng.normal(size=6) * 1e-3
+    moved = view.moved(shift)
+    for before, after in (
+        (view.ridge, moved.ridge),
+        (view.rest.curvature, moved.rest.curvature),
+    ):
+        for old, new, more in zip(before, after, shift, strict=True):
+            truth = Fraction(old) + Fraction(more)
+            assert 0 <= truth - Fraction(new) <= abs(truth) * Fraction(1, 10**15)
+
+
+def test_signs_are_those_of_bounds():
+    """A variable that may be a little below zero has no sign."""
+    M = exact(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    free, rows = np.full(2, np.inf), Rows(np.zeros((0, 2)), np.zeros(0), 0)
+    for low, least in ((0.0, 3.0), (-1e-3, 2.0)):
+        lower = np.full(2, low)
+        view = View(Dense(M), np.ones(2), exact(np.zeros(2)), arb(0), rows, lower, free)
+        ridge = view.minorant(np.zeros((2, 2)), np.ones(2), 2).ridge
+        assert np.allclose(ridge, least, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(20))

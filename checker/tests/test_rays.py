@@ -15,16 +15,16 @@ THIRD = 1 / 3
 """Not a third: three of them are 1 as floats, but not as numbers."""
 
 
-def proves(A, b, beta, lower=-np.inf, status=None):
+def proves(A, b, beta, lower=-np.inf, upper=np.inf, n_inequalities=0, **rule):
     """Whether a combination of equalities proves that there is no point."""
     A = np.array(A, dtype=float)
     n = A.shape[1]
-    low, high = np.zeros(n) + lower, np.full(n, np.inf)
-    rows = Rows(A, np.array(b, dtype=float), 0)
+    low, high = np.zeros(n) + lower, np.zeros(n) + upper
+    rows = Rows(A, np.array(b, dtype=float), n_inequalities)
     form, zero = Dense(exact(np.eye(n))), exact(np.zeros(n))
     view = View(form, np.ones(n), zero, arb(0), rows, low, high)
-    rule = Rule(n, n, 0.0, None, np.zeros(0, np.int64), None)
-    branch = Branch(np.zeros(n, np.int8) if status is None else np.array(status))
+    rule = Rule(n, n, rule.get("penalty", 0.0), None, np.zeros(0, np.int64), None)
+    branch = Branch(np.zeros(n, np.int8))
     return proves_empty(view, rule, np.array(beta), branch)
 
 
@@ -62,3 +62,25 @@ def test_rows_with_a_point_are_never_refuted(seed):
     b = A @ x - null * 1e-3
     assert proves(A, b, null)
     assert not proves(A, b, -null)
+
+
+def test_inequalities_have_no_negative_multipliers():
+    """``x <= 1`` and ``x = 3`` contradict each other; the other way round not."""
+    A = [[1.0], [1.0]]
+    assert proves(A, [1.0, 3.0], [1.0, -1.0], n_inequalities=1)
+    assert not proves(A, [3.0, 1.0], [-1.0, 1.0], n_inequalities=1)
+    # Balanced, the second multiplier would be negative, though at first none is.
+    assert not proves(A, [3.0, 5.0], [1.0, 0.25], n_inequalities=2)
+
+
+@pytest.mark.parametrize("slope", [1.0, -1.0])
+def test_what_bounds_allow_is_no_contradiction(slope):
+    """``x = 1``, with x from 0 to 2, or from -2 to 0."""
+    assert not proves([[slope]], [slope], [-1.0], lower=0.0, upper=2.0)
+    assert not proves([[slope]], [slope], [1.0], lower=0.0, upper=2.0)
+    assert proves([[slope]], [slope], [-slope], lower=-2.0, upper=0.0)
+
+
+def test_a_penalty_makes_nothing_infeasible():
+    assert not proves([[1.0]], [1.0], [-1.0], lower=0.0, upper=2.0, penalty=9.0)
+    assert not proves([[1.0]], [0.5], [-1.0], lower=0.5, upper=1.0, penalty=9.0)

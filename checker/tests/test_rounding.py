@@ -17,6 +17,7 @@ from cardqp_check.rounding import (
     matrix_above,
     matrix_below,
     sum_below,
+    sums_above,
 )
 from cardqp_check.views import View
 
@@ -40,6 +41,16 @@ def test_sums_are_the_largest_floats_below(seed):
         assert sum_below([a, b]) == total
     truth = sum(map(Fraction, x))
     assert is_largest_below(sum_below(x.tolist()), truth)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_sums_of_rows_are_above(seed):
+    rng = np.random.default_rng(seed)
+    terms = np.abs(rng.normal(size=(50, int(rng.integers(1, 40)))))
+    for row, total in zip(terms, sums_above(terms), strict=True):
+        truth = sum(map(Fraction, row))
+        assert truth <= Fraction(total) <= truth * (1 + Fraction(1, 10**13))
+    assert sums_above(np.zeros((1, 3))) == 0.0
 
 
 def test_tiny_sums():

@@ -112,6 +112,12 @@ def test_an_indefinite_form_proves_nothing():
     assert cut_off(form, np.arange(0), np.arange(3), 2, -1e6) == -math.inf
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_form_beyond_the_range_of_floats_proves_nothing():
+    form = make_form(0.0, np.ones(4), np.where(np.eye(4), 1e-300, 1e200))
+    assert completed(form, np.arange(1), np.arange(1, 4), 2) == -math.inf
+
+
 def test_without_costs_nothing_is_gained():
     form = make_form(2.0, np.zeros(4), np.eye(4))
     assert_just_below(completed(form, np.arange(0), np.arange(4), 2), Fraction(2))
@@ -240,6 +246,14 @@ def test_penalised_holds_at_feasible_points():
             value = float(form.kappa) + np.array([float(v) for v in form.c]) @ x
             best = min(best, value + x @ G @ x)
     assert bound <= best < math.inf
+
+
+def test_penalties_of_small_rows_are_numbers():
+    form = make_form(0.0, [-1.0, -2.0], np.eye(2))
+    rows = Rows(np.array([[1e-160, 0.0]]), np.zeros(1), 0)
+    listed = np.empty((0, 1), int)
+    bound = penalised(form, rows, np.zeros(1), np.arange(0), np.arange(2), listed)
+    assert -1.0 - 1e-12 <= bound <= -1.0
 
 
 def test_fractions_agree_with_a_case_by_hand():

@@ -380,6 +380,11 @@ MENDED = {
     "multipliers that are forged": (2028, 3979),
     "multipliers that overflow": (2028, 4021),
     "an objective without a size": (2028, 5217),
+    "inverses that underflow": (2028, 8873),
+    "a price that overflows": (2028, 89823),
+    "curvature that cancels": (2028, 19424),
+    "variables that are decided twice": (2028, 81965),
+    "variables that the root decides, too": (2028, 65362),
 }
 """What random problems found once."""
 

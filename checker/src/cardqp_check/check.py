@@ -17,6 +17,7 @@ from cardqp_check.claims import complaints_about
 from cardqp_check.problem import Problem, read_problem
 from cardqp_check.refusal import Refused, require
 from cardqp_check.root import follow_root
+from cardqp_check.rounding import Ints
 from cardqp_check.tree import Node, Replay
 from cardqp_check.tree_arrays import read_tree
 
@@ -43,11 +44,14 @@ class Verdict:
         Claims that do not follow; empty if all do.
     counts : mapping
         How many nodes of each kind the tree has.
+    is_about_independent : bool
+        Whether the bound is about points with independent nonzeros only.
     """
 
     lower_bound: float
     complaints: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    is_about_independent: bool = False
 
     @property
     def ok(self) -> bool:
@@ -56,7 +60,8 @@ class Verdict:
 
     def __str__(self) -> str:
         nodes = ", ".join(f"{count} {kind}" for kind, count in self.counts.items())
-        lines = [f"proved: no feasible point is below {self.lower_bound!r}"]
+        which = " with independent nonzeros" if self.is_about_independent else ""
+        lines = [f"proved: no feasible point{which} is below {self.lower_bound!r}"]
         lines += [f"nodes: {nodes}"] if nodes else []
         lines += [f"refused: {complaint}" for complaint in self.complaints]
         return "\n".join([*lines, "Every claim follows." if self.ok else "Refused."])
@@ -92,7 +97,7 @@ def check(
     except MemoryError:
         return Verdict(-math.inf, ("the files ask for more memory than there is",))
     named = {KINDS[kind]: count for kind, count in sorted(counts.items())}
-    return Verdict(proved, found, named)
+    return Verdict(proved, found, named, "start.factor" in run)
 
 
 @dataclass(frozen=True)
@@ -119,28 +124,33 @@ def _proved(
     """The bound that the certificate proves, and how many nodes of each kind it has."""
     if "root.count" not in run:
         return -math.inf, Counter()
-    if jobs == 1:
-        return _follow(problem, run, 0, 1)
-    try:
-        with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-            shares = list(pool.map(_share, [files] * jobs, range(jobs), [jobs] * jobs))
-    except BrokenProcessPool as error:
-        raise Refused("a process was ended before it was done") from error
-    counts = sum((counts for _, counts in shares), Counter[int]())
+    shares = [_follow(problem, run, 0, 1)] if jobs == 1 else _shares(files, jobs)
+    seen = np.concatenate([nodes for _, nodes in shares])
+    require(len(np.unique(seen)) == len(seen), "a node has two parents")
+    counts = Counter(run.array("tree.kind", "i", None)[seen].tolist())
     return min(least for least, _ in shares), counts
 
 
-def _share(files: Files, share: int, jobs: int) -> tuple[float, Counter[int]]:
+def _shares(files: Files, jobs: int) -> list[tuple[float, Ints]]:
+    """The shares of all processes."""
+    try:
+        with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+            return list(pool.map(_share, [files] * jobs, range(jobs), [jobs] * jobs))
+    except BrokenProcessPool as error:
+        raise Refused("a process was ended before it was done") from error
+
+
+def _share(files: Files, share: int, jobs: int) -> tuple[float, Ints]:
     """What a process does, which reads the files itself."""
     return _follow(*files.read(), share, jobs)
 
 
 def _follow(
     problem: Problem, run: Archive, share: int, jobs: int
-) -> tuple[float, Counter[int]]:
-    """Follow a share of the tree: the bound, and the nodes of each kind.
+) -> tuple[float, Ints]:
+    """Follow a share of the tree: the bound, and the nodes that were followed.
 
-    All processes follow the nodes next to the root; the first one counts them.
+    All processes follow the nodes next to the root; the first one returns them.
     """
     # What overflows proves nothing, and is no reason to warn.
     with np.errstate(all="ignore"):
@@ -149,14 +159,14 @@ def _follow(
 
 def _followed(
     problem: Problem, run: Archive, share: int, jobs: int
-) -> tuple[float, Counter[int]]:
+) -> tuple[float, Ints]:
     root = follow_root(problem, run)
     tree = read_tree(run, root.view.n, len(root.view.rows.b))
     if len(tree.kind) == 0:
-        return min(root.least, root.branch.floor), Counter()
+        return min(root.least, root.branch.floor), np.zeros(0, np.int64)
     replay = Replay(tree, root, run.number("lower_bound"))
     waiting = replay.run([Node(0, root.branch)], NODES_PER_JOB * jobs)
-    if share > 0:
-        replay.counts.clear()
+    by_all = replay.seen.copy()
     replay.run(waiting[share::jobs])
-    return replay.least, replay.counts
+    followed = replay.seen if share == 0 else replay.seen & ~by_all
+    return replay.least, np.flatnonzero(followed)

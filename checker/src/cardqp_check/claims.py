@@ -56,6 +56,8 @@ def _about_no_point(run: Archive, status: str) -> Iterator[str]:
         yield "the status is INFEASIBLE, but the lower bound is not infinite"
     if run.number("objective") != math.inf:
         yield "there is an objective, but no point"
+    if run.number("gap") != math.inf:
+        yield "there is a gap, but no point"
 
 
 def _about_feasibility(problem: Problem, run: Archive, x: Floats) -> Iterator[str]:
@@ -65,7 +67,7 @@ def _about_feasibility(problem: Problem, run: Archive, x: Floats) -> Iterator[st
         yield f"the support is {support.tolist()}, not {stated.tolist()}"
     on = _switched_on(problem, support)
     yield from _about_rule(problem, on)
-    for j in np.union1d(support, problem.forced_in):
+    for j in on:
         low, high, at = (arb(float(a[j])) for a in (problem.lower, problem.upper, x))
         if not (low - at <= FEASIBLE * abs(at) and at - high <= FEASIBLE * abs(at)):
             yield f"x[{j}] is {x[j]!r}, not within its bounds"
@@ -151,7 +153,7 @@ def _about_gap(
     gap, tolerance = run.number("gap"), run.number("tolerance")
     difference = arb(run.number("objective")) - arb(run.number("lower_bound"))
     is_small = _is_within(problem, objective, difference, gap * (1 + 1e-6) + SAME)
-    if not (gap == math.inf or is_small):
+    if not (gap == math.inf or (gap >= 0 and is_small)):
         yield f"the gap is not {gap!r}"
     if status not in ("OPTIMAL", "FEASIBLE"):
         yield f"the status is {status}, but there is a point"

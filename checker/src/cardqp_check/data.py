@@ -32,7 +32,7 @@ class Sparse:
         return self.data.dtype
 
     def dense(self, columns: Any) -> Array:
-        """Some of the columns; entries that are stored twice are added up."""
+        """Some of the columns, none of whose entries are stored twice."""
         out = np.zeros((self.shape[0], len(columns)), self.data.dtype)
         for place, j in enumerate(columns):
             part = slice(self.indptr[j], self.indptr[j + 1])

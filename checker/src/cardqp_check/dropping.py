@@ -97,7 +97,8 @@ def searched(
             for part in parts
             for support in supports_below(bordered, part, total, cutoff)
         ]
-    except UndecidedError:
+    except (UndecidedError, np.linalg.LinAlgError, ZeroDivisionError):
+        # The last two: numbers that floats, or balls, cannot compute with.
         return -math.inf
     if len(found) > MOST_SUPPORTS:
         return -math.inf

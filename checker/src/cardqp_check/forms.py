@@ -214,7 +214,7 @@ def _sizes(M: Floats) -> Floats:
     """
     size = np.abs(M.diagonal())
     if not size.any():
-        size = np.abs(M).max(axis=1)
+        size = np.abs(M).max(axis=1, initial=0.0)
     return np.where(size > 0, size, 1.0)
 
 

@@ -106,8 +106,8 @@ def least_costs(
     This is concave in g, so that it is least at one of the ends.  A ridge that is not
     positive proves nothing.
     """
-    # Far larger ridges, which would overflow, are as good as this one.
-    w = np.clip(ridge, np.finfo(float).tiny, 1e300)
+    # Far larger ridges, which would overflow, are as good as this one; none is raised.
+    w = np.where(ridge > 0, np.minimum(ridge, 1e300), 1.0)
     with np.errstate(all="ignore"):
         costs = np.minimum(
             _least_cost(low, w, lower, upper), _least_cost(high, w, lower, upper)

@@ -135,6 +135,8 @@ def read_problem(archive: Archive, data: Any = None) -> Problem:
     n, X, Q, columns, target = len(c), None, None, None, None
     multiplier, cost, constant = arb(1), exact(c), arb(archive.number("constant"))
     require(constant.is_finite(), "constant is not finite")
+    forms = sum(key in archive for key in ("Q", "F", "y"))
+    require(forms == 1, f"{archive.path} has {forms} of the arrays Q, F and y, not one")
     if "Q" in archive:
         Q = archive.numbers("Q", n, n)
     elif "F" in archive:

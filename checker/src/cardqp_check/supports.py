@@ -160,7 +160,7 @@ def _with_squares(form: Form, rows: Rows) -> _Lowered:
         size = float((a**2 / curvature).max(initial=0.0))
         if not 0.0 < size < math.inf:
             continue
-        rho = arb(2.0 ** -math.floor(math.log2(size))) * PENALTY
+        rho = arb(2) ** -math.floor(math.log2(size)) * PENALTY
         column = arb_mat(n, 1, [float(entry) for entry in a])
         G += column * column.transpose() * rho
         kappa += rho * b * b
@@ -191,7 +191,7 @@ def least_objective(
     try:
         value = enough if enough < math.inf else branch.best_of(None)
         return branch.lesser_of(value)
-    except UndecidedError:
+    except (UndecidedError, np.linalg.LinAlgError):
         return -math.inf
 
 

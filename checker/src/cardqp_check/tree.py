@@ -1,7 +1,6 @@
 """The tree: branches, and the eight ways to prove them (section 6)."""
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -48,13 +47,13 @@ class Replay:
     ----------
     least : float
         The least contribution so far.
-    counts : Counter
-        How many nodes of each kind were followed.
+    seen : bool array
+        Which nodes were followed.
     """
 
     def __init__(self, tree: Tree, root: Root, enough: float) -> None:
         self.tree, self.root, self.enough = tree, root, enough
-        self.least, self.counts = root.least, Counter[int]()
+        self.least = root.least
         self.seen = np.zeros(len(tree.kind), bool)
 
     def run(self, stack: list[Node], until: float = math.inf) -> list[Node]:
@@ -84,9 +83,7 @@ class Replay:
         """The kind of a node, which must not have been seen before."""
         require(not self.seen[node.number], "a node has two parents")
         self.seen[node.number] = True
-        kind = int(self.tree.kind[node.number])
-        self.counts[kind] += 1
-        return kind
+        return int(self.tree.kind[node.number])
 
     def _contribute(self, bound: float) -> None:
         self.least = min(self.least, bound)

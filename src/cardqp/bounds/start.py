@@ -68,7 +68,9 @@ class Start:
         reach = np.where(added > 0, reach, 0.0)
         if not np.isfinite(reach).all():
             raise ProblemError("A ridge is added to a variable without bounds.")
-        costs = np.sort(added * reach**2)[::-1][: problem.rule.width]
+        # A price that overflows leaves no bound, which is no reason to warn.
+        with np.errstate(over="ignore"):
+            costs = np.sort(added * reach**2)[::-1][: problem.rule.width]
         price = float(costs.sum()) * raised(len(costs) + 6)
         ridged = problem.with_quadratic(problem.quadratic, problem.ridge + added)
         return ridged.with_linear(constant=lowered(problem.constant, price))

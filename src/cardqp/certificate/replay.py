@@ -404,8 +404,11 @@ class Replay:
             elif variable == -1:
                 pair = [self._child(parent, 0, status[i], parent.required, floor)]
             else:
-                sides = bounds.on[i, variable], bounds.off[i, variable]
-                floors = [max(float(side), floor) for side in sides]
+                floors = [floor, floor]
+                if parent.status[variable] == 0:
+                    # Theorem 2 is about variables that were not decided before.
+                    sides = bounds.on[i, variable], bounds.off[i, variable]
+                    floors = [max(float(side), floor) for side in sides]
                 pair = self._split_on_variable(parent, status[i], floors, variable)
             children += pair
         return children

@@ -111,10 +111,13 @@ def changes_seen(problem: SparseQP, support: IntArray, view: SupportView) -> Flo
     Exact without bounds, as ``swap_changes``; with them, the others are not held.
     """
     weight = view.weight[:, None]
-    slope = view.slope - 2.0 * (view.x[:, None] / weight) * view.B
-    room = view.schur + view.B**2 / weight
-    _, cost = separable_minimum(slope, room, problem.lower, problem.upper)
-    change = (view.x**2)[:, None] / weight + cost
+    # Where numbers are lost at the end of their range, nothing is known to improve.
+    with np.errstate(all="ignore"):
+        slope = view.slope - 2.0 * (view.x[:, None] / weight) * view.B
+        room = view.schur + view.B**2 / weight
+        _, cost = separable_minimum(slope, room, problem.lower, problem.upper)
+        change = (view.x**2)[:, None] / weight + cost
+    change[np.isnan(change)] = np.inf
     change[:, support] = np.inf
     change[:, problem.forced_out] = np.inf
     if len(problem.forced_in):

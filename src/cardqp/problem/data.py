@@ -161,7 +161,12 @@ class ProblemData:
 
     def terms_at(self, x: FloatArray) -> float:
         """Size of the terms that make up the objective at ``x``."""
-        curved = self.quadratic.value(x) + self.ridge @ (x * x)
+        support = np.flatnonzero(x)
+        part = x[support]
+        ridge = products(self.ridge[support], part, part)
+        curved = accurate_sum(np.concatenate([ridge, self.quadratic.terms(x)]))
+        if np.isnan(curved):
+            curved = self.quadratic.value(x) + float(self.ridge @ (x * x))
         fixed = abs(self.constant) + self.rule.penalty * self._n_penalised(x)
         return float(fixed + np.abs(self.c) @ np.abs(x) + abs(curved))
 
