@@ -46,7 +46,7 @@ def plot_subsets(subsets: "Subsets", criterion: "MeasureName", ax: Any = None) -
     ax.set_xticks(
         range(len(used)), [plain(subsets.names[j]) for j in used], rotation=90
     )
-    labels = [f"{each.measures[criterion]:.4g}" for each in ordered]
+    labels = [f"{each.measures[criterion]:.6g}" for each in ordered]
     ax.set_yticks(range(len(ordered)), labels)
     ax.set_ylabel(TITLES[criterion])
     ax.set_title("Best subsets, the best of all on top")
