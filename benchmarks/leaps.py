@@ -1,12 +1,12 @@
 """All best subsets, beside R's package leaps.
 
 ``python -m benchmarks.leaps`` lists the best subsets of all sizes up to ``--sizes``
-with :func:`cardqp.all_subsets`, on one thread, and has ``leaps::regsubsets`` do the same by
-its exhaustive method.  It needs ``Rscript`` and the package (Debian: ``r-cran-leaps``),
-and the folder of the tables in the environment variable ``CARDQP_DATA``; without that,
-diabetes and random tables are searched.  Seconds are those of the processor, without
-compilation; ``difference`` is the largest relative difference of two sums of squares.
-leaps is stopped at the time limit.
+with :func:`cardqp.all_subsets`, on one thread, and has ``leaps::regsubsets`` do the
+same by its exhaustive method.  It needs ``Rscript`` and the package (Debian:
+``r-cran-leaps``), and the folder of the tables in the environment variable
+``CARDQP_DATA``; without that, diabetes and random tables are searched.  Seconds are
+those of the processor, without compilation; ``difference`` is the largest relative
+difference of two sums of squares.  leaps is stopped at the time limit.
 """
 
 import os
