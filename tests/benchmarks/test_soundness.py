@@ -382,6 +382,7 @@ MENDED = {
     "an objective without a size": (2028, 5217),
     "inverses that underflow": (2028, 8873),
     "a price that overflows": (2028, 89823),
+    "supports that do not count": (2028, 91381),
     "curvature that cancels": (2028, 19424),
     "variables that are decided twice": (2028, 81965),
     "variables that the root decides, too": (2028, 65362),

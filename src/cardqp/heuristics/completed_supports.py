@@ -7,7 +7,8 @@ import numpy as np
 from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rounding import COMPLETION_UNIT
 from cardqp.bounds.penalised_rows import PenalisedRows
-from cardqp.certificate.completions import gain_error
+from cardqp.certificate.completions import completion_bound, gain_error
+from cardqp.certificate.strong_parts import cut_off_bound
 from cardqp.heuristics.settings import DEFAULT, HeuristicSettings
 from cardqp.problem import SparseQP
 from cardqp.relaxation.completion import best_completion, list_completions
@@ -30,12 +31,16 @@ class Supports:
         The objective at zero.
     error : float
         By how much, relatively, a gain may be larger than computed.
+    dependent : SparseQP or None
+        The problem, if supports with dependent columns do not count.  A replay, which
+        adds up in another order, may find such a one to gain more: it is asked, then.
     """
 
     G: FloatArray
     c: FloatArray
     constant: float
     error: float
+    dependent: SparseQP | None = None
 
     @classmethod
     def of(
@@ -55,7 +60,8 @@ class Supports:
         error = gain_error(problem, problem.rule.limit)
         if not error < settings.max_completion_error:
             return None
-        return cls(G, problem.c.copy(), problem.constant, error)
+        dependent = problem if problem.independence > 0.0 else None
+        return cls(G, problem.c.copy(), problem.constant, error, dependent)
 
     def best(
         self, fixed_in: IntArray, free: IntArray, remaining: int
@@ -64,6 +70,11 @@ class Supports:
 
         Of more free variables than remain to be chosen these may be two at most.
         """
+        replayed = np.inf
+        if self.dependent is not None:
+            replayed = completion_bound(
+                self.dependent, fixed_in, free, remaining, self.error
+            )
         if remaining <= 0:
             free = _NONE
         elif len(free) <= remaining:
@@ -71,7 +82,8 @@ class Supports:
         gain, chosen = best_completion(
             self.G, self.c, fixed_in, free, max(remaining, 0)
         )
-        return self._bound(gain), np.sort(np.concatenate([fixed_in, chosen]))
+        bound = min(self._bound(gain), replayed)
+        return bound, np.sort(np.concatenate([fixed_in, chosen]))
 
     def best_below(
         self, cutoff: float, fixed_in: IntArray, free: IntArray, remaining: int
@@ -85,9 +97,15 @@ class Supports:
         margin = 4.0 * COMPLETION_UNIT * (abs(self.constant) + abs(cutoff))
         least = (self.constant - cutoff - margin) / (1.0 + 2.0 * self.error)
         gain, chosen = best_beyond(self.G, self.c, fixed_in, free, remaining, least)
+        if np.isnan(gain):
+            return None
+        bound = self._bound(gain) if gain > least else cutoff
+        if self.dependent is not None:
+            branch = self.dependent, fixed_in, free, remaining
+            bound = min(bound, cut_off_bound(*branch, bound, self.error))
         if not gain > least:
-            return None if np.isnan(gain) else (cutoff, None)
-        return self._bound(gain), np.sort(np.concatenate([fixed_in, chosen]))
+            return bound, None
+        return bound, np.sort(np.concatenate([fixed_in, chosen]))
 
     def _bound(self, gain: float) -> float:
         """The objective with a gain, less the margin for rounding."""
