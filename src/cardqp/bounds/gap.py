@@ -16,6 +16,9 @@ bounds, without rows, is measured by that: zero is often optimal, and no bound e
 def gap_unit(problem: SparseQP, x: FloatArray, objective: float) -> float:
     """The magnitude that gaps are relative to: ``|objective|``, unless terms cancel."""
     terms = CANCELLATION * problem.terms_at(x)
+    if terms > abs(objective):
+        # They may be rounding, which is many times as much as the objective.
+        terms = CANCELLATION * problem.accurate_terms_at(x)
     return max(abs(objective), terms, NOTHING * problem.gain_within_bounds)
 
 

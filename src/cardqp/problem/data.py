@@ -161,12 +161,18 @@ class ProblemData:
 
     def terms_at(self, x: FloatArray) -> float:
         """Size of the terms that make up the objective at ``x``."""
+        curved = self.quadratic.value(x) + self.ridge @ (x * x)
+        return self._terms(x, float(curved))
+
+    def accurate_terms_at(self, x: FloatArray) -> float:
+        """The same where curvature cancels: added up as the objective is."""
         support = np.flatnonzero(x)
         part = x[support]
         ridge = products(self.ridge[support], part, part)
         curved = accurate_sum(np.concatenate([ridge, self.quadratic.terms(x)]))
-        if np.isnan(curved):
-            curved = self.quadratic.value(x) + float(self.ridge @ (x * x))
+        return self.terms_at(x) if np.isnan(curved) else self._terms(x, curved)
+
+    def _terms(self, x: FloatArray, curved: float) -> float:
         fixed = abs(self.constant) + self.rule.penalty * self._n_penalised(x)
         return float(fixed + np.abs(self.c) @ np.abs(x) + abs(curved))
 
