@@ -1,6 +1,9 @@
+import signal
 import time
 
-from cardqp._iterate import Watch
+import pytest
+
+from cardqp._iterate import Stop, Watch
 
 
 def test_a_pause_does_not_count_against_the_limit():
@@ -11,3 +14,14 @@ def test_a_pause_does_not_count_against_the_limit():
     assert not watch.is_over
     time.sleep(0.1)
     assert watch.is_over
+
+
+def test_ctrl_c_ends_the_watches_around_it_too():
+    with Watch() as outer:
+        with Watch() as inner:
+            signal.raise_signal(signal.SIGINT)
+        assert inner.stopped is Stop.INTERRUPTED
+        assert outer.stopped is Stop.INTERRUPTED
+        with Watch() as later, pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert later.stopped is Stop.INTERRUPTED

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cardqp._iterate import Progress as Progress
     from cardqp._iterate import Stop as Stop
     from cardqp.branch_and_bound.settings import SearchSettings as SearchSettings
+    from cardqp.estimators import BestSubset as BestSubset
     from cardqp.estimators import SparseRidge as SparseRidge
     from cardqp.estimators import SparseRidgeCV as SparseRidgeCV
     from cardqp.estimators import SparseRidgePath as SparseRidgePath
@@ -63,11 +64,15 @@ if TYPE_CHECKING:
     from cardqp.solution.trace import Trace as Trace
     from cardqp.spectral.spectrum import Spectrum as Spectrum
     from cardqp.spectral.spectrum import spectrum as spectrum
+    from cardqp.subsets import Subsets as Subsets
+    from cardqp.subsets import all_subsets as all_subsets
 
 _PUBLIC = {
     "_iterate": "Progress Stop",
     "branch_and_bound.settings": "SearchSettings",
-    "estimators": "SparseRidge SparseRidgeCV SparseRidgePath stability_selection",
+    "estimators": (
+        "BestSubset SparseRidge SparseRidgeCV SparseRidgePath stability_selection"
+    ),
     "exceptions": "BackendError CardQPError NotSolvedError ParameterError ProblemError",
     "methods.beck_hallak": "BeckHallak beck_hallak",
     "methods.best_response": "BestResponse best_response",
@@ -86,6 +91,7 @@ _PUBLIC = {
     "solution": "Solution Status",
     "solution.trace": "Trace",
     "spectral.spectrum": "Spectrum spectrum",
+    "subsets": "Subsets all_subsets",
 }
 """Public names by the module that has them."""
 

@@ -96,8 +96,8 @@ class Watch:
 
     As a context manager it turns the first Ctrl-C into a request to stop, which the
     loops see between two steps, so that nothing is lost halfway; a second Ctrl-C
-    raises ``KeyboardInterrupt`` as usual.  Signals reach the main thread only, so in
-    other threads nothing changes.
+    raises ``KeyboardInterrupt`` as usual.  Inside another watch, that one is asked to
+    stop, too.  Signals reach the main thread only, so in other threads nothing changes.
     """
 
     time_limit: float | None = None
@@ -193,6 +193,9 @@ class Watch:
         if self.stopped is Stop.INTERRUPTED:
             raise KeyboardInterrupt
         self.stopped = Stop.INTERRUPTED
+        outer = getattr(self.previous, "__self__", None)
+        if isinstance(outer, Watch):
+            outer._interrupt()
 
 
 Problem = TypeVar("Problem", contravariant=True)

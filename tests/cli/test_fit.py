@@ -88,6 +88,20 @@ def test_no_ridge(frame, file, answer, tmp_path):
     assert ModelFile.load(model).proof.eta is None
 
 
+def test_no_ridge_in_plain_words(file, answer, capsys):
+    settings = ("fit", file, "--target", "y", "-s", 2)
+    plain = answer(*settings, "--no-ridge")
+    assert plain["eta"] is None
+    assert plain["objective"] == answer(*settings, "--eta", "none")["objective"]
+    assert answer(*settings, "--no-ridge", "--eta", "none")["eta"] is None
+    for eta in ("3", "auto", "0"):
+        assert run(*settings, "--no-ridge", "--eta", eta) == 2
+        complaint = "cardqp: `--eta` must be left out with `--no-ridge`: it is "
+        assert capsys.readouterr().err.startswith(complaint)
+    assert run(*settings, "--eta", "0") == 2
+    assert "`--eta` must be a positive number" in capsys.readouterr().err
+
+
 def test_r2_is_that_of_the_printed_model(frame, file, answer):
     found = answer("fit", file, "--target", "y", "-s", 3)
     coef = found["coefficients"]

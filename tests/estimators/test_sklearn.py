@@ -15,7 +15,14 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cardqp import SparseQP, SparseRidge, SparseRidgeCV, SparseRidgePath, solve
+from cardqp import (
+    BestSubset,
+    SparseQP,
+    SparseRidge,
+    SparseRidgeCV,
+    SparseRidgePath,
+    solve,
+)
 from tests.estimators.data import regression
 
 NAMES = [f"column {j}" for j in range(12)]
@@ -29,6 +36,9 @@ NAMES = [f"column {j}" for j in range(12)]
         SparseRidge(fit_intercept=False, method="best-response", gap=0.9),
         SparseRidgePath([1, 3]),
         SparseRidgeCV([1, 3], cv=3),
+        BestSubset(),
+        BestSubset(n_nonzero_coefs=2, fit_intercept=False),
+        BestSubset(3, criterion="cv", cv=3),
     ]
 )
 def test_scikit_learn_is_content(estimator, check):

@@ -10,6 +10,9 @@ from cardqp.methods import METHODS
 DATA = ".csv, .tsv or .txt (also .gz), .parquet, or - for standard input"
 """Files that hold tables."""
 
+POLICIES = ("error", "drop", "mean")
+"""What can be done about missing cells."""
+
 Commands: TypeAlias = "argparse._SubParsersAction[OneLineParser]"
 Group: TypeAlias = "argparse.ArgumentParser | argparse._ArgumentGroup"
 
@@ -103,6 +106,49 @@ def add_text_options(parser: Group) -> None:
     )
 
 
+def add_table(parser: argparse.ArgumentParser) -> None:
+    """The table, its target, and what of it is used."""
+    parser.add_argument("file", help=DATA)
+    parser.add_argument(
+        "--target", required=True, metavar="COLUMN", help="the column to predict"
+    )
+    table = parser.add_argument_group("table (lists of names are separated by commas)")
+    add_names(table, "--drop", "columns to leave out")
+    table.add_argument(
+        "--only", type=name_list, metavar="LIST", help="the only columns to choose from"
+    )
+    add_names(table, "--categorical", "columns whose numbers are labels")
+    table.add_argument(
+        "--missing",
+        default="error",
+        choices=POLICIES,
+        help="what to do about missing cells: stop, leave out their rows, or fill in "
+        "the mean (default: %(default)s)",
+    )
+    table.add_argument(
+        "--max-levels",
+        type=int,
+        default=50,
+        metavar="N",
+        help="the most different texts in a column (default: %(default)s)",
+    )
+    add_text_options(table)
+
+
+def add_choice(model: Group) -> None:
+    """Which columns are chosen in any case, or together."""
+    included = "columns that are chosen in any case; they count"
+    add_names(model, "--always-include", included)
+    model.add_argument(
+        "--groups",
+        default="auto",
+        metavar="FILE",
+        help="auto: all levels of a category are chosen together and count once; none: "
+        'each on its own; or a .json file such as {"size": ["height", "weight"]} of '
+        "columns that are, too",
+    )
+
+
 def add_names(parser: Group, option: str, purpose: str) -> None:
     """An option for names of columns, which may be given several times."""
     parser.add_argument(
@@ -119,3 +165,8 @@ def name_list(text: str) -> list[str]:
     """Names separated by commas; those with commas in quotation marks."""
     cells = next(csv.reader([text], skipinitialspace=True), [])
     return [cell.strip() for cell in cells if cell.strip()]
+
+
+def output_path(text: str) -> str | None:
+    """A file to be written, or None for standard output."""
+    return None if text == "-" else text

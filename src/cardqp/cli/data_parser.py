@@ -4,19 +4,21 @@ import argparse
 
 from cardqp.cli.arguments import (
     DATA,
+    POLICIES,
     Commands,
     Group,
+    add_choice,
     add_escape_formulas,
     add_json,
     add_limits,
-    add_names,
+    add_table,
     add_text_options,
     add_threads,
-    name_list,
+    output_path,
 )
 from cardqp.cli.portfolio_parser import add_portfolio
+from cardqp.cli.subsets_parser import add_subsets
 
-POLICIES = ("error", "drop", "mean")
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -25,6 +27,7 @@ def add_commands(commands: Commands) -> None:
     _add_fit(commands)
     _add_predict(commands)
     _add_select(commands)
+    add_subsets(commands)
     add_portfolio(commands)
     _add_bench(commands)
     _add_completion(commands)
@@ -34,7 +37,7 @@ def _add_fit(commands: Commands) -> None:
     fit = commands.add_parser(
         "fit", help="the linear model of a table with few features, with proof"
     )
-    _add_table(fit)
+    add_table(fit)
     _add_model(fit)
     output = fit.add_argument_group("judge and keep")
     output.add_argument(
@@ -64,7 +67,7 @@ def _add_select(commands: Commands) -> None:
     select = commands.add_parser(
         "select", help="the columns of a table that predict another one best"
     )
-    _add_table(select)
+    add_table(select)
     _add_model(select)
     _add_output(select)
 
@@ -90,43 +93,11 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=_output,
+        type=output_path,
         metavar="CSV",
         help="default, and -: standard output",
     )
     add_escape_formulas(parser)
-
-
-def _output(text: str) -> str | None:
-    return None if text == "-" else text
-
-
-def _add_table(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help=DATA)
-    parser.add_argument(
-        "--target", required=True, metavar="COLUMN", help="the column to predict"
-    )
-    table = parser.add_argument_group("table (lists of names are separated by commas)")
-    add_names(table, "--drop", "columns to leave out")
-    table.add_argument(
-        "--only", type=name_list, metavar="LIST", help="the only columns to choose from"
-    )
-    add_names(table, "--categorical", "columns whose numbers are labels")
-    table.add_argument(
-        "--missing",
-        default="error",
-        choices=POLICIES,
-        help="what to do about missing cells: stop, leave out their rows, or fill in "
-        "the mean (default: %(default)s)",
-    )
-    table.add_argument(
-        "--max-levels",
-        type=int,
-        default=50,
-        metavar="N",
-        help="the most different texts in a column (default: %(default)s)",
-    )
-    add_text_options(table)
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
@@ -135,9 +106,13 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--eta",
         type=_eta,
-        default="auto",
         metavar="NUMBER",
-        help="the ridge is 1/eta, none for no ridge (default: %(default)s)",
+        help="the ridge is 1/eta, none for no ridge (default: auto)",
+    )
+    model.add_argument(
+        "--no-ridge",
+        action="store_true",
+        help="no ridge, as --eta none: best subset selection",
     )
     model.add_argument(
         "--standardize",
@@ -155,16 +130,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--positive", action="store_true", help="no negative coefficients"
     )
-    included = "columns that are chosen in any case; they count"
-    add_names(model, "--always-include", included)
-    model.add_argument(
-        "--groups",
-        default="auto",
-        metavar="FILE",
-        help="auto: all levels of a category are chosen together and count once; none: "
-        'each on its own; or a .json file such as {"size": ["height", "weight"]} of '
-        "columns that are, too",
-    )
+    add_choice(model)
     model.add_argument(
         "--seed", type=int, default=0, help="for --cv and --test (default: %(default)s)"
     )
@@ -197,10 +163,8 @@ def _add_size(model: Group) -> None:
     )
 
 
-def _eta(text: str) -> float | str | None:
-    if text == "none":
-        return None
-    return text if text == "auto" else float(text)
+def _eta(text: str) -> float | str:
+    return text if text in ("auto", "none") else float(text)
 
 
 def _size_range(text: str) -> range:

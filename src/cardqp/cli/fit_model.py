@@ -3,7 +3,6 @@
 import argparse
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,8 @@ import numpy as np
 
 from cardqp._iterate import Stop
 from cardqp._typing import IntArray
-from cardqp.cli.feature_groups import feature_groups, not_used
+from cardqp.cli.encoding import encoder_of, included_features
+from cardqp.cli.feature_groups import feature_groups
 from cardqp.cli.progress import ProgressLine
 from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
 from cardqp.exceptions import ParameterError
@@ -113,6 +113,16 @@ def check_options(options: argparse.Namespace) -> None:
         value = getattr(options, name)
         is_met = value is None or value >= least
         check.demand(is_met, f"--{name}", f"must be at least {least}{what}", value)
+    _eta(options)
+
+
+def _eta(options: argparse.Namespace) -> Any:
+    """The ridge as its inverse, None for none; two options must not contradict."""
+    is_met = not options.no_ridge or options.eta in (None, "none")
+    check.demand(is_met, "--eta", "must be left out with `--no-ridge`", options.eta)
+    if options.no_ridge or options.eta == "none":
+        return None
+    return "auto" if options.eta is None else options.eta
 
 
 def fit_table(
@@ -120,11 +130,11 @@ def fit_table(
 ) -> FittedTable:
     """Make the encoder, and fit the model; a fraction of the rows may be left out."""
     # Made from all rows first: complaints then have the numbers of the file's rows.
-    encoder = _encoder(frame, options)
+    encoder = encoder_of(frame, options)
     train, test = encoder.apply(frame), None
     if fraction is not None:
         kept, left_out = _split(train.rows, fraction, options.seed)
-        encoder = _encoder(frame.iloc[kept], options)
+        encoder = encoder_of(frame.iloc[kept], options)
         train = encoder.apply(frame.iloc[kept])
         test = encoder.apply(frame.iloc[left_out])
     model = _estimator(encoder, len(train.rows), options)
@@ -144,18 +154,6 @@ def named(rows: Encoded) -> Any:
     return require_pandas().DataFrame(rows.X, columns=list(rows.names), copy=False)
 
 
-def _encoder(frame: Any, options: argparse.Namespace) -> TableEncoder:
-    return TableEncoder.from_table(
-        frame,
-        options.target,
-        drop=options.drop,
-        only=options.only,
-        categorical=options.categorical,
-        missing=options.missing,
-        max_levels=options.max_levels,
-    )
-
-
 def _split(rows: IntArray, fraction: float, seed: int) -> tuple[IntArray, IntArray]:
     n_test = round(fraction * len(rows)) if 0 < fraction < 1 else 0
     if not 2 <= n_test <= len(rows) - 2:
@@ -170,11 +168,11 @@ def _split(rows: IntArray, fraction: float, seed: int) -> tuple[IntArray, IntArr
 
 def _estimator(encoder: TableEncoder, n_rows: int, options: argparse.Namespace) -> Any:
     settings = {
-        "eta": options.eta,
+        "eta": _eta(options),
         "standardize": options.standardize,
         "positive": options.positive,
         "refit": options.refit,
-        "always_include": list(_included(encoder, options.always_include)) or None,
+        "always_include": included_features(encoder, options.always_include),
         "groups": feature_groups(encoder, options.groups),
         "gap": options.gap,
         "time_limit": options.time_limit,
@@ -211,12 +209,3 @@ def _folds(n_rows: int, number: int, seed: int) -> list[tuple[IntArray, IntArray
 def _least(options: argparse.Namespace) -> int:
     """The smallest size that has room for what is included in any case."""
     return min(max(len(options.always_include), 1), int(options.sparsity))
-
-
-def _included(encoder: TableEncoder, names: Sequence[str]) -> Iterator[int]:
-    """The features of some columns."""
-    places = {column.name: j for j, column in enumerate(encoder.columns)}
-    for name in dict.fromkeys(names):
-        if name not in places:
-            raise not_used("--always-include", name)
-        yield from np.flatnonzero(encoder.groups == places[name]).tolist()

@@ -23,6 +23,7 @@ _HOME = {
     "reproduce": "reproduce.reproduce_paper",
     "select": "select.select",
     "solve": "commands.solve_file",
+    "subsets": "subsets.subsets",
     "verify": "commands.verify_file",
 }
 """Which function runs which command; only its module is loaded."""

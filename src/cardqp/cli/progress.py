@@ -53,6 +53,8 @@ class ProgressLine(Line):
 def describe(progress: Progress) -> Iterator[str]:
     """The parts of the line."""
     yield f"{progress.stage}: {progress.seconds:.0f} s"
+    if math.isinf(progress.objective) and math.isinf(progress.lower_bound):
+        return
     yield f"best {progress.objective:.6g}"
     yield f"bound {progress.lower_bound:.6g}"
     if not progress.n_open:

@@ -8,31 +8,24 @@ import numpy as np
 
 from cardqp._iterate import Callback
 from cardqp._typing import ArrayLike, BoolArray, FloatArray
-from cardqp.estimators.design_settings import read_design
-from cardqp.exceptions import BackendNotFoundError, NotSolvedError
+from cardqp.estimators._sklearn import (
+    BaseEstimator,
+    ConvergenceWarning,
+    RegressorMixin,
+    SelectorMixin,
+    _check_sample_weight,
+    check_is_fitted,
+    check_random_state,
+    validate_data,
+)
+from cardqp.exceptions import NotSolvedError
 from cardqp.gram import Moments, moments
 from cardqp.methods import Method
 from cardqp.methods.block_decomposition import BlockDecomposition
 from cardqp.problem import validation as check
 from cardqp.regression import Design, ScaledProblem, Summary, summarise
+from cardqp.regression.design_settings import is_automatic, read_design
 from cardqp.solution import Solution
-
-try:
-    from sklearn.base import BaseEstimator, RegressorMixin
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.feature_selection import SelectorMixin
-    from sklearn.utils import check_random_state
-    from sklearn.utils.validation import (
-        _check_sample_weight,
-        check_is_fitted,
-        validate_data,
-    )
-except ImportError as err:
-    raise BackendNotFoundError(
-        "Estimators need scikit-learn 1.6 or newer: install it with "
-        "`pip install 'cardqp[sklearn]'`, or use `SparseQP.from_regression`."
-    ) from err
-
 
 if TYPE_CHECKING:
     from cardqp.pipeline.alternatives import Alternatives
@@ -65,24 +58,19 @@ and the largest gap among other models that were compared with it."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """A linear model with few features that can predict, select and explain itself.
 
     Estimators derive from it; they bring ``_choose`` and settings of their own.
     """
 
-    eta: Any = "auto"
     fit_intercept: bool = True
-    standardize: bool = False
-    positive: bool = False
-    coef_bounds: Any = None
     always_include: Any = None
     groups: Any = None
-    method: str | Method = "exact"
     gap: float = 1e-4
     time_limit: float | None = 60.0
-    random_state: Any = None
-    refit: bool = False
+
+    _remedy = "raise `time_limit` or `gap`"
 
     def fit(
         self,
@@ -114,6 +102,21 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         """Find the model of a sample; every estimator has a way of its own."""
         raise NotImplementedError
 
+    def _design(self) -> Design:
+        """Settings that do not depend on the rows, once the features are known."""
+        return read_design(
+            self.n_features_in_,
+            getattr(self, "feature_names_in_", None),
+            always_include=self.always_include,
+            groups=self.groups,
+        )
+
+    def _coefficients(
+        self, design: Design, scaled: ScaledProblem, x: FloatArray
+    ) -> FloatArray:
+        """Coefficients of the chosen features, in the units of the data."""
+        return design.refitted(scaled.rows, scaled.chosen(x))
+
     def _sample(
         self,
         X: ArrayLike,
@@ -137,7 +140,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
             check.real_array("sample_weight", weights, 1)
-        return Sample(X, y, weights, read_design(self), bool(self.fit_intercept))
+        return Sample(X, y, weights, self._design(), bool(self.fit_intercept))
 
     def _checked(self, X: Any, y: Any = "no_validation", **settings: Any) -> Any:
         """Features as numbers, with the target if one is given."""
@@ -147,14 +150,6 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         return validate_data(
             self, X, y, accept_sparse=("csr", "csc"), dtype=np.float64, **settings
         )
-
-    @property
-    def _solver(self) -> Any:
-        """The method, with a seed if it draws at random."""
-        if self.method != "block-decomposition":
-            return self.method
-        state = check_random_state(self.random_state)
-        return BlockDecomposition(seed=int(state.randint(2**31 - 1)))
 
     def _keep(
         self,
@@ -173,9 +168,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             raise NotSolvedError(
                 f"{solution.status.name}: {solution.status.value}; {solution.advice}."
             )
-        chosen, coef = scaled.chosen(solution.x), scaled.coefficients(solution.x)
-        if self.refit:
-            coef = design.refitted(scaled.rows, chosen)
+        chosen = scaled.chosen(solution.x)
+        coef = self._coefficients(design, scaled, solution.x)
         self.coef_ = coef
         self.intercept_ = scaled.intercept(coef)
         self.support_ = chosen
@@ -198,7 +192,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         if gap > self.gap:
             warnings.warn(
                 f"the choice of features is proved only up to a gap of {gap:.2e}, not "
-                f"{self.gap:.2e}; raise `time_limit` or `gap`, or lower `eta`.",
+                f"{self.gap:.2e}; {self._remedy}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -290,3 +284,44 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SparseLinearModel(LinearModel):
+    """A linear model with few features and a ridge."""
+
+    eta: Any = "auto"
+    standardize: bool = False
+    positive: bool = False
+    coef_bounds: Any = None
+    method: str | Method = "exact"
+    random_state: Any = None
+    refit: bool = False
+
+    _remedy = "raise `time_limit` or `gap`, or lower `eta`"
+
+    def _design(self) -> Design:
+        return read_design(
+            self.n_features_in_,
+            getattr(self, "feature_names_in_", None),
+            always_include=self.always_include,
+            groups=self.groups,
+            standardize=bool(self.standardize or is_automatic(self.eta)),
+            coef_bounds=self.coef_bounds,
+            positive=self.positive,
+        )
+
+    def _coefficients(
+        self, design: Design, scaled: ScaledProblem, x: FloatArray
+    ) -> FloatArray:
+        if self.refit:
+            return super()._coefficients(design, scaled, x)
+        return scaled.coefficients(x)
+
+    @property
+    def _solver(self) -> Any:
+        """The method, with a seed if it draws at random."""
+        if self.method != "block-decomposition":
+            return self.method
+        state = check_random_state(self.random_state)
+        return BlockDecomposition(seed=int(state.randint(2**31 - 1)))

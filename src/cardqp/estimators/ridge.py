@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 
 from cardqp._iterate import Callback
-from cardqp._typing import ArrayLike
-from cardqp.estimators.design_settings import read_etas, read_sparsities
-from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
-from cardqp.gram import GramAccumulator, Moments
+from cardqp.estimators.accumulating import AccumulatingModel
+from cardqp.estimators.linear_model import Choice, SparseLinearModel
+from cardqp.gram import Moments
 from cardqp.pipeline.solve import solve
 from cardqp.regression import Design
+from cardqp.regression.design_settings import read_etas, read_sparsities
 
 
 @dataclass(eq=False, repr=False)
-class SparseRidge(SparseLinearModel):
+class SparseRidge(AccumulatingModel, SparseLinearModel):
     r"""Ridge regression with few features, and a proof of how good the choice is.
 
     .. math::
@@ -91,37 +91,9 @@ class SparseRidge(SparseLinearModel):
 
     n_nonzero_coefs: int = 10
 
-    def _choose(self, sample: Sample, callback: Callback | None) -> Choice:
-        self._accumulated = GramAccumulator()
-        return self._solve(sample.design, sample.moments(), callback)
-
-    def partial_fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> "SparseRidge":
-        """Add rows to those of earlier calls and fit the model to all of them.
-
-        Only sums of the rows are kept.  ``fit`` keeps not even these and forgets those
-        of earlier calls: the first call after it starts anew.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for :meth:`fit`; one row is enough.
-        """
-        so_far = getattr(self, "_accumulated", GramAccumulator())
-        is_first = so_far.n_samples == 0
-        sample = self._sample(X, y, sample_weight, is_first=is_first, least=1)
-        so_far.update(sample.X, sample.y, sample.weights)
-        rows = so_far.moments(sample.is_centred)
-        self._accumulated = so_far
-        fitted = self._solve(sample.design, rows)
-        self._keep(sample.design, so_far.moments().power, *fitted)
-        return self
-
     def _solve(
         self, design: Design, rows: Moments, callback: Callback | None = None
     ) -> Choice:
-        """The model on some rows."""
         [sparsity] = read_sparsities([self.n_nonzero_coefs], design)
         [eta] = read_etas([self.eta])
         scaled = design.scaled(rows, eta, sparsity)

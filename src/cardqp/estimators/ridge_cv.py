@@ -6,20 +6,17 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, get_args
 
 import numpy as np
-from joblib.parallel import get_active_backend
-from sklearn.model_selection import check_cv
-from sklearn.utils.parallel import Parallel, delayed
 
 from cardqp._iterate import Callback
-from cardqp._typing import IntArray
-from cardqp.estimators.design_settings import read_etas, read_sparsities
+from cardqp.estimators._sklearn import Parallel, delayed, get_active_backend
+from cardqp.estimators.folds import folds_of
 from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
-from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.gram import merge, moments_of_parts
 from cardqp.pipeline.path import Path
 from cardqp.problem import validation as check
 from cardqp.regression import CrossValidation, cross_validate
 from cardqp.regression.cross_validation import SelectionName
+from cardqp.regression.design_settings import read_etas, read_sparsities
 
 
 @dataclass(eq=False, repr=False)
@@ -94,7 +91,7 @@ solution_
             sample.X,
             sample.y,
             sample.weights,
-            self._folds(sample),
+            folds_of(self.cv, sample),
             centred=sample.is_centred,
         )
         whole = merge(parts)
@@ -129,40 +126,6 @@ solution_
             return
         with Parallel(n_jobs=self.n_jobs) as parallel:
             yield lambda fits: parallel(delayed(fit)() for fit in fits)
-
-    def _folds(self, sample: Sample) -> list[IntArray]:
-        """The rows of each fold."""
-        splits = list(check_cv(self.cv).split(sample.X, sample.y))
-        folds, rows = [test for _, test in splits], np.arange(len(sample.y))
-        is_good = len(folds) > 1 and np.array_equal(
-            np.sort(np.concatenate(folds)), rows
-        )
-        # Models are fitted to all rows but a fold's, whatever the splits say.
-        if not is_good or any(len(a) + len(b) != len(rows) for a, b in splits):
-            raise ParameterError(
-                "cv",
-                "must have two folds or more which hold every row once, and fit to "
-                "all others, as those of KFold do",
-                given=f"it is {_short(self.cv)}",
-            )
-        for number, fold in enumerate(folds, start=1):
-            if sample.weights is not None and not sample.weights[fold].any():
-                raise ParameterError(
-                    "sample_weight",
-                    "must be positive somewhere in each fold",
-                    given=f"fold {number} of {len(folds)} has no weight",
-                    remedy=Phrase(
-                        "leave out rows without weight, or pass KFold(shuffle=True) as "
-                        "{}",
-                        Setting("cv"),
-                    ),
-                )
-        return folds
-
-
-def _short(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _table(found: CrossValidation) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from cardqp._iterate import Callback
-from cardqp.estimators.design_settings import read_etas, read_sparsities
 from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
 from cardqp.pipeline.path import path
 from cardqp.problem import validation as check
@@ -16,6 +15,7 @@ from cardqp.regression import (
     criterion,
 )
 from cardqp.regression.criteria import CriterionName
+from cardqp.regression.design_settings import read_etas, read_sparsities
 from cardqp.solution import Solution
 
 

@@ -4,11 +4,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.parallel import Parallel, delayed
 
 from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
+from cardqp.estimators._sklearn import (
+    Parallel,
+    _safe_indexing,
+    check_random_state,
+    clone,
+    delayed,
+)
 from cardqp.exceptions import ParameterError
 from cardqp.problem import validation as check
 

@@ -5,6 +5,7 @@ from cardqp.plot.convergence import plot_convergence
 from cardqp.plot.curves import plot_frontier, plot_hierarchy, plot_path
 from cardqp.plot.screening_steps import plot_screening
 from cardqp.plot.style import BLUE, GREEN, ORANGE, new_axes, saved
+from cardqp.plot.subsets import plot_sizes, plot_subsets
 
 __all__ = [
     "BLUE",
@@ -17,5 +18,7 @@ __all__ = [
     "plot_hierarchy",
     "plot_path",
     "plot_screening",
+    "plot_sizes",
+    "plot_subsets",
     "saved",
 ]

@@ -1,4 +1,4 @@
-"""One page about a sparse regression, to be kept, sent and printed."""
+"""Pages about a regression or its best subsets, to be kept, sent and printed."""
 
 from cardqp.report.contents import (
     Alternative,
@@ -6,8 +6,10 @@ from cardqp.report.contents import (
     Feature,
     Predictions,
     ReportData,
+    SubsetsData,
 )
 from cardqp.report.regression_page import regression_report
+from cardqp.report.subsets_page import subsets_report
 
 __all__ = [
     "Alternative",
@@ -15,5 +17,7 @@ __all__ = [
     "Feature",
     "Predictions",
     "ReportData",
+    "SubsetsData",
     "regression_report",
+    "subsets_report",
 ]

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from cardqp.exceptions import ParameterError
 from cardqp.pipeline.path import Path
 from cardqp.problem import validation as check
+from cardqp.regression.inference import Inference
 from cardqp.solution import Solution
 from cardqp.solution.trace import Trace
+from cardqp.subsets import Subsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +130,8 @@ class Predictions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportData:
-    """All that a page about a sparse regression tells.
+class PageData:
+    """Where the numbers on a page are from, and how to get them again.
 
     Attributes
     ----------
@@ -141,22 +143,8 @@ class ReportData:
         As it shall be printed.
     n_samples, n_features : int
         Rows and columns that took part.
-    solution : Solution
-        The choice and what is proved about it.
-    features : tuple of Feature
-        What was chosen.
-    intercept : float
-        The prediction where all features are zero.
-    r2_in_sample, r2_out_of_sample : float, float or None
-        Share of the variation that is explained.
-    is_refitted : bool
-        Whether coefficients were fitted without the ridge, once features were chosen.
     notes : tuple of str
         What was done to the data.
-    path, cv, trace, predictions : optional
-        Each has a section, or a picture, if it is there.
-    alternatives, alternatives_note : tuple of Alternative, str
-        Choices that are nearly as good, and a sentence about them.
     versions : mapping of str to str
         What it was made with; see :func:`cardqp.report.versions.versions`.
     """
@@ -168,20 +156,67 @@ class ReportData:
     date: str
     n_samples: int
     n_features: int
+    notes: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportData(PageData):
+    """All that a page about a sparse regression tells, besides its origin.
+
+    Attributes
+    ----------
+    solution : Solution
+        The choice and what is proved about it.
+    features : tuple of Feature
+        What was chosen.
+    intercept : float
+        The prediction where all features are zero.
+    r2_in_sample, r2_out_of_sample : float, float or None
+        Share of the variation that is explained.
+    is_refitted : bool
+        Whether coefficients were fitted without the ridge, once features were chosen.
+    path, cv, trace, predictions : optional
+        Each has a section, or a picture, if it is there.
+    alternatives, alternatives_note : tuple of Alternative, str
+        Choices that are nearly as good, and a sentence about them.
+    """
+
     solution: Solution
     features: tuple[Feature, ...]
     intercept: float
     r2_in_sample: float
     r2_out_of_sample: float | None = None
     is_refitted: bool = False
-    notes: tuple[str, ...] = ()
     path: Path | None = None
     cv: CVCurve | None = None
     trace: Trace | None = None
     predictions: Predictions | None = None
     alternatives: tuple[Alternative, ...] = ()
     alternatives_note: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check.instance("solution", self.solution, Solution)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubsetsData(PageData):
+    """All that a page about the best subsets tells, besides its origin.
+
+    Attributes
+    ----------
+    subsets : Subsets
+        The subsets.
+    is_centred : bool
+        Whether there is an intercept.
+    inference : Inference or None
+        Coefficients of the chosen subset; None if there are too few rows for their
+        standard errors.
+    """
+
+    subsets: Subsets
+    is_centred: bool
+    inference: Inference | None
+
+    def __post_init__(self) -> None:
+        check.instance("subsets", self.subsets, Subsets)

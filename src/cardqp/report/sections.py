@@ -3,9 +3,25 @@
 from collections.abc import Sequence
 
 from cardqp.report import pictures
-from cardqp.report.contents import Feature, ReportData
+from cardqp.report.contents import Feature, PageData, ReportData
 from cardqp.report.page import made_with, name, table, text
 from cardqp.report.sentences import PROVED, certificate, gap_of, number, plural
+
+STYLE = """
+.lead { font-size: 1.2rem; line-height: 1.45; }
+.facts { display: grid; gap: .75rem; margin: 1.4rem 0; padding: 0;
+         grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); }
+.facts div { background: var(--wash); border-radius: .4rem; padding: .7rem .9rem; }
+.facts dt { color: var(--soft); font-size: .875rem; }
+.facts dd { margin: 0; font-size: 1.5rem; font-weight: 600;
+            font-variant-numeric: tabular-nums; }
+.proof { border-left: 4px solid var(--good); background: var(--wash);
+         padding: .2rem 1.1rem; border-radius: 0 .4rem .4rem 0; }
+.proof.missing { border-color: var(--warn); }
+.pictures { display: grid; gap: 0 1.5rem; align-items: start;
+            grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); }
+"""
+"""The looks of what is made here."""
 
 
 def section(identity: str, title: str, parts: Sequence[str]) -> str:
@@ -19,6 +35,14 @@ def paragraph(words: str, kind: str = "") -> str:
     return f"<p class='{kind}'>{words}</p>" if kind else f"<p>{words}</p>"
 
 
+def header(data: PageData, lead: str) -> str:
+    """The head of a page: where it is from, its title, and the answer in a sentence."""
+    about = paragraph(f"{name(data.source)} · {text(data.date)}", "small")
+    title = f"<h1>{text(data.title)}</h1>"
+    answer = paragraph(text(lead), "lead")
+    return f"<header>\n{about}\n{title}\n{answer}\n</header>"
+
+
 def facts(data: ReportData) -> str:
     """The few numbers to remember."""
     shown = [
@@ -28,6 +52,11 @@ def facts(data: ReportData) -> str:
     if data.r2_out_of_sample is not None:
         shown.append(("R² out of sample", number(data.r2_out_of_sample, 3)))
     shown.append(("gap to the best possible", gap_of(data.solution)))
+    return fact_list(shown)
+
+
+def fact_list(shown: Sequence[tuple[str, str]]) -> str:
+    """Numbers with their names, in boxes."""
     cells = "".join(
         f"<div><dt>{text(label)}</dt><dd>{text(value)}</dd></div>"
         for label, value in shown
@@ -37,8 +66,14 @@ def facts(data: ReportData) -> str:
 
 def proof(data: ReportData) -> str:
     """The section on the proof, set apart from all else."""
-    kind = "proof" if data.solution.status in PROVED else "proof missing"
-    said = paragraph(text(" ".join(certificate(data.solution))))
+    is_proved = data.solution.status in PROVED
+    return proof_box(certificate(data.solution), is_proved=is_proved)
+
+
+def proof_box(sentences: Sequence[str], *, is_proved: bool) -> str:
+    """What is proved; another colour tells that not all of it is."""
+    kind = "proof" if is_proved else "proof missing"
+    said = paragraph(text(" ".join(sentences)))
     return f"<div id='certificate' class='{kind}'>{said}</div>"
 
 
@@ -104,7 +139,7 @@ def quality(data: ReportData) -> str:
     return section("quality", "How well it predicts", parts)
 
 
-def about_data(data: ReportData) -> str:
+def about_data(data: PageData) -> str:
     """The section on the data that the numbers come from."""
     start = (
         f"{plural(data.n_samples, 'row')} and {plural(data.n_features, 'feature')} "
@@ -115,7 +150,7 @@ def about_data(data: ReportData) -> str:
     return section("data", "The data", [paragraph(start), listed])
 
 
-def reproduce(data: ReportData) -> str:
+def reproduce(data: PageData) -> str:
     """Section with the command and the versions that reproduce the result."""
     made = paragraph(f"Made with {made_with(data.versions)}.", "small")
     return section(

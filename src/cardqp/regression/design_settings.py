@@ -1,4 +1,4 @@
-"""From settings of an estimator, and names of features, to a design."""
+"""From settings of a linear model, and names of features, to a design."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -8,8 +8,7 @@ import numpy as np
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.problem import validation as check
-from cardqp.regression import Design
-from cardqp.regression.design import AUTOMATIC_ETA
+from cardqp.regression.design import AUTOMATIC_ETA, Design
 
 Names = Sequence[str] | None
 
@@ -17,18 +16,25 @@ LARGEST_SIZE = 20
 """The largest model that is tried by default."""
 
 
-def read_design(model: Any) -> Design:
-    """The design of an estimator whose features are known, from its settings."""
-    n, names = model.n_features_in_, getattr(model, "feature_names_in_", None)
-    lower, upper = _bounds(model.coef_bounds, model.positive, n)
-    check.refuse_masked(always_include=model.always_include, groups=model.groups)
-    blocks = _blocks(model.groups, n, names)
-    inside = _indices(model.always_include, n, names)
+def read_design(
+    n: int,
+    names: Names,
+    *,
+    always_include: Any,
+    groups: Any,
+    standardize: bool = True,
+    coef_bounds: Any = None,
+    positive: bool = False,
+) -> Design:
+    """The design for so many features, which may have names."""
+    lower, upper = _bounds(coef_bounds, positive, n)
+    check.refuse_masked(always_include=always_include, groups=groups)
+    blocks = _blocks(groups, n, names)
+    inside = _indices(always_include, n, names)
     if blocks is not None and len(inside):
         inside = check.whole_blocks(inside, blocks)
     known = None if names is None else tuple(names)
-    is_scaled = bool(model.standardize or is_automatic(model.eta))
-    return Design(is_scaled, lower, upper, inside, blocks, known)
+    return Design(standardize, lower, upper, inside, blocks, known)
 
 
 def read_sparsities(value: Any, design: Design) -> tuple[int, ...]:

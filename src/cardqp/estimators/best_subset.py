@@ -1,0 +1,257 @@
+"""Best subset selection: least squares with the best features of the best size."""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from cardqp._iterate import Callback, Watch
+from cardqp._typing import ArrayLike
+from cardqp.estimators._sklearn import check_is_fitted
+from cardqp.estimators.accumulating import AccumulatingModel
+from cardqp.estimators.folds import folds_of
+from cardqp.estimators.linear_model import Choice, Sample
+from cardqp.estimators.resampling import Bootstrap, bootstrap, split_inference
+from cardqp.exceptions import optional
+from cardqp.gram import (
+    Moments,
+    mean_squared_error,
+    merge,
+    moments_of_parts,
+)
+from cardqp.pipeline.solve import solve
+from cardqp.problem import validation as check
+from cardqp.regression import Design
+from cardqp.regression.design_settings import read_sparsities
+from cardqp.regression.inference import Inference, classical
+from cardqp.subsets import Subsets
+from cardqp.subsets.result import Subset
+from cardqp.subsets.search import best_subsets
+
+if TYPE_CHECKING:
+    from cardqp.subsets.measures import MeasureName
+
+CriterionName = Literal["bic", "aic", "aicc", "ebic", "cp", "adjusted_r2", "cv"]
+
+
+@dataclass(eq=False, repr=False)
+class BestSubset(AccumulatingModel):
+    """Least squares with the best subset of features, whose size a criterion chooses.
+
+    For each size the best subset of all is found, with a proof: no greedy search, and
+    no ridge.  Features that are linearly dependent are not chosen together.
+
+    Parameters
+    ----------
+    max_size : int
+        The most features; groups count once.
+    n_nonzero_coefs : int, optional
+        How many features are chosen, in place of a criterion that chooses among sizes.
+    criterion : {"bic", "aic", "aicc", "ebic", "cp", "adjusted_r2", "cv"}
+        What chooses the size: an information criterion, Mallows' Cp, the adjusted R2,
+        or the error in cross-validation.
+    n_best : int
+        How many subsets of each size are in ``table_``.
+    cv : int, splitter or iterable, optional
+        Folds for ``criterion="cv"``, as in scikit-learn; 5 by default.
+    fit_intercept : bool
+        Whether to fit an intercept.
+    always_include : sequence, optional
+        Features that are chosen in any case, by index or name, or a mask.  They count.
+    groups : sequence or dict by name, optional
+        Features with the same label are chosen together and count once; None for a
+        feature of its own.
+    gap : float
+        Relative gap at which a subset counts as proved.
+    time_limit : float or None
+        Seconds; larger sizes are left out if time is up.
+
+    Attributes
+    ----------
+    coef_, intercept_, support_, n_features_in_, feature_names_in_, objective_, \
+lower_bound_, gap_, status_, n_iter_, solution_
+        As for :class:`SparseRidge`, of the chosen subset.
+    n_nonzero_coefs_ : int
+        Its size.
+    subsets_ : Subsets
+        The best subsets of all sizes: print it, or ``subsets_.plot()``.
+    cv_errors_ : (sizes, folds) array
+        Mean squared errors on folds that were left out, if ``criterion="cv"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 20))
+    >>> y = 3 * X[:, 4] - 2 * X[:, 7] + rng.standard_normal(100)
+    >>> BestSubset(max_size=5).fit(X, y).support_
+    array([4, 7])
+    """
+
+    max_size: int = 8
+    _: KW_ONLY
+    n_nonzero_coefs: int | None = None
+    criterion: CriterionName = "bic"
+    n_best: int = 1
+    cv: Any = None
+
+    @property
+    def table_(self) -> Any:
+        """A DataFrame with a row for each size and rank, with all measures."""
+        return self.subsets_.table
+
+    @property
+    def _is_cross_validated(self) -> bool:
+        return self.criterion == "cv" and self.n_nonzero_coefs is None
+
+    def _takes_rows_later(self) -> bool:
+        if self._is_cross_validated:
+            raise AttributeError("Folds for `criterion='cv'` need all rows at once.")
+        return True
+
+    def _choose(self, sample: Sample, callback: Callback | None) -> Choice:
+        if not self._is_cross_validated:
+            return super()._choose(sample, callback)
+        sizes = self._sizes(sample.design)
+        folds = folds_of(self.cv, sample)
+        parts = moments_of_parts(
+            sample.X, sample.y, sample.weights, folds, centred=sample.is_centred
+        )
+        with Watch(self.time_limit, callback) as watch:
+            errors = [
+                self._errors(parts, k, sample.design, sizes, watch)
+                for k in range(len(parts))
+            ]
+            reached = min(map(len, errors))
+            self.cv_errors_ = np.array([each[:reached] for each in errors]).T
+            mean = self.cv_errors_.mean(axis=1)
+            found = self._search(merge(parts), sample.design, sizes, watch)
+        size = sizes[int(mean.argmin())]
+        return self._chosen(found, found.at(size), merge(parts), sample.design)
+
+    def _solve(
+        self, design: Design, rows: Moments, callback: Callback | None = None
+    ) -> Choice:
+        with Watch(self.time_limit, callback) as watch:
+            found = self._search(rows, design, self._sizes(design), watch)
+        return self._chosen(found, found.best(), rows, design)
+
+    def _sizes(self, design: Design) -> tuple[int, ...]:
+        """The sizes that are searched."""
+        check.one_of("criterion", self.criterion, get_args(CriterionName))
+        check.count("n_best", self.n_best)
+        if self.n_nonzero_coefs is not None:
+            return read_sparsities([self.n_nonzero_coefs], design)
+        check.count("max_size", self.max_size)
+        least = max(1, design.n_chosen(design.forced_in))
+        return read_sparsities(range(least, max(self.max_size, least) + 1), design)
+
+    def _search(
+        self, rows: Moments, design: Design, sizes: tuple[int, ...], watch: Watch
+    ) -> Subsets:
+        """The best subsets of all sizes."""
+        criterion: MeasureName = "bic" if self.criterion == "cv" else self.criterion
+        return best_subsets(
+            rows,
+            design,
+            sizes,
+            n_best=self.n_best,
+            criterion=criterion,
+            gap=self.gap,
+            watch=watch,
+        )
+
+    def _errors(
+        self,
+        parts: list[Moments],
+        k: int,
+        design: Design,
+        sizes: tuple[int, ...],
+        watch: Watch,
+    ) -> list[float]:
+        """Mean squared errors on a fold of the best subsets of all other rows."""
+        others = merge([part for i, part in enumerate(parts) if i != k])
+        found = self._search(others, design, sizes, watch)
+        best = [each for each in found if each.rank == 1]
+        return [mean_squared_error(parts[k], s.coef, s.intercept) for s in best]
+
+    def _chosen(
+        self, found: Subsets, subset: Subset, rows: Moments, design: Design
+    ) -> Choice:
+        """The chosen subset as the certified solution of a problem."""
+        self.subsets_, self.n_nonzero_coefs_ = found, subset.size
+        scaled = design.scaled(rows, np.inf, subset.size)
+        self._fitted = rows, subset
+        solution = solve(
+            scaled.problem,
+            gap=self.gap,
+            time_limit=self.time_limit,
+            start=subset.coef * scaled.scale,
+        )
+        return scaled, solution, np.inf, 0.0
+
+    def inference(self, level: float = 0.95) -> Inference:
+        """Coefficients with classical standard errors, which ignore the choice.
+
+        Parameters
+        ----------
+        level : float
+            Of confidence intervals.
+        """
+        check_is_fitted(self)
+        rows, subset = self._fitted
+        names = subset.features
+        return classical(rows, subset.support, subset.coef, names, level=level)
+
+    def bootstrap(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> Bootstrap:
+        """Repeat choice and fit on resamples of the rows.
+
+        Parameters
+        ----------
+        X, y : arrays
+            The data.
+        **settings
+            As for :func:`cardqp.estimators.bootstrap`.
+        """
+        return bootstrap(self, X, y, **settings)
+
+    def split_inference(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> Inference:
+        """Choose features by one part of the rows, and infer from the other.
+
+        Parameters
+        ----------
+        X, y : arrays
+            The data.
+        **settings
+            As for :func:`cardqp.estimators.split_inference`.
+        """
+        return split_inference(self, X, y, **settings)
+
+    def to_statsmodels(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Any:
+        """The fit of the chosen features as statsmodels has it.
+
+        Parameters
+        ----------
+        X, y, sample_weight : arrays
+            The data.
+
+        Returns
+        -------
+        statsmodels RegressionResults
+            Of ``OLS``, or of ``WLS`` with weights.
+        """
+        check_is_fitted(self)
+        models = optional(
+            "statsmodels.api", "A fit of statsmodels needs statsmodels", "statsmodels"
+        )
+        pandas = optional("pandas", "A fit of statsmodels needs pandas", "statsmodels")
+        names = list(self.get_feature_names_out())
+        target = np.asarray(y, dtype=np.float64)
+        chosen = pandas.DataFrame(np.asarray(self.transform(X), float), columns=names)
+        if self.fit_intercept:
+            chosen = models.add_constant(chosen, has_constant="add")
+        if sample_weight is None:
+            return models.OLS(target, chosen).fit()
+        return models.WLS(target, chosen, weights=np.asarray(sample_weight)).fit()

@@ -1,0 +1,207 @@
+"""The best supports of one size, by a search that looks at all that may be among them.
+
+A support gains ``c'G^{-1}c / 4``; one that is larger gains no less.  Supports of a size
+are those of all parts of the problem in which no columns depend
+(docs/theory.md#circuits), and the search drops variables from each part until what is
+left gains too little (docs/theory.md#dropping).
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from cardqp._compiled import ZERO
+from cardqp._typing import FloatArray, IntArray
+from cardqp.arithmetic.rounding import COMPLETION_UNIT
+from cardqp.bounds.circuits import Part, independent_parts
+from cardqp.branch_and_bound.dropping import PartSearch
+from cardqp.certificate.completions import gain_error
+from cardqp.certificate.dropping_kernel import Inside, Nodes
+from cardqp.certificate.full_gain import FullGain
+from cardqp.problem import SparseQP
+from cardqp.subsets.kernel import DONE, PAUSED, Best, list_best
+
+LARGEST_ERROR = 1e-6
+"""The largest relative error of gains with which supports are listed."""
+
+SLICE = 50_000
+"""Steps between two looks at the clock."""
+
+MOST_EXPECTED = 1e7
+"""The most steps that a search may be expected to take, some ten seconds."""
+
+DIVES = 64
+"""Random dives by which steps are estimated."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """The best supports of one size, best first.
+
+    Attributes
+    ----------
+    supports : tuple of int arrays
+        The supports.
+    objective, lower_bound : arrays
+        Their objectives, and bounds for all supports of this size that are not before
+        them.
+    """
+
+    supports: tuple[IntArray, ...]
+    objective: FloatArray
+    lower_bound: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListedPart:
+    """A part of the supports in which no columns depend.
+
+    Attributes
+    ----------
+    problem : SparseQP
+        The problem on the variables of the part.
+    part : Part
+        These.
+    full : FullGain
+        All of them together: where the search begins.
+    """
+
+    problem: SparseQP
+    part: Part
+    full: FullGain
+
+    @property
+    def fixed_in(self) -> IntArray:
+        """The variables in all supports of the part."""
+        return self.part.fixed_in
+
+    @property
+    def index(self) -> IntArray:
+        """All of its variables."""
+        return self.part.index
+
+    def error(self, size: int) -> float:
+        """By what share a gain may exceed the computed one."""
+        return gain_error(self.problem, size)
+
+    def expected(self, size: int, least: float) -> float:
+        """How many steps to expect for supports that gain more than a number."""
+        search = PartSearch(self.part, self.full, size)
+        return search.expected(self.full.threshold(least), DIVES)
+
+    def fill(self, best: Best, is_over: Callable[[], bool]) -> bool:
+        """Put supports into a list, in numbers of the part; whether that was possible.
+
+        Time may be up, or digits may be lost.
+        """
+        full, n_inside = self.full, len(self.fixed_in)
+        nodes = Nodes.start(full, n_inside)
+        inside = Inside.start(full, n_inside, best.member.shape[1])
+        code, at = PAUSED, ZERO
+        while code == PAUSED and not is_over():
+            code, at, _ = list_best(
+                nodes, inside, best, at, full.share, full.error, SLICE
+            )
+        return code == DONE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listing:
+    """A problem whose supports are listed, and what is computed once for all sizes.
+
+    Attributes
+    ----------
+    problem : SparseQP
+        The problem, with the rule which points count; its sparsity is of no account.
+    G, c : arrays
+        Its matrix with the ridge, and its linear cost.
+    parts : list of ListedPart
+        Parts in which no columns depend.
+    """
+
+    problem: SparseQP
+    G: FloatArray
+    c: FloatArray
+    parts: list[ListedPart]
+
+    @classmethod
+    def of(cls, problem: SparseQP) -> "Listing | None":
+        """Prepare a problem; None if it is not for this search, or digits are lost."""
+        if not problem.is_unconstrained or problem.rule.penalty:
+            return None
+        is_out = np.isin(np.arange(problem.n), problem.forced_out)
+        fixed_in = np.asarray(problem.forced_in, dtype=np.intp)
+        free = np.setdiff1d(np.flatnonzero(~is_out), fixed_in)
+        found = []
+        for part in independent_parts(problem, fixed_in, free) or ():
+            full = FullGain.of(problem, part.index)
+            if full is None:
+                return None
+            found.append(ListedPart(problem.restrict(part.index), part, full))
+        G = problem.quadratic.dense() + np.diag(problem.ridge)
+        return cls(problem, G, problem.c, found) if found else None
+
+    def best(
+        self,
+        size: int,
+        count: int,
+        known: Iterable[float],
+        is_over: Callable[[], bool],
+    ) -> Ranked | None:
+        """List the best supports of a size; None if that takes too long.
+
+        Parameters
+        ----------
+        size, count : int
+            How many variables, and how many supports.
+        known : iterable of float
+            Gains of supports of this size: the larger, the shorter the search.
+        is_over : callable
+            Whether time is up.
+        """
+        parts = [
+            part for part in self.parts if len(part.fixed_in) <= size <= len(part.index)
+        ]
+        error = max((part.error(size) for part in parts), default=0.0)
+        if not error < LARGEST_ERROR:
+            return None
+        gains = sorted(known, reverse=True)
+        # Known gains are added up in another order, and are to be found again.
+        least = gains[count - 1] * (1.0 - 4.0 * error) if len(gains) >= count else -1.0
+        best = Best.above(least, count, size)
+        if sum(part.expected(size, least) for part in parts) > MOST_EXPECTED:
+            return None
+        for part in parts:
+            own = Best(best.gain.copy(), np.full_like(best.member, -1))
+            if not part.fill(own, is_over):
+                return None
+            best = _merged(best, own, part.index)
+        return self._ranked(best, error)
+
+    def _ranked(self, best: Best, error: float) -> Ranked:
+        """The list with objectives and bounds; shorter where there are no more."""
+        is_found = best.member[:, 0] >= 0
+        gain, constant = 0.25 * best.gain[is_found], self.problem.constant
+        # Listed gains are off by the error, and others may exceed the last by it.
+        most = gain * (1.0 + 2.0 * error)
+        bound = constant - most - COMPLETION_UNIT * (abs(constant) + np.abs(most))
+        supports = tuple(np.sort(row) for row in best.member[is_found])
+        return Ranked(supports, constant - gain, bound)
+
+
+def _merged(best: Best, own: Best, index: IntArray) -> Best:
+    """A list in which those of a part have their places among those before."""
+    before = iter(best.member)
+    member = [next(before) if row[0] < 0 else index[row] for row in own.member]
+    return Best(own.gain, np.array(member))
+
+
+@cache
+def load_listing() -> None:
+    """Compile the search, or load it from disk, before the clock starts."""
+    problem = SparseQP(np.eye(5), -np.ones(5), eta=1.0, sparsity=3)
+    listing = Listing.of(problem)
+    assert listing is not None
+    listing.best(3, 2, (), lambda: False)

@@ -1,0 +1,91 @@
+"""What is said of a least-squares fit: R2, Mallows' Cp, information criteria."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from cardqp.problem import validation as check
+from cardqp.regression.criteria import PERFECT
+
+MeasureName = Literal["bic", "aic", "aicc", "ebic", "cp", "adjusted_r2"]
+MEASURES: tuple[str, ...] = get_args(MeasureName)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a table, as far as measures go.
+
+    Attributes
+    ----------
+    n_samples : float
+        Their number, or the sum of their weights: these count as repeated rows.
+    total : float
+        The sum of squares that is to be explained: about the mean if there is an
+        intercept.
+    intercepts : int
+        1 if there is one, else 0.
+    n_units : int
+        How many features, or groups of them, there are to choose from.
+    variance : float
+        The variance of errors, from all features together; NaN if there are too many.
+    """
+
+    n_samples: float
+    total: float
+    intercepts: int
+    n_units: int
+    variance: float
+
+    def measures(self, rss: float, n_coefs: int, size: int) -> dict[str, float]:
+        r"""All measures of a fit.
+
+        With :math:`p` coefficients, the intercept among them, and
+        :math:`\ell = -\tfrac N2(\log\tfrac{2\pi\,\mathrm{RSS}}{N} + 1)`,
+
+        .. math::
+            \mathrm{AIC} = 2p - 2\ell, \quad \mathrm{BIC} = p\log N - 2\ell, \quad
+            \mathrm{AICc} = \mathrm{AIC} + \frac{2p(p + 1)}{N - p - 1}, \quad
+            C_p = \frac{\mathrm{RSS}}{\hat\sigma^2} - N + 2p ,
+
+        as in statsmodels; EBIC is BIC with :math:`2\log\binom{n}{k}` more.
+
+        Parameters
+        ----------
+        rss : float
+            The sum of squared residuals.
+        n_coefs : int
+            How many coefficients were fitted, without the intercept.
+        size : int
+            How many features, or groups of them, were chosen.
+        """
+        N, p = self.n_samples, n_coefs + self.intercepts
+        share = rss / self.total if self.total > 0 else float(rss > 0)
+        left = N - p
+        # What is less than this share of the total is rounding.
+        floor = max(rss, PERFECT * self.total)
+        fit = (
+            N * (math.log(2.0 * math.pi * floor / N) + 1.0) if floor > 0 else -math.inf
+        )
+        bic = fit + p * math.log(N)
+        is_known = left - 1 > 0
+        return {
+            "r2": 1.0 - share,
+            "adjusted_r2": 1.0 - share * (N - self.intercepts) / left
+            if left > 0
+            else math.nan,
+            "cp": rss / self.variance - N + 2 * p if self.variance > 0 else math.nan,
+            "aic": fit + 2 * p,
+            "aicc": fit + 2 * p + 2 * p * (p + 1) / (left - 1)
+            if is_known
+            else math.inf,
+            "bic": bic,
+            "ebic": bic + 2.0 * math.log(math.comb(self.n_units, size)),
+        }
+
+
+def cost_of(name: str, value: float) -> float:
+    """A measure as a cost: the least is best; what is not known is worst."""
+    check.one_of("criterion", name, MEASURES)
+    if math.isnan(value):
+        return math.inf
+    return -value if name == "adjusted_r2" else value

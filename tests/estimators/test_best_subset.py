@@ -1,0 +1,173 @@
+"""Best subset selection as an estimator, with what may be inferred from it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import KFold, cross_val_score
+
+from cardqp import BestSubset, all_subsets
+from cardqp.exceptions import ParameterError, ProblemError
+from tests.subsets.tables import enumerated, random_table
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 7)) @ (np.eye(7) + 0.4 * rng.standard_normal((7, 7)))
+    y = 1.0 + 2.0 * X[:, 2] - X[:, 5] + rng.standard_normal(80)
+    return pd.DataFrame(X, columns=list("abcdefg")), y
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_size_that_is_asked_for_is_the_best_of_all(seed):
+    table = random_table(seed, "plain")
+    size = min(3, table.X.shape[1])
+    model = BestSubset(n_nonzero_coefs=size).fit(table.X, table.y)
+    rss, support = enumerated(table)[size][0]
+    assert model.support_.tolist() == list(support)
+    assert len(table.y) * model.objective_ == pytest.approx(rss, rel=1e-8)
+    assert model.lower_bound_ <= model.objective_
+    assert model.solution_.verify().ok
+    residual = table.y - model.predict(table.X)
+    assert residual @ residual == pytest.approx(rss, rel=1e-8)
+
+
+@pytest.mark.parametrize("criterion", ["bic", "aic"])
+def test_measures_are_those_of_statsmodels(table, criterion):
+    X, y = table
+    model = BestSubset(7, criterion=criterion, n_best=2).fit(X, y)
+    for subset in model.subsets_:
+        chosen = sm.add_constant(X[list(subset.features)])
+        fit = sm.OLS(y, chosen).fit()
+        assert subset.rss == pytest.approx(fit.ssr, rel=1e-9)
+        assert subset.measures["r2"] == pytest.approx(fit.rsquared)
+        assert subset.measures["adjusted_r2"] == pytest.approx(fit.rsquared_adj)
+        assert subset.measures["aic"] == pytest.approx(fit.aic)
+        assert subset.measures["bic"] == pytest.approx(fit.bic)
+        p, N = chosen.shape[1], len(y)
+        aicc = fit.aic + 2 * p * (p + 1) / (N - p - 1)
+        assert subset.measures["aicc"] == pytest.approx(aicc)
+        whole = sm.OLS(y, sm.add_constant(X)).fit()
+        cp = fit.ssr / whole.mse_resid - N + 2 * p
+        assert subset.measures["cp"] == pytest.approx(cp)
+    least = model.table_[criterion].min()
+    chosen = model.table_[model.table_["size"] == model.n_nonzero_coefs_]
+    assert chosen[criterion].min() == least
+    assert list(model.get_feature_names_out()) == list(model.subsets_.best().features)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_standard_errors_are_those_of_statsmodels(table, fit_intercept):
+    X, y = table
+    model = BestSubset(4, fit_intercept=fit_intercept).fit(X, y)
+    found, fit = model.inference(level=0.9), model.to_statsmodels(X, y)
+    np.testing.assert_allclose(found.coef, fit.params, rtol=1e-8)
+    np.testing.assert_allclose(found.standard_error, fit.bse, rtol=1e-8)
+    np.testing.assert_allclose(found.t, fit.tvalues, rtol=1e-7)
+    np.testing.assert_allclose(found.p_value, fit.pvalues, rtol=1e-6, atol=1e-300)
+    interval = np.column_stack([found.lower, found.upper])
+    np.testing.assert_allclose(interval, fit.conf_int(0.1), rtol=1e-7)
+    assert found.degrees == fit.df_resid
+    assert "the same rows chose them" in str(found)
+    assert list(fit.params.index)[-1] == found.features[-1]
+
+
+def test_weights_are_repeated_rows(table):
+    X, y = table
+    counts = np.random.default_rng(1).integers(0, 4, len(y))
+    weighted = BestSubset(5).fit(X, y, counts)
+    repeated = BestSubset(5).fit(X.loc[X.index.repeat(counts)], np.repeat(y, counts))
+    for a, b in zip(weighted.subsets_, repeated.subsets_, strict=True):
+        assert a.features == b.features
+        assert a.rss == pytest.approx(b.rss)
+        assert a.measures == pytest.approx(b.measures)
+    errors = [m.inference().standard_error for m in (weighted, repeated)]
+    np.testing.assert_allclose(*errors, rtol=1e-8)
+    fit = weighted.to_statsmodels(X, y, counts)
+    np.testing.assert_allclose(
+        fit.params.to_numpy()[1:], weighted.coef_[weighted.support_]
+    )
+
+
+def test_the_size_with_the_least_error_on_folds(table):
+    X, y = table
+    folds = KFold(4, shuffle=True, random_state=0)
+    model = BestSubset(6, criterion="cv", cv=folds).fit(X, y)
+    means = []
+    for size in range(1, 7):
+        scores = cross_val_score(
+            BestSubset(n_nonzero_coefs=size),
+            X,
+            y,
+            cv=folds,
+            scoring="neg_mean_squared_error",
+        )
+        np.testing.assert_allclose(model.cv_errors_[size - 1], -scores, rtol=1e-7)
+        means.append(-scores.mean())
+    assert model.n_nonzero_coefs_ == 1 + int(np.argmin(means))
+    assert not hasattr(model, "partial_fit")
+
+
+def test_rows_bit_by_bit(table):
+    X, y = table
+    whole, parts = BestSubset(4).fit(X, y), BestSubset(4)
+    for rows in np.array_split(np.arange(len(y)), 4):
+        parts.partial_fit(X.iloc[rows], y[rows])
+    assert parts.support_.tolist() == whole.support_.tolist()
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-8)
+
+
+def test_resamples_repeat_the_choice(table):
+    X, y = table
+    found = BestSubset(3).bootstrap(X, y, n_resamples=40, random_state=0)
+    assert found.coef.shape == (40, 7)
+    assert found.frequency[[2, 5]].min() > 0.9
+    low, high = found.interval[2]
+    assert low < 2.0 < high
+    first = found.to_dict()["feature"][:2]
+    assert set(first) == {"c", "f"}
+    assert "c " in str(found)
+
+
+def test_a_split_infers_from_rows_that_did_not_choose(table):
+    X, y = table
+    found = BestSubset(3).split_inference(X, y, share=0.5, random_state=0)
+    assert found.degrees == 40 - len(found.features)
+    assert "other rows" in found.note
+    noise = np.random.default_rng(3).standard_normal(len(y))
+    many = [
+        BestSubset(1).split_inference(X, noise, random_state=k).p_value[1]
+        for k in range(60)
+    ]
+    # Noise has uniform p-values then: half of them are above one half, about.
+    assert 0.3 < np.mean(np.array(many) > 0.5) < 0.7
+
+
+def test_what_cannot_be_inferred_is_said(table):
+    X, y = table
+    # As many coefficients as rows fit without error: no gap is small next to that.
+    model = BestSubset(n_nonzero_coefs=4, gap=1.0).fit(X[:5], y[:5])
+    with pytest.raises(ProblemError, match="more rows than coefficients"):
+        model.inference()
+    with pytest.raises(NotFittedError):
+        clone(model).inference()
+    with pytest.raises(ParameterError, match="`criterion` must be"):
+        BestSubset(criterion="r2").fit(X, y)
+    with pytest.raises(ParameterError, match="`level` must be below 1"):
+        model.split_inference(X, y, level=95)
+
+
+def test_pictures_show_each_subset(table, tmp_path):
+    X, y = table
+    found = all_subsets(X, y, max_size=3, n_best=2)
+    ax = found.plot(tmp_path / "subsets.png", criterion="cp")
+    assert len(ax.get_yticks()) == len(found)
+    best = found.best("cp").measures["cp"]
+    assert ax.get_yticklabels()[0].get_text() == f"{best:.6g}"
+    ax = found.plot_criterion(tmp_path / "sizes.png", criterion="adjusted_r2")
+    star = ax.get_lines()[-1].get_xydata()[0]
+    assert star[0] == found.best("adjusted_r2").size
+    assert (tmp_path / "subsets.png").stat().st_size > 1000
