@@ -1,9 +1,9 @@
 """Best subset selection on the Hitters data, as chapter 6 of ISLP has it.
 
-``python -m examples.hitters FOLDER`` prints the tables and writes the pictures of
-``docs/subsets/hitters.md``.  The data come with the package ``ISLP`` (James, Witten, Hastie,
-Tibshirani, Taylor: An Introduction to Statistical Learning, with Applications in
-Python); its CSV file is read, nothing else of it is needed.
+``python -m examples.hitters FOLDER`` prints the tables and draws the pictures of
+``docs/subsets/hitters.md``.  The data come with the package ``ISLP`` (James, Witten,
+Hastie, Tibshirani, Taylor: An Introduction to Statistical Learning, with Applications
+in Python); its CSV file is read, nothing else of it is needed.
 """
 
 import argparse
