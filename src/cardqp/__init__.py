@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from cardqp.solution.trace import Trace as Trace
     from cardqp.spectral.spectrum import Spectrum as Spectrum
     from cardqp.spectral.spectrum import spectrum as spectrum
-    from cardqp.subsets import Subsets as Subsets
-    from cardqp.subsets import all_subsets as all_subsets
+    from cardqp.subsets.result import Subsets as Subsets
+    from cardqp.subsets.table import all_subsets as all_subsets
 
 _PUBLIC = {
     "_iterate": "Progress Stop",
@@ -91,7 +91,8 @@ _PUBLIC = {
     "solution": "Solution Status",
     "solution.trace": "Trace",
     "spectral.spectrum": "Spectrum spectrum",
-    "subsets": "Subsets all_subsets",
+    "subsets.result": "Subsets",
+    "subsets.table": "all_subsets",
 }
 """Public names by the module that has them."""
 

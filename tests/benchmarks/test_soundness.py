@@ -23,7 +23,7 @@ from benchmarks.soundness.referee import (
 )
 from benchmarks.soundness.scaled import confirm
 from benchmarks.soundness.table import is_sound
-from benchmarks.soundness.trial import is_for_all, run
+from benchmarks.soundness.trial import ALL_METHODS, is_for_all, run
 from benchmarks.soundness.truth import Truth, find_truth
 
 import cardqp
@@ -310,7 +310,9 @@ def test_files_are_checked_and_say_what_they_are_made_of():
 
 
 def test_all_methods_are_asked_about_each_kind_in_all_units():
-    some = [number for number in range(20 * len(KINDS)) if is_for_all(number)]
+    some = [
+        number for number in range(4 * ALL_METHODS * len(KINDS)) if is_for_all(number)
+    ]
     pairs = {(k % len(KINDS), k // len(KINDS) % len(UNITS)) for k in some}
     assert len(pairs) == len(KINDS) * len(UNITS)
     assert len(some) == 4 * len(KINDS)

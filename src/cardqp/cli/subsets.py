@@ -22,7 +22,7 @@ from cardqp.cli.progress import ProgressLine
 from cardqp.cli.text_table import read_file
 from cardqp.exceptions import ParameterError
 from cardqp.report.subsets_sentences import headline, proof
-from cardqp.subsets import Subset, Subsets
+from cardqp.subsets.result import Subset, Subsets
 from cardqp.subsets.rows import Features, encoded_features
 from cardqp.subsets.table import SearchSettings, search_features
 

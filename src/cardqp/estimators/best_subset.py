@@ -24,8 +24,7 @@ from cardqp.problem import validation as check
 from cardqp.regression import Design
 from cardqp.regression.design_settings import read_sparsities
 from cardqp.regression.inference import Inference, classical
-from cardqp.subsets import Subsets
-from cardqp.subsets.result import Subset
+from cardqp.subsets.result import Subset, Subsets
 from cardqp.subsets.search import best_subsets
 
 if TYPE_CHECKING:

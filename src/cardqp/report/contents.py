@@ -9,7 +9,7 @@ from cardqp.problem import validation as check
 from cardqp.regression.inference import Inference
 from cardqp.solution import Solution
 from cardqp.solution.trace import Trace
-from cardqp.subsets import Subsets
+from cardqp.subsets.result import Subsets
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from cardqp.report.contents import SubsetsData
 from cardqp.report.page import name, table, text
 from cardqp.report.sections import fact_list, paragraph, proof_box, section
 from cardqp.report.sentences import at_most, number, rounded
-from cardqp.subsets import Subset, Subsets
+from cardqp.subsets.result import Subset, Subsets
 
 CHOSEN = "★"
 """Marks the chosen subset."""

@@ -2,7 +2,7 @@
 
 from cardqp.plot.subsets import TITLES
 from cardqp.report.sentences import at_most, plural
-from cardqp.subsets import Subset, Subsets
+from cardqp.subsets.result import Subset, Subsets
 
 PROVED = "OPTIMAL"
 """The status of subsets that are proved."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardqp._compiled import compiled, inner, inner_fast
+from cardqp._compiled import ZERO, compiled, inner, inner_fast
 from cardqp._typing import FloatArray, IntArray
 from cardqp.certificate.dropping_kernel import (
     Inside,
@@ -17,6 +17,9 @@ from cardqp.certificate.dropping_kernel import (
     gain_inside,
     put,
 )
+
+ROOT = ZERO
+"""The level that a search begins with."""
 
 DONE, PAUSED, UNKNOWN = 0, 1, 2
 """Why :func:`list_best` returns: all is searched; steps have run out; a pivot was not

@@ -12,7 +12,6 @@ from functools import cache
 
 import numpy as np
 
-from cardqp._compiled import ZERO
 from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rounding import COMPLETION_UNIT
 from cardqp.bounds.circuits import Part, independent_parts
@@ -21,7 +20,7 @@ from cardqp.certificate.completions import gain_error
 from cardqp.certificate.dropping_kernel import Inside, Nodes
 from cardqp.certificate.full_gain import FullGain
 from cardqp.problem import SparseQP
-from cardqp.subsets.kernel import DONE, PAUSED, Best, list_best
+from cardqp.subsets.kernel import DONE, PAUSED, ROOT, Best, list_best
 
 LARGEST_ERROR = 1e-6
 """The largest relative error of gains with which supports are listed."""
@@ -99,7 +98,7 @@ class ListedPart:
         full, n_inside = self.full, len(self.fixed_in)
         nodes = Nodes.start(full, n_inside)
         inside = Inside.start(full, n_inside, best.member.shape[1])
-        code, at = PAUSED, ZERO
+        code, at = PAUSED, ROOT
         while code == PAUSED and not is_over():
             code, at, _ = list_best(
                 nodes, inside, best, at, full.share, full.error, SLICE
