@@ -3,11 +3,12 @@
 import signal
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import cardqp
 from cardqp._iterate import Stop
-from cardqp.exceptions import NotSolvedError, ParameterError
+from cardqp.exceptions import NotSolvedError, ParameterError, ProblemError
 from tests.subsets.tables import KINDS, Table, enumerated, random_table
 
 
@@ -96,3 +97,34 @@ def test_mallows_cp_is_not_known_without_errors():
     few = table.X.shape[1] + 1
     with pytest.raises(ParameterError, match="`criterion` must be another than cp"):
         cardqp.all_subsets(table.X[:few], table.y[:few], criterion="cp")
+
+
+@pytest.mark.parametrize("n_best", [1, 3])
+def test_nearly_dependent_columns_hide_nothing(n_best):
+    # Beside two equal columns there are three that nearly depend, and would gain most.
+    rng = np.random.default_rng(0)
+    noise = np.column_stack([np.ones(200), rng.standard_normal((200, 4))])
+    a, b, e, z = 200**0.5 * np.linalg.qr(noise)[0][:, 1:].T
+    X = np.column_stack([a, b, b + 0.003 * a + 1e-4 * e, z, z])
+    table = Table(X, 3 * e + 0.3 * z + 0.2 * a)
+    found = cardqp.all_subsets(X, table.y, n_best=n_best)
+    assert found.sizes == (1, 2, 3)
+    for size, rows in enumerated(table).items():
+        counted = [rss for rss, support in rows if least_eigenvalue(X, support) > 1e-4]
+        listed = [each.rss for each in found if each.size == size]
+        assert listed == pytest.approx(counted[:n_best])
+
+
+def least_eigenvalue(X, support):
+    correlation = np.atleast_2d(np.corrcoef(X[:, support], rowvar=False))
+    return np.linalg.eigvalsh(correlation)[0]
+
+
+def test_as_many_rows_as_there_are_targets():
+    table = random_table(1, "plain")
+    frame = pd.DataFrame(table.X)
+    frame.columns = [f"c{j}" for j in frame.columns]
+    with pytest.raises(ProblemError, match="same number of rows"):
+        cardqp.all_subsets(frame, table.y[:-1])
+    with pytest.raises(ParameterError, match="`criterion` must be one of"):
+        cardqp.all_subsets(frame, table.y).plot(criterion="r2")

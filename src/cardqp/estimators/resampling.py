@@ -107,7 +107,7 @@ def bootstrap(
     coef = Parallel(n_jobs=n_jobs)(
         delayed(_coefficients)(estimator, X, y, rows) for rows in draws
     )
-    return Bootstrap(_names(X, len(coef[0])), np.array(coef), float(level))
+    return Bootstrap(column_names(X, len(coef[0])), np.array(coef), float(level))
 
 
 def split_inference(
@@ -166,7 +166,8 @@ def _coefficients(
     return np.asarray(model.coef_)
 
 
-def _names(X: Any, n: int) -> tuple[str, ...]:
+def column_names(X: Any, n: int) -> tuple[str, ...]:
+    """Names of the columns, or ``x0``, ``x1`` and so on."""
     names = getattr(X, "columns", range(n))
     return tuple(name if isinstance(name, str) else f"x{name}" for name in names)
 

@@ -13,6 +13,7 @@ from cardqp.estimators._sklearn import (
     clone,
     delayed,
 )
+from cardqp.estimators.resampling import column_names
 from cardqp.exceptions import ParameterError
 from cardqp.problem import validation as check
 
@@ -141,13 +142,12 @@ def stability_selection(
         delayed(_choose)(estimator, X, y, rows) for rows in halves
     )
     chosen = np.array(masks)
-    names = getattr(X, "columns", range(chosen.shape[1]))
     return StabilitySelection(
         frequencies=chosen.mean(axis=0),
         threshold=float(threshold),
         mean_size=float(chosen.sum(axis=1).mean()),
         n_resamples=len(halves),
-        names=tuple(n if isinstance(n, str) else f"x{n}" for n in names),
+        names=column_names(X, chosen.shape[1]),
     )
 
 

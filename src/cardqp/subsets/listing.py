@@ -6,9 +6,10 @@ are those of all parts of the problem in which no columns depend
 left gains too little (docs/theory.md#dropping).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 import numpy as np
 
@@ -20,7 +21,9 @@ from cardqp.certificate.completions import gain_error
 from cardqp.certificate.dropping_kernel import Inside, Nodes
 from cardqp.certificate.full_gain import FullGain
 from cardqp.problem import SparseQP
+from cardqp.problem.independence import is_independent
 from cardqp.subsets.kernel import DONE, PAUSED, ROOT, Best, list_best
+from cardqp.subsets.known import Pool
 
 LARGEST_ERROR = 1e-6
 """The largest relative error of gains with which supports are listed."""
@@ -51,6 +54,11 @@ class Ranked:
     supports: tuple[IntArray, ...]
     objective: FloatArray
     lower_bound: FloatArray
+
+    def take(self, kept: list[int]) -> "Ranked":
+        """Some of them."""
+        supports = tuple(self.supports[k] for k in kept)
+        return Ranked(supports, self.objective[kept], self.lower_bound[kept])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,30 +151,50 @@ class Listing:
         return cls(problem, G, problem.c, found) if found else None
 
     def best(
-        self,
-        size: int,
-        count: int,
-        known: Iterable[float],
-        is_over: Callable[[], bool],
+        self, size: int, count: int, known: Pool, is_over: Callable[[], bool]
     ) -> Ranked | None:
         """List the best supports of a size; None if that takes too long.
+
+        Parts may have supports that are nearly dependent and do not count: as many more
+        are listed then, and these are left out.
 
         Parameters
         ----------
         size, count : int
             How many variables, and how many supports.
-        known : iterable of float
+        known : dict
             Gains of supports of this size: the larger, the shorter the search.
         is_over : callable
             Whether time is up.
         """
+        ordered = sorted(known, key=known.__getitem__, reverse=True)
+        gains = (known[support] for support in ordered if self.counts(support))
+        wanted, good = count, list(islice(gains, count))
+        while (found := self._best(size, wanted, good, is_over)) is not None:
+            kept = [k for k, s in enumerate(found.supports) if self.counts(s)]
+            if len(kept) >= count or len(found.supports) < wanted:
+                return found.take(kept[:count])
+            good += islice(gains, wanted)
+            wanted *= 2
+        return None
+
+    def counts(self, support: Sequence[int] | IntArray) -> bool:
+        """Whether a support may be listed: its columns are independent, and not out."""
+        least, index = self.problem.independence, np.array(support, np.intp)
+        if np.isin(index, self.problem.forced_out).any():
+            return False
+        return least == 0.0 or is_independent(self.G[np.ix_(index, index)], least)
+
+    def _best(
+        self, size: int, count: int, gains: list[float], is_over: Callable[[], bool]
+    ) -> Ranked | None:
+        """List the best supports of all parts; known gains are in falling order."""
         parts = [
             part for part in self.parts if len(part.fixed_in) <= size <= len(part.index)
         ]
         error = max((part.error(size) for part in parts), default=0.0)
         if not error < LARGEST_ERROR:
             return None
-        gains = sorted(known, reverse=True)
         # Known gains are added up in another order, and are to be found again.
         least = gains[count - 1] * (1.0 - 4.0 * error) if len(gains) >= count else -1.0
         best = Best.above(least, count, size)
@@ -203,4 +231,4 @@ def load_listing() -> None:
     problem = SparseQP(np.eye(5), -np.ones(5), eta=1.0, sparsity=3)
     listing = Listing.of(problem)
     assert listing is not None
-    listing.best(3, 2, (), lambda: False)
+    listing.best(3, 2, {}, lambda: False)

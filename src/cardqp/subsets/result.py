@@ -111,9 +111,14 @@ class Subsets:
 
     def best(self, criterion: MeasureName | None = None) -> Subset:
         """The subset that a measure chooses; among equals the smallest."""
+        name = self._measure(criterion)
+        return min(self.subsets, key=lambda each: cost_of(name, each.measures[name]))
+
+    def _measure(self, criterion: MeasureName | None) -> MeasureName:
+        """A measure that is asked for; the one that chooses by default."""
         name = self.criterion if criterion is None else criterion
         check.one_of("criterion", name, MEASURES)
-        return min(self.subsets, key=lambda each: cost_of(name, each.measures[name]))
+        return name
 
     def to_dict(self) -> dict[str, list[Any]]:
         """One list per column, one row per size and rank; ready for a DataFrame."""
@@ -154,7 +159,7 @@ class Subsets:
         """
         from cardqp.plot import plot_subsets, saved
 
-        return saved(plot_subsets(self, criterion or self.criterion, ax), path)
+        return saved(plot_subsets(self, self._measure(criterion), ax), path)
 
     def plot_criterion(
         self,
@@ -172,7 +177,7 @@ class Subsets:
         """
         from cardqp.plot import plot_sizes, saved
 
-        return saved(plot_sizes(self, criterion or self.criterion, ax), path)
+        return saved(plot_sizes(self, self._measure(criterion), ax), path)
 
     def __str__(self) -> str:
         name, best = self.criterion, self.best()

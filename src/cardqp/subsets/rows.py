@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import ArrayLike
-from cardqp.exceptions import ParameterError
+from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.gram import GramAccumulator, Moments, moments
 from cardqp.gram.validation import checked_rows, names_of
 from cardqp.problem import validation as check
@@ -73,6 +73,12 @@ def _encoded(X: Any, y: Any, missing: str) -> tuple[TableEncoder, Encoded]:
     target = "target"
     while target in frame.columns:
         target += "_"
+    if len(y) != len(frame):
+        raise ProblemError(
+            None,
+            "`X` and `y` must have the same number of rows",
+            given=f"X has {len(frame)}, y has {len(y)}",
+        )
     frame = frame.assign(**{target: np.asarray(y)})
     encoder = TableEncoder.from_table(frame, target, missing=missing)
     return encoder, encoder.apply(frame)

@@ -88,14 +88,14 @@ class SizeSearch:
 
     def _known(
         self, listing: Listing, size: int, smaller: tuple[IntArray, ...]
-    ) -> list[float]:
-        """Gains of good supports of a size."""
+    ) -> Pool:
+        """Good supports of a size, with their gains."""
         inside, pool = np.asarray(self.problem.forced_in, np.intp), Pool()
         while smaller and len(smaller[0]) < size:
             pool = good_supports(listing.G, listing.c, smaller, inside, EXCHANGED)
             best = sorted(pool, key=pool.__getitem__, reverse=True)[: self.n_best]
             smaller = tuple(np.array(support, np.intp) for support in best)
-        return list(pool.values())
+        return pool
 
     def _branched(self, size: int) -> Ranked | None:
         """By branch and bound, each support in what those before it leave.
@@ -156,8 +156,8 @@ def _ranked(found: Alternatives, kept: list[int]) -> Ranked:
     """Some of the alternatives; all that follow one bound what is not before it."""
     bounds = [found.lower_bound, *(s.lower_bound for s in reversed(found.solutions))]
     least = np.minimum.accumulate(bounds)[:0:-1]
-    objective = np.array([found.solutions[k].objective for k in kept])
-    return Ranked(tuple(found.supports[k] for k in kept), objective, least[kept])
+    objective = np.array([solution.objective for solution in found])
+    return Ranked(found.supports, objective, least).take(kept)
 
 
 def _progress(size: int, seconds: float) -> Progress:
