@@ -22,7 +22,7 @@ from cardqp.gram import (
 from cardqp.pipeline.solve import solve
 from cardqp.problem import validation as check
 from cardqp.regression import Design
-from cardqp.regression.design_settings import read_sparsities
+from cardqp.regression.design_settings import read_sparsities, sizes_up_to
 from cardqp.regression.inference import Inference, classical
 from cardqp.subsets.result import Subset, Subsets
 from cardqp.subsets.search import best_subsets
@@ -142,8 +142,7 @@ lower_bound_, gap_, status_, n_iter_, solution_
         if self.n_nonzero_coefs is not None:
             return read_sparsities([self.n_nonzero_coefs], design)
         check.count("max_size", self.max_size)
-        least = max(1, design.n_chosen(design.forced_in))
-        return read_sparsities(range(least, max(self.max_size, least) + 1), design)
+        return sizes_up_to(self.max_size, design)
 
     def _search(
         self, rows: Moments, design: Design, sizes: tuple[int, ...], watch: Watch

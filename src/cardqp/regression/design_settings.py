@@ -44,7 +44,7 @@ def read_sparsities(value: Any, design: Design) -> tuple[int, ...]:
     """
     n_inside = design.n_chosen(design.forced_in)
     if value is None:
-        value = range(max(n_inside, 1), max(n_inside, LARGEST_SIZE) + 1)
+        return sizes_up_to(LARGEST_SIZE, design)
     given = list(value) if isinstance(value, Iterable) else []
     rule = "must be one size or more, such as range(1, 21)"
     check.demand(len(given) > 0, "n_nonzero_coefs", rule, value)
@@ -57,6 +57,13 @@ def read_sparsities(value: Any, design: Design) -> tuple[int, ...]:
                 given=f"it is {each}, and {n_inside} are included in any case",
             )
     return tuple(sorted({min(int(each), design.n_units) for each in given}))
+
+
+def sizes_up_to(largest: int, design: Design) -> tuple[int, ...]:
+    """All sizes up to one that leave room for what is always included."""
+    least = max(1, design.n_chosen(design.forced_in))
+    most = min(max(largest, least), design.n_units)
+    return tuple(range(min(least, most), most + 1))
 
 
 def read_etas(value: Any) -> tuple[float, ...]:

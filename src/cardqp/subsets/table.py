@@ -5,7 +5,7 @@ from typing import Any
 
 from cardqp._iterate import Callback, Watch
 from cardqp.problem import validation as check
-from cardqp.regression.design_settings import read_design, read_sparsities
+from cardqp.regression.design_settings import read_design, sizes_up_to
 from cardqp.subsets.measures import MEASURES, MeasureName
 from cardqp.subsets.result import Subsets
 from cardqp.subsets.rows import Features, read_features
@@ -134,8 +134,7 @@ def search_features(
         always_include=always_include,
         groups=features.labels,
     )
-    least = max(1, design.n_chosen(design.forced_in))
-    sizes = read_sparsities(range(least, max(settings.max_size, least) + 1), design)
+    sizes = sizes_up_to(settings.max_size, design)
     with Watch(settings.time_limit, callback) as watch:
         found = best_subsets(
             features.moments,
