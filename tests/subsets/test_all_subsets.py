@@ -44,6 +44,7 @@ def test_every_size_and_rank_is_that_of_enumeration(kind, part):
 @pytest.mark.parametrize("way", ["callback", "ctrl-c"])
 def test_branch_and_bound_is_a_part_of_the_search(monkeypatch, way):
     # Nothing is searched by dropping variables.
+    monkeypatch.setattr("cardqp.subsets.listing.FIRST", 0)
     monkeypatch.setattr("cardqp.subsets.listing.MOST_EXPECTED", -1.0)
     table, stages = random_table(1, "plain"), []
 

@@ -11,6 +11,7 @@ from cardqp.bounds.dependence import describe
 from cardqp.bounds.positive_ridge import counted
 from cardqp.exceptions import NotSolvedError, ParameterError
 from cardqp.gram import Moments, is_constant
+from cardqp.problem import SparseQP
 from cardqp.regression.design import Design, ScaledProblem
 from cardqp.subsets.measures import MeasureName, Rows
 from cardqp.subsets.result import Subset, Subsets
@@ -67,14 +68,16 @@ def best_subsets(
             given="Cp needs more rows than features, and a fit with errors",
         )
     found: list[Subset] = []
-    for size, ranked in SizeSearch.of(scaled.problem, n_best, gap, watch).run(sizes):
+    ruled = counted(scaled.problem)
+    search = SizeSearch.of(scaled.problem, ruled, n_best, gap, watch)
+    for size, ranked in search.run(sizes):
         pairs = zip(ranked.supports, ranked.lower_bound.tolist(), strict=True)
         found += [fits.subset(size, k, *pair) for k, pair in enumerate(pairs, start=1)]
     if not found:
         reason = "" if watch.stopped is None else f": {watch.stopped.value}"
         raise NotSolvedError(f"No subset was found{reason}.")
     stop = watch.stopped or Stop.COMPLETED
-    notes = tuple(_notes(scaled, sizes, found[-1].size, stop))
+    notes = tuple(_notes(ruled, sizes, found[-1].size, stop))
     return Subsets(tuple(found), names, rows.n_samples, criterion, notes, stop)
 
 
@@ -146,12 +149,11 @@ def _n_dependent(rows: Moments) -> int:
 
 
 def _notes(
-    scaled: ScaledProblem, sizes: Sequence[int], last: int, stop: Stop
+    ruled: SparseQP, sizes: Sequence[int], last: int, stop: Stop
 ) -> Iterator[str]:
     """What people should know."""
-    problem = counted(scaled.problem)
-    if problem.independence > 0.0:
-        yield f"Linearly dependent, and not chosen together: {describe(problem)}."
+    if ruled.independence > 0.0:
+        yield f"Linearly dependent, and not chosen together: {describe(ruled)}."
     if last < sizes[-1]:
         reason = stop.value if stop.is_early else "no subset was found"
         yield f"Sizes above {last} are missing: {reason}."
