@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from cardqp._iterate import Callback
+from cardqp._keywords import did_you_mean
 from cardqp.estimators.accumulating import AccumulatingModel
 from cardqp.estimators.linear_model import Choice, SparseLinearModel
 from cardqp.gram import Moments
@@ -11,6 +12,7 @@ from cardqp.regression import Design
 from cardqp.regression.design_settings import read_etas, read_sparsities
 
 
+@did_you_mean
 @dataclass(eq=False, repr=False)
 class SparseRidge(AccumulatingModel, SparseLinearModel):
     r"""Ridge regression with few features, and a proof of how good the choice is.

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from cardqp._iterate import Callback
+from cardqp._keywords import did_you_mean
 from cardqp.estimators._sklearn import Parallel, delayed, get_active_backend
 from cardqp.estimators.folds import folds_of
 from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
@@ -19,6 +20,7 @@ from cardqp.regression.cross_validation import SelectionName
 from cardqp.regression.design_settings import read_etas, read_sparsities
 
 
+@did_you_mean
 @dataclass(eq=False, repr=False)
 class SparseRidgeCV(SparseLinearModel):
     """Sparse ridge regression whose size and ridge are cross-validated.

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from cardqp._iterate import Callback
+from cardqp._keywords import did_you_mean
 from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
 from cardqp.pipeline.path import path
 from cardqp.problem import validation as check
@@ -19,6 +20,7 @@ from cardqp.regression.design_settings import read_etas, read_sparsities
 from cardqp.solution import Solution
 
 
+@did_you_mean
 @dataclass(eq=False, repr=False)
 class SparseRidgePath(SparseLinearModel):
     """Sparse ridge regression for a range of sizes; one is chosen by a criterion.

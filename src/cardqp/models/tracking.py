@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.models import validation as rule
 from cardqp.models.allocation import Allocation
@@ -18,6 +19,7 @@ NEGLIGIBLE = 1e-9
 """A ridge that stands for none, as a share of the mean squared return."""
 
 
+@did_you_mean
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class IndexTracking:
     r"""Few assets that follow an index as closely as possible.
