@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from sklearn.exceptions import ConvergenceWarning
 
 from cardqp import SparseRidge
