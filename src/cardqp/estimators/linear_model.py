@@ -24,7 +24,13 @@ from cardqp.gram import Moments, moments
 from cardqp.methods import Method
 from cardqp.methods.block_decomposition import BlockDecomposition
 from cardqp.problem import validation as check
-from cardqp.regression import Design, ScaledProblem, Summary, summarise
+from cardqp.regression import (
+    Design,
+    ScaledProblem,
+    Summary,
+    about_error,
+    summarise,
+)
 from cardqp.regression.design_settings import is_automatic, read_design
 from cardqp.solution import Solution
 
@@ -169,14 +175,15 @@ class LinearModel(NamedParameters, SelectorMixin, RegressorMixin, BaseEstimator)
             raise NotSolvedError(
                 f"{solution.status.name}: {solution.status.value}; {solution.advice}."
             )
+        told = about_error(solution)
         chosen = scaled.chosen(solution.x)
         coef = self._coefficients(design, scaled, solution.x)
         self.coef_ = coef
         self.intercept_ = scaled.intercept(coef)
         self.support_ = chosen
         self.objective_ = solution.objective
-        self.lower_bound_ = solution.lower_bound
-        self.gap_ = solution.gap
+        self.lower_bound_ = told.lower_bound
+        self.gap_ = told.gap
         self.status_ = solution.status.name
         self.n_iter_ = solution.n_nodes
         self.eta_ = eta
@@ -189,7 +196,8 @@ class LinearModel(NamedParameters, SelectorMixin, RegressorMixin, BaseEstimator)
             self.get_feature_names_out(),
             spread,
         )
-        gap = max(worst, solution.gap)
+        # Others are squared errors, too.
+        gap = max(min(worst, 1.0), told.gap)
         if gap > self.gap:
             warnings.warn(
                 f"the choice of features is proved only up to a gap of {gap:.2e}, not "

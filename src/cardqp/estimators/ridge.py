@@ -68,9 +68,11 @@ class SparseRidge(AccumulatingModel, SparseLinearModel):
     n_features_in_, feature_names_in_
         Number of features, and their names if X has names.
     objective_, lower_bound_ : float
-        The value of the problem above, and what no choice of features can undercut.
+        The value of the problem above, and what no choice of features can undercut:
+        the proved bound of ``solution_``, or zero if that is larger, for no penalised
+        error is negative.
     gap_ : float
-        The relative difference between them.
+        The relative difference between them, at most 1.
     status_ : str
         "OPTIMAL" if the gap is within ``gap``, else "FEASIBLE".
     n_iter_ : int

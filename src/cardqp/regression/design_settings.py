@@ -59,9 +59,9 @@ def read_sparsities(value: Any, design: Design) -> tuple[int, ...]:
     return tuple(sorted({min(int(each), design.n_units) for each in given}))
 
 
-def sizes_up_to(largest: int, design: Design) -> tuple[int, ...]:
-    """All sizes up to one that leave room for what is always included."""
-    least = max(1, design.n_chosen(design.forced_in))
+def sizes_up_to(largest: int, design: Design, least: int = 1) -> tuple[int, ...]:
+    """All sizes between two that leave room for what is always included."""
+    least = max(least, design.n_chosen(design.forced_in))
     most = min(max(largest, least), design.n_units)
     return tuple(range(min(least, most), most + 1))
 

@@ -7,13 +7,14 @@ left gains too little (docs/theory.md#dropping).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 
 import numpy as np
 import scipy.linalg
 
+from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.arithmetic.rounding import COMPLETION_UNIT, elimination_unit
 from cardqp.bounds.circuits import Part, independent_parts
@@ -54,16 +55,23 @@ class Ranked:
     objective, lower_bound : arrays
         Their objectives, and bounds for all supports of this size that are not before
         them.
+    stop : Stop or None
+        Why there may be more of them than are known; None if there are not.
     """
 
     supports: tuple[IntArray, ...]
     objective: FloatArray
     lower_bound: FloatArray
+    stop: Stop | None = None
 
     def take(self, kept: list[int]) -> "Ranked":
         """Some of them."""
-        supports = tuple(self.supports[k] for k in kept)
-        return Ranked(supports, self.objective[kept], self.lower_bound[kept])
+        return replace(
+            self,
+            supports=tuple(self.supports[k] for k in kept),
+            objective=self.objective[kept],
+            lower_bound=self.lower_bound[kept],
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -153,7 +153,8 @@ def _ranked(found: Alternatives, kept: list[int]) -> Ranked:
     bounds = [found.lower_bound, *(s.lower_bound for s in reversed(found.solutions))]
     least = np.minimum.accumulate(bounds)[:0:-1]
     objective = np.array([solution.objective for solution in found])
-    return Ranked(found.supports, objective, least).take(kept)
+    stop = None if found.is_complete else found.stop
+    return Ranked(found.supports, objective, least, stop).take(kept)
 
 
 def _progress(size: int, seconds: float) -> Progress:

@@ -51,7 +51,8 @@ def all_subsets(
 
     They are the best ones: each row of the table has a bound that no other subset of
     its size, but for those before it, can be below.  There is no ridge.  Features that
-    are linearly dependent are not chosen together.
+    are linearly dependent are not chosen together.  The first row is the null model,
+    which has none of them.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ def search_features(
         always_include=always_include,
         groups=features.labels,
     )
-    sizes = sizes_up_to(settings.max_size, design)
+    sizes = sizes_up_to(settings.max_size, design, 0)
     with Watch(settings.time_limit, callback) as watch:
         found = best_subsets(
             features.moments,
