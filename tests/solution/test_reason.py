@@ -52,6 +52,10 @@ def problem(sparsity=5, **settings):
             "more, and must be 1",
         ),
         (
+            {**BUDGET, "lower": 1.5, "upper": 2.0},
+            "A_eq[0] @ x is at least 1.5 with any nonzero, and must be 1",
+        ),
+        (
             {**BUDGET, "lower": 0.0, "upper": 0.4, "groups": [0] * 8}
             | {"group_sparsity": 2},
             "A_eq[0] @ x is at most 0.8 within the bounds and limits of groups, and "

@@ -126,11 +126,12 @@ def _about(problem: SparseQP, conflict: Conflict, words: Words) -> str:
 def _about_jump(problem: SparseQP, jump: Jump, words: Words) -> str:
     row, few = _row(problem, jump.row, words), words.count(jump.count)
     below, above = row.extreme(-1.0, -jump.most), row.extreme(1.0, jump.least)
-    fewer = " or fewer" if jump.count > words.n_auxiliary + 1 else ""
-    return (
-        f"{row.name} is {below} with {few}{fewer} and {above} with more, and must be "
-        f"{row.rule}"
-    )
+    known = f"{below} with {few} or fewer and {above} with more"
+    if jump.count == words.n_auxiliary:
+        known = f"{above} with any {words.singular}"
+    elif jump.count == words.n_auxiliary + 1:
+        known = f"{below} with {few} and {above} with more"
+    return f"{row.name} is {known}, and must be {row.rule}"
 
 
 def _within(problem: SparseQP, conflict: Conflict, words: Words) -> str:
