@@ -1,6 +1,6 @@
 """Cross-validation by good models without proofs, in a small part of the time."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -12,16 +12,17 @@ from cardqp.gram import Moments
 from cardqp.heuristics.support_path import point_path
 from cardqp.problem import SparseQP
 from cardqp.regression.cross_validation import (
+    Budget,
     CrossValidation,
     error_on,
     others,
 )
 from cardqp.regression.design import Design, ScaledProblem
 
-Task = Callable[[Watch], FloatArray]
-"""What is to be done for one fold, until a watch says that it is over."""
+COMPARED = 0.8
+"""The share of the time limit that comparisons may take: the rest is for a proof."""
 
-Share = Callable[[Iterable[Callable[[], FloatArray]]], list[FloatArray]]
+Share = Callable[[Sequence[Callable[[], FloatArray]]], list[FloatArray]]
 """Runs tasks wherever it likes; fewer results come back if somebody stops it."""
 
 
@@ -46,7 +47,8 @@ def compare_models(
     sparsities, etas : sequences
         The grid, sparsities in increasing order.
     watch : Watch
-        The clock.  Ridges that time is up for are left out.
+        The clock.  Sizes that a fold has no time for do not count, nor does a ridge
+        that somebody breaks off.
     refit : bool
         Whether models are judged by coefficients without the ridge.
     share : callable, optional
@@ -57,16 +59,19 @@ def compare_models(
     shape = len(etas), len(sparsities), len(parts)
     errors = np.full(shape, np.nan)
     trainings = [design.scaled(rows, etas[0], sparsities[-1]) for rows in others(parts)]
+    seconds = watch.seconds_left
+    limit = None if seconds is None else COMPARED * seconds
+    budget = Budget(limit, len(etas) * len(parts))
     for i, eta in enumerate(etas):
-        tasks = [
-            Fold(training.with_eta(eta), design, tuple(sparsities), part, refit).errors
+        folds = [
+            Fold(training.with_eta(eta), design, tuple(sparsities), part, refit)
             for training, part in zip(trainings, parts, strict=True)
         ]
         if share is None:
-            found = _in_turn(tasks, eta, watch)
+            found = _in_turn(folds, eta, budget, watch)
         else:
-            found = share(partial(_apart, task, watch.seconds_left) for task in tasks)
-        if watch.is_over or len(found) < len(tasks):
+            found = share([partial(fold.errors, budget.share()) for fold in folds])
+        if len(found) < len(folds):
             break
         errors[i] = np.array(found).T
     unproved = np.full(shape, np.inf)
@@ -97,39 +102,46 @@ class Fold:
     left_out: Moments
     refit: bool
 
-    def errors(self, watch: Watch) -> FloatArray:
-        """Mean squared errors by size; incomplete once time is up."""
-        largest = min(self.sparsities[-1], self.design.n_units)
-        is_over = partial(getattr, watch, "is_over")
-        smallest = self.sparsities[0]
-        points = point_path(self.training.problem, largest, is_over, smallest=smallest)
-        errors = np.full(len(self.sparsities), np.nan)
-        for j, size in enumerate(self.sparsities):
-            # Features that depend on those inside are not chosen: fewer must do then.
-            known = [k for k in points if k <= size]
-            if known:
-                x = points[max(known)]
-                errors[j] = error_on(
-                    self.left_out, self.training, x, self.design, refit=self.refit
-                )
-        return errors
+    def errors(self, seconds: float | None) -> FloatArray:
+        """Mean squared errors by size; NaN where a number of seconds is too few."""
+        problem, sizes = self.training.problem, self.sparsities
+        with Watch(seconds) as watch:
+            points = point_path(
+                problem, sizes[-1], lambda: watch.is_over, smallest=sizes[0]
+            )
+            is_cut_short = watch.is_over
+        # Features that depend on those inside are not chosen: fewer must do then.
+        reached = max(points, default=0) if is_cut_short else sizes[-1]
+        known = {
+            size: max((k for k in points if k <= size), default=0) for size in sizes
+        }
+        return np.array(
+            [
+                self._error(points[known[size]])
+                if known[size] > 0 and size <= reached
+                else np.nan
+                for size in sizes
+            ]
+        )
+
+    def _error(self, x: FloatArray) -> float:
+        return error_on(self.left_out, self.training, x, self.design, refit=self.refit)
 
 
-def _in_turn(tasks: Sequence[Task], eta: float, watch: Watch) -> list[FloatArray]:
-    """Results of tasks one after the other, until somebody stops them."""
+def _in_turn(
+    folds: Sequence[Fold], eta: float, budget: Budget, watch: Watch
+) -> list[FloatArray]:
+    """Errors on folds one after the other, until somebody stops them."""
     found: list[FloatArray] = []
-    for number, task in enumerate(tasks, start=1):
-        stage = f"eta {eta:g}, fold {number} of {len(tasks)}"
-        if watch.check(partial(Progress, stage, number)) is not None:
+    for number, fold in enumerate(folds, start=1):
+        stage = f"eta {eta:g}, fold {number} of {len(folds)}"
+        watch.check(partial(Progress, stage, number))
+        if not watch.is_unwanted:
+            errors = fold.errors(budget.share())
+        if watch.is_unwanted:
             break
-        found.append(task(watch))
+        found.append(errors)
     return found
-
-
-def _apart(task: Task, seconds: float | None) -> FloatArray:
-    """The result of a task in another process."""
-    with Watch(seconds) as watch:
-        return task(watch)
 
 
 @cache
