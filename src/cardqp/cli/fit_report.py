@@ -28,6 +28,13 @@ PATIENCE = 10.0
 """Seconds for other choices, and for all sizes of the path, if these are only for the
 page."""
 
+SELECTED = {
+    "min": "The size with the least mean error was taken.",
+    "one-standard-error": "The smallest size whose mean error is within one standard "
+    "error of the least one was taken.",
+}
+"""What each way to choose among sizes does."""
+
 
 def page_about(
     found: FittedTable, others: Alternatives | None, options: argparse.Namespace
@@ -91,7 +98,7 @@ def _judged(found: FittedTable) -> float | None:
 
 def _path(found: FittedTable) -> sparsity_path.Path | None:
     known = getattr(found.model, "path_", None)
-    if isinstance(known, sparsity_path.Path):
+    if isinstance(known, sparsity_path.Path) and len(known) > 1:
         return known
     if found.is_interrupted:
         return None
@@ -106,7 +113,7 @@ def _curve(found: FittedTable) -> CVCurve | None:
     results = getattr(found.model, "cv_results_", None)
     if results is None:
         return None
-    is_done = np.isfinite(results["mean_error"])
+    is_done = np.isfinite(results["mean_error"]) & found.is_chosen_ridge
     names = ("n_nonzero_coefs", "mean_error", "standard_error")
     sizes, errors, deviations = (results[name][is_done] for name in names)
     return CVCurve(
@@ -114,7 +121,7 @@ def _curve(found: FittedTable) -> CVCurve | None:
         tuple(errors.tolist()),
         tuple(deviations.tolist()),
         found.n_allowed,
-        "The size with the least mean error was taken.",
+        SELECTED[found.model.selection],
     )
 
 

@@ -3,7 +3,7 @@
 from cardqp.exceptions import BackendNotFoundError
 
 try:
-    from joblib.parallel import get_active_backend
+    from joblib import effective_n_jobs
     from sklearn.base import BaseEstimator, RegressorMixin, clone
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.feature_selection import SelectorMixin
@@ -36,6 +36,6 @@ __all__ = [
     "check_random_state",
     "clone",
     "delayed",
-    "get_active_backend",
+    "effective_n_jobs",
     "validate_data",
 ]

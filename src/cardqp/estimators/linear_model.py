@@ -1,13 +1,14 @@
 """The base of all estimators: checks of data, the fitted model, predictions."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from cardqp._iterate import Callback
-from cardqp._typing import ArrayLike, BoolArray, FloatArray
+from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.estimators._sklearn import (
     BaseEstimator,
     ConvergenceWarning,
@@ -19,7 +20,7 @@ from cardqp.estimators._sklearn import (
     validate_data,
 )
 from cardqp.exceptions import NotSolvedError
-from cardqp.gram import Moments, moments
+from cardqp.gram import Moments, moments, moments_of_parts
 from cardqp.methods import Method
 from cardqp.methods.block_decomposition import BlockDecomposition
 from cardqp.problem import validation as check
@@ -50,6 +51,11 @@ class Sample:
     def moments(self) -> Moments:
         """Moments of all rows."""
         return moments(self.X, self.y, self.weights, centred=self.is_centred)
+
+    def parts(self, folds: Sequence[IntArray]) -> list[Moments]:
+        """Moments of folds."""
+        X, y, weights = self.X, self.y, self.weights
+        return moments_of_parts(X, y, weights, folds, centred=self.is_centred)
 
     @property
     def spread(self) -> float:
