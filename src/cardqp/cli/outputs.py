@@ -67,8 +67,13 @@ def check_csv(inputs: Sequence[str], path: str | None) -> None:
 
 def print_notes(notes: Iterable[str]) -> None:
     """Print notes for people, apart from the answer."""
-    for note in notes:
-        print(f"cardqp: note: {one_line(note)}", file=sys.stderr)
+    print_aside(f"note: {note}" for note in notes)
+
+
+def print_aside(lines: Iterable[str]) -> None:
+    """Print what is said beside a table that goes to standard output."""
+    for line in lines:
+        print(f"cardqp: {one_line(line)}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

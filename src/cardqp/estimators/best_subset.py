@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from cardqp._iterate import Callback, Watch
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike
 from cardqp.estimators._sklearn import check_is_fitted
 from cardqp.estimators.accumulating import AccumulatingModel
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 CriterionName = Literal["bic", "aic", "aicc", "ebic", "cp", "adjusted_r2", "cv"]
 
 
+@did_you_mean
 @dataclass(eq=False, repr=False)
 class BestSubset(AccumulatingModel):
     """Least squares with the best subset of features, whose size a criterion chooses.

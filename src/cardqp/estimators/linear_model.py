@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from cardqp._iterate import Callback
+from cardqp._keywords import NamedParameters
 from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.estimators._sklearn import (
     BaseEstimator,
@@ -70,7 +71,7 @@ and the largest gap among other models that were compared with it."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class LinearModel(NamedParameters, SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """A linear model with few features that can predict, select and explain itself.
 
     Estimators derive from it; they bring ``_choose`` and settings of their own.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from cardqp._iterate import Callback, Watch
+from cardqp._keywords import did_you_mean
 from cardqp.estimators.accumulating import AccumulatingModel
 from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
 from cardqp.estimators.ridge_choice import chosen_ridge, solve_within
@@ -16,6 +17,7 @@ from cardqp.regression.design_settings import (
 )
 
 
+@did_you_mean
 @dataclass(eq=False, repr=False)
 class SparseRidge(AccumulatingModel, SparseLinearModel):
     r"""Ridge regression with few features, and a proof of how good the choice is.

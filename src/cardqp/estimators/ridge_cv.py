@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from cardqp._iterate import Callback, Stop, Watch
+from cardqp._keywords import did_you_mean
 from cardqp.estimators._sklearn import (
     ConvergenceWarning,
     Parallel,
@@ -51,6 +52,7 @@ ROWS_PER_FEATURE = 4
 """No more features are tried then than rows over this; up to 20 are in any case."""
 
 
+@did_you_mean
 @dataclass(eq=False, repr=False)
 class SparseRidgeCV(SparseLinearModel):
     """Sparse ridge regression whose size and ridge are cross-validated.

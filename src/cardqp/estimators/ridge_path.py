@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from cardqp._iterate import Callback, Watch
+from cardqp._keywords import did_you_mean
 from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
 from cardqp.estimators.ridge_choice import chosen_ridge
 from cardqp.pipeline.path import path
@@ -24,6 +25,7 @@ from cardqp.regression.design_settings import (
 from cardqp.solution import Solution
 
 
+@did_you_mean
 @dataclass(eq=False, repr=False)
 class SparseRidgePath(SparseLinearModel):
     """Sparse ridge regression for a range of sizes; one is chosen by a criterion.
