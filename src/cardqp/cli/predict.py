@@ -23,9 +23,10 @@ def predict(options: argparse.Namespace) -> int:
     model = ModelFile.load(options.model)
     if options.missing is not None:
         model = model.with_policy(options.missing)
-    predictions, encoded = model.evaluate(read_file(options, least_columns=1))
+    frame = read_file(options, least_columns=1)
+    predictions, encoded = model.evaluate(frame)
     without = int(np.isnan(predictions).sum())
-    notes = [*encoded.notes]
+    notes = [*frame.attrs.get("notes", ()), *encoded.notes]
     if without:
         notes.append(f"no prediction for {count(without, 'row')} with missing cells")
     print_notes(notes)
