@@ -192,7 +192,7 @@ def test_missing_cells_are_refused():
     frame = frame_of(a=[1, 2, np.nan, np.nan], b=[1, np.nan, 3, 4], t=list("xyxy"))
     message = (
         r"column `a` must not miss values: 2 of 4 are missing \(50 %\), the first in "
-        r"row 3; use `missing=.drop.` .*`missing=.mean.` .*`drop=\['a'\]`.*\n.*column `b`"
+        r"row 3; use `missing=.drop.` .*`missing=.mean.` .*`drop=\['a'\]`.*\n.* `b`"
     )
     with pytest.raises(TableError, match=message) as caught:
         encode(frame)
