@@ -112,20 +112,21 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--no-ridge",
         action="store_true",
-        help="no ridge, as --eta none: best subset selection",
+        help="no ridge, as --eta none: best subset selection, proved for least squares",
     )
     model.add_argument(
         "--standardize",
         action=argparse.BooleanOptionalAction,
-        default=True,
-        help="scale features to unit variance for the ridge (default: yes)",
+        default=False,
+        help="scale features to unit variance for the ridge (default: no, but for "
+        "--eta auto)",
     )
     model.add_argument(
         "--refit",
         action=argparse.BooleanOptionalAction,
-        default=True,
-        help="fit coefficients without the ridge once features are chosen "
-        "(default: yes)",
+        default=False,
+        help="fit coefficients without the ridge once features are chosen (default: "
+        "no); what is proved is the choice with the ridge: see --no-ridge",
     )
     model.add_argument(
         "--positive", action="store_true", help="no negative coefficients"

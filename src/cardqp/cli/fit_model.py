@@ -14,6 +14,7 @@ from cardqp.cli.encoding import encoder_of, included_features
 from cardqp.cli.feature_groups import feature_groups
 from cardqp.cli.progress import ProgressLine
 from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
+from cardqp.estimators.reporting import FittedModel
 from cardqp.exceptions import ParameterError
 from cardqp.problem import validation as check
 from cardqp.solution.trace import Trace
@@ -69,6 +70,11 @@ class FittedTable:
         return int(chosen)
 
     @property
+    def is_standardized(self) -> bool:
+        """Whether features are scaled for the ridge."""
+        return bool(self.model._is_standardized)
+
+    @property
     def is_interrupted(self) -> bool:
         """Whether somebody wanted an end: other choices are not searched then."""
         return self.model.solution_.stop is Stop.INTERRUPTED
@@ -84,6 +90,14 @@ class FittedTable:
         names, coef = self.encoder.names, self.model.coef_
         return {names[j]: float(coef[j]) for j in self.model.support_}
 
+    def fitted(self, trace: Trace | None = None) -> FittedModel:
+        """The model with its rows, as pages are told of it."""
+        test = None
+        if self.test is not None and self.test.y is not None:
+            test = self.test.X, self.test.y
+        sample, _ = self.model._fitted_rows
+        return FittedModel(self.model, sample, self.encoder.names, test, trace)
+
     def r2(self) -> float:
         """The share of the target's variance that is explained, in sample."""
         return float(self.model.score(named(self.train), self.train.y))
@@ -95,15 +109,13 @@ class FittedTable:
         return float(self.model.score(named(self.test), self.test.y))
 
     def r2_folds(self) -> float | None:
-        """R2 by cross-validation, for the size that was chosen."""
-        results = getattr(self.model, "cv_results_", None)
-        if results is None or self.train.y is None:
+        """R2 by cross-validation for the chosen size; None if nothing asks for it.
+
+        Rows that were left out make it unnecessary, unless it was computed anyway.
+        """
+        if self.test is not None and not hasattr(self.model, "cv_results_"):
             return None
-        is_chosen = self.is_chosen_ridge & (
-            results["n_nonzero_coefs"] == self.model.n_nonzero_coefs_
-        )
-        [error] = results["mean_error"][is_chosen]
-        return float(1.0 - error / np.var(self.train.y))
+        return self.fitted().r2_by_folds()
 
     @property
     def is_chosen_ridge(self) -> BoolArray:

@@ -53,4 +53,6 @@ class AccumulatingModel(LinearModel):
         self._also_keep(sample, is_first=is_first)
         fitted = self._solve(sample.design, rows)
         self._keep(sample.design, so_far.moments().power, *fitted)
+        # What was said of the rows of an earlier fit is not said of these.
+        self._fitted_rows = None
         return self
