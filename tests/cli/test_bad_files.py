@@ -75,7 +75,12 @@ BAD = {
     "constant features": ("a,y\n1,3\n1,4\n", "must have features that vary"),
     "identifiers": (
         "id,y\n" + "".join(f"id{i},{i}\n" for i in range(60)),
-        "`id` must have at most 50 different labels",
+        "must have features that vary: it has none",
+    ),
+    "nearly identifiers": (
+        "id,y\n" + "".join(f"id{i // 2},{i}\n" for i in range(120)),
+        "`id` must have at most 50 different labels: it has 60, such as 'id0'; use "
+        "`--drop id`, or raise `--max-levels`",
     ),
     "one row": ("a,y\n1,2\n", "target `y` must vary"),
     "unclosed quotation": ('a,b,y\n1,2,3\n4,"5,6\n', "t.csv must"),
@@ -149,7 +154,10 @@ def test_decimal_commas(written, capsys):
     text = "a;b;y\n" + "".join(f"{a},5;{b},25;{y},0\n" for a, b, y in ROWS)
     for arguments in ((), ("--decimal", ",")):
         assert fit(written(text), *arguments) == 0
-    assert "decimal commas were found (decimal): `a`, `b`" in capsys.readouterr().err
+    assert (
+        "commas separate decimals in `a`, `b`, `y`; `--decimal .` reads"
+        in capsys.readouterr().err
+    )
     assert fit(written(text), "--decimal", ".") == 2
     assert "must have decimal points: row 1 has '1,5' -> --decimal ," in (
         capsys.readouterr().err

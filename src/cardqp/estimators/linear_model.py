@@ -168,6 +168,7 @@ class LinearModel(NamedParameters, SelectorMixin, RegressorMixin, BaseEstimator)
     def _checked(self, X: Any, y: Any = "no_validation", **settings: Any) -> Any:
         """Features as numbers, with the target if one is given."""
         check.refuse_masked(X=X, y=y)
+        check.refuse_texts(X, None if isinstance(y, str) else y)
         if not isinstance(y, str):
             settings["y_numeric"] = True
         return validate_data(
@@ -251,6 +252,7 @@ class LinearModel(NamedParameters, SelectorMixin, RegressorMixin, BaseEstimator)
             Weights of the rows.
         """
         check.refuse_masked(y=y, sample_weight=sample_weight)
+        check.refuse_texts(X, y)
         return float(super().score(X, y, sample_weight))
 
     def transform(self, X: ArrayLike) -> Any:

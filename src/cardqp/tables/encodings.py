@@ -72,8 +72,8 @@ def _western(data: bytes, label: str) -> Decoded:
         text, name = data.decode("cp1252"), "Windows-1252 (Western Europe)"
     except UnicodeDecodeError:
         text, name = data.decode("cp850"), "code page 850 (Western Europe, DOS)"
-    more = "; if letters are wrong, say which it is (encoding)"
-    return Decoded(text, f"{_note(name)}, for it is not UTF-8{more}")
+    words = f"{_note(name)}, for it is not UTF-8; if letters are wrong, use {{}}"
+    return Decoded(text, Phrase(words, Setting("encoding")))
 
 
 def _note(name: str) -> str:

@@ -74,24 +74,32 @@ def resolved(frame: Any, reread: Reread, delimiter: str) -> tuple[Any, list[str]
     sure = set(verdicts.values()) & {COMMA, POINT}
     commas = [name for name, found in verdicts.items() if found == COMMA]
     maybe = [name for name, found in verdicts.items() if found == MAYBE_COMMA]
-    notes = []
+    notes = list[str]()
     if sure == {COMMA}:
         again = [n for n, found in verdicts.items() if found == MAYBE_POINT]
-        if again:
-            texts = reread(again)
-            frame = frame.assign(**{name: texts[name] for name in again})
-        commas += again + maybe
+        texts = reread(again)[again] if again else frame[[]]
+        has_points = [name for name in again if _contain(texts[name], POINT).any()]
+        frame = frame.assign(**{name: texts[name] for name in has_points})
+        commas += has_points + maybe
     elif maybe and sure != {POINT}:
         if delimiter != COMMA:
             _refuse(frame, maybe)
         notes.append(
-            f"commas were taken for separators of thousands (decimal): {listed(maybe)}"
+            _note("commas separate thousands in {}; {} reads decimals", maybe, COMMA)
         )
+    commas = [name for name in frame.columns if name in set(commas)]
     for name in commas:
         frame[name] = _converted(frame[name])
     if commas:
-        notes.append(f"decimal commas were found (decimal): {listed(commas)}")
+        notes.append(
+            _note("commas separate decimals in {}; {} reads thousands", commas, POINT)
+        )
     return frame, notes
+
+
+def _note(words: str, names: Sequence[str], other: str) -> str:
+    """A sentence on some columns, and the setting by which they are read otherwise."""
+    return Phrase(words, listed(names), Setting("decimal", other))
 
 
 def _text_columns(frame: Any) -> list[str]:
@@ -119,14 +127,12 @@ def _of_texts(series: Any) -> str:
 
 
 def _of_numbers(values: Any) -> str:
-    """The verdict on a column that was read with points; empty without decimals.
+    """The verdict on a column that was read with points, or has gaps.
 
     All of 1.234, 12.500 and 7 may have been thousands.
     """
     values = np.abs(values[np.isfinite(values)])
     values = values[values % 1.0 != 0.0]
-    if len(values) == 0:
-        return ""
     thousand = 1000.0 * values
     is_maybe = (values >= 1.0) & (values < 1000.0)
     is_maybe &= np.abs(thousand - np.rint(thousand)) < 1e-6
@@ -137,13 +143,12 @@ def _refuse(frame: Any, names: Sequence[str]) -> None:
     """Complain of columns whose commas may separate thousands or decimals."""
     complaints = Complaints()
     for name in names:
-        cells = frame[name].dropna().astype(str)
-        cell = cells[cells.str.contains(COMMA, regex=False)].iloc[0]
+        cell = frame[name][_contain(frame[name], COMMA)].iloc[0]
         with complaints.kept():
             raise ColumnError(
                 name,
                 "must show what its commas separate",
-                given=f"{cell[:40]!r} may have decimals or thousands",
+                given=f"{str(cell)[:40]!r} may have decimals or thousands",
                 remedy=Phrase(
                     "use {} for decimals, {} for thousands",
                     Setting("decimal", COMMA),
@@ -152,6 +157,11 @@ def _refuse(frame: Any, names: Sequence[str]) -> None:
                 fix=[Setting("decimal", COMMA)],
             )
     complaints.check()
+
+
+def _contain(series: Any, mark: str) -> Any:
+    """Which cells of a column contain a mark."""
+    return series.astype(str).str.contains(mark, regex=False)
 
 
 def _converted(series: Any) -> Any:

@@ -21,7 +21,10 @@ from cardqp.tables.lines import Lines, without_empty_end, without_lines
 from cardqp.tables.row_names import without_row_names
 from cardqp.tables.separators import resolved, with_points
 
-MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", "#N/A")
+MISSING = (
+    *("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", "<NA>"),
+    *("#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"),
+)
 """Cells that count as missing, besides empty ones."""
 
 
