@@ -142,12 +142,15 @@ class Rival:
         How many features it has.
     r2_in_sample, r2_out_of_sample : float, float or None
         Share of the variation that it explains, judged as the model is.
+    note : str
+        A sentence on how it was fitted; may be empty.
     """
 
     name: str
     n_features: int
     r2_in_sample: float
     r2_out_of_sample: float | None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,12 +175,8 @@ def _judged(data: ReportData) -> str:
         words = "Nothing is known of other rows: there are too few for folds."
     else:
         words = f"Out of sample means {data.judged_by}."
-    if data.rivals:
-        words += (
-            " The ridge on all features is the best of several in cross-validation; "
-            "the features of the lasso have coefficients as this model has them."
-        )
-    return paragraph(text(words), "small")
+    notes = [rival.note for rival in data.rivals if rival.note]
+    return paragraph(text(" ".join([words, *notes])), "small")
 
 
 def _predictions(predictions: Predictions, target: str) -> str:
@@ -212,9 +208,9 @@ def correlations(data: ReportData) -> str:
     count = sum(abs(pair[0]) >= STRONG for pair in found.pairs)
     if count:
         words += (
-            f" {plural(count, 'pair')} of features have {STRONG:g} or more, up or down:"
-            " they can stand for each other, and their coefficients depend on which "
-            "others are chosen."
+            f" It is {STRONG:g} or more, up or down, for {plural(count, 'pair')} of "
+            "features, which can stand for each other: their coefficients depend on "
+            "which others are chosen."
         )
     drawn = pictures.figure(
         lambda: pictures.plot_correlations(found),
