@@ -6,6 +6,7 @@ from cardqp.report import pictures
 from cardqp.report.contents import (
     Feature,
     PageData,
+    PageOrigin,
     Predictions,
     ReportData,
     Rival,
@@ -57,7 +58,7 @@ def paragraph(words: str, kind: str = "") -> str:
     return f"<p class='{kind}'>{words}</p>" if kind else f"<p>{words}</p>"
 
 
-def header(data: PageData, lead: str) -> str:
+def header(data: PageOrigin, lead: str) -> str:
     """The head of a page: where it is from, its title, and the answer in a sentence."""
     about = paragraph(f"{name(data.source)} · {text(data.date)}", "small")
     title = f"<h1>{text(data.title)}</h1>"
@@ -227,12 +228,16 @@ def about_data(data: PageData) -> str:
         f"{plural(data.n_samples, 'row')} and {plural(data.n_features, 'feature')} "
         f"from {name(data.source)}, to predict {name(data.target)}."
     )
+    return section("data", "The data", [paragraph(start), listed_notes(data)])
+
+
+def listed_notes(data: PageOrigin) -> str:
+    """What was done to the data, as a list."""
     notes = "".join(f"<li>{prose(note)}</li>" for note in data.notes)
-    listed = f"<ul>{notes}</ul>" if notes else ""
-    return section("data", "The data", [paragraph(start), listed])
+    return f"<ul>{notes}</ul>" if notes else ""
 
 
-def reproduce(data: PageData) -> str:
+def reproduce(data: PageOrigin) -> str:
     """Section with the command and the versions that reproduce the result."""
     made = paragraph(f"Made with {made_with(data.versions)}.", "small")
     return section(
