@@ -33,7 +33,7 @@ def predict(options: argparse.Namespace) -> int:
     predictions, encoded = model.evaluate(frame)
     score, obstacles = _score(model, frame, predictions)
     without = int(np.isnan(predictions).sum())
-    notes = [*encoded.notes, *obstacles]
+    notes = [*frame.attrs.get("notes", ()), *encoded.notes, *obstacles]
     if without:
         notes.append(f"no prediction for {count(without, 'row')} with missing cells")
     print_notes(notes)

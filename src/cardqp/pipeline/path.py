@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from cardqp._iterate import Callback, Stop
+from cardqp._iterate import Callback
 from cardqp._keywords import did_you_mean
 from cardqp.exceptions import ParameterError
 from cardqp.methods import Method
@@ -107,7 +107,7 @@ def path(
             start=solutions[-1].x if solutions else None,
         )
         solutions.append(solution)
-        if solution.stop in (Stop.CALLBACK, Stop.INTERRUPTED):
+        if solution.stop.is_wish:
             break
     return Path(tuple(wanted[: len(solutions)]), tuple(solutions))
 
