@@ -168,7 +168,7 @@ def test_no_answer():
     assert first == (
         "No choice of at most 2 features that meets the constraints exists."
     )
-    assert second.startswith("A[0] @ x is at least 1 where -A[1] @ x is at least 1, and")
+    assert second.startswith("A[0] @ x is at least 1 where -A[1] @ x is at least 1")
     assert "replayed" in third
     unknown = replace(solution, status=Status.UNKNOWN, stop=Stop.TIME_LIMIT)
     assert sentences.certificate(unknown)[0] == (
