@@ -207,7 +207,7 @@ def _ray(problem: SparseQP, branch: Subproblem, prices: FloatArray) -> FloatArra
 
     Rows whose violation costs nothing are not used.
     """
-    ray = least_violation(problem, branch, prices).ray
+    ray = problem.rows.project(least_violation(problem, branch, prices).ray)
     ray[prices == 0] = 0.0
     return ray if proves_empty(problem, ray, branch) else np.zeros(len(ray))
 
