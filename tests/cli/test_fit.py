@@ -124,8 +124,8 @@ def test_text_for_people(file, capsys):
     assert lines[1].startswith("proof     no choice of up to 3 columns lowers the ")
     assert lines[1].endswith(" %")
     assert lines[2] == (
-        "error     mean squared error + 0.05 times the squared coefficients of "
-        "standardised features (eta 20)"
+        "error     mean squared error + 0.03333 times the squared coefficients of "
+        "standardised features (eta 30)"
     )
     assert lines[3] == "data      120 rows, 7 features from 6 columns"
     assert " by cross-validation, " in lines[4]
