@@ -10,6 +10,9 @@ from cardqp.regression.criteria import PERFECT
 MeasureName = Literal["bic", "aic", "aicc", "ebic", "cp", "adjusted_r2"]
 MEASURES: tuple[str, ...] = get_args(MeasureName)
 
+NEARLY = 1e-6
+"""Fits are nearly perfect if their sum of squares is below this share of the total."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -81,6 +84,21 @@ class Rows:
             "bic": bic,
             "ebic": bic + 2.0 * math.log(math.comb(self.n_units, size)),
         }
+
+
+def gap_of(rss: float, bound: float, total: float) -> float:
+    """How much less than a sum of squares may be possible, relatively.
+
+    That is relative to a share of the total where the fit is nearly perfect: what is
+    left of it is rounding.
+
+    Parameters
+    ----------
+    rss, bound, total : float
+        The sum of squared residuals, its lower bound, and the sum without features; or
+        their means.
+    """
+    return (rss - bound) / (max(rss, NEARLY * total) or 1.0)
 
 
 def cost_of(name: str, value: float) -> float:
