@@ -25,6 +25,8 @@ from cardqp import (
 )
 from tests.estimators.data import regression
 
+pytestmark = pytest.mark.filterwarnings("ignore:the size that was chosen")
+
 NAMES = [f"column {j}" for j in range(12)]
 
 

@@ -1,11 +1,14 @@
 """Best subset selection: least squares with the best features of the best size."""
 
 from dataclasses import KW_ONLY, dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from cardqp import storage
 from cardqp._iterate import Callback, Watch
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.bounds.gap import relative_gap
 from cardqp.estimators._sklearn import check_is_fitted
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 CriterionName = Literal["bic", "aic", "aicc", "ebic", "cp", "adjusted_r2", "cv"]
 
 
+@did_you_mean
 @dataclass(eq=False, repr=False)
 class BestSubset(AccumulatingModel):
     """Least squares with the best subset of features, whose size a criterion chooses.
@@ -232,6 +236,33 @@ lower_bound_, gap_, status_, n_iter_, solution_
         rows, subset = self._fitted
         names = subset.features
         return classical(rows, subset.support, subset.coef, names, level=level)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        X: ArrayLike | None = None,
+        y: Any = None,
+        *,
+        title: str | None = None,
+    ) -> None:
+        """Write a page about the best subsets of all sizes.
+
+        It is HTML that needs no other file.
+
+        Parameters
+        ----------
+        path : path
+            Where to write it.
+        X, y : None
+            The page has no place for other rows.
+        title : str, optional
+            The headline.
+        """
+        from cardqp.estimators.reporting import page_of_subsets
+
+        check_is_fitted(self)
+        check.demand(X is None and y is None, "X", "must be left out", X)
+        storage.write_text(path, page_of_subsets(self, title))
 
     def bootstrap(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> Bootstrap:
         """Repeat choice and fit on resamples of the rows.

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.estimators._sklearn import check_random_state
 from cardqp.estimators.resampling import column_names, fit_each
@@ -73,6 +74,7 @@ class StabilitySelection:
         return "\n".join(lines)
 
 
+@did_you_mean
 def stability_selection(
     estimator: Any,
     X: ArrayLike,

@@ -19,13 +19,6 @@ from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Gram
 from cardqp.regression.least_squares import least_squares
 
-AUTOMATIC_ETA = 20.0
-"""``eta`` for standardised features, if it is chosen automatically.  The ridge is then
-a twentieth of each feature's variance: little enough to predict well, and enough for
-proofs to be quick where features are correlated.  Weaker ridges predict better from
-many rows, and worse from few; fewer models are then proved best in time, and features
-are found no more often (``python -m benchmarks.ridge``, and the README)."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cardqp._iterate import Callback, Watch
+from cardqp._keywords import did_you_mean
 from cardqp.problem import validation as check
 from cardqp.regression.design_settings import read_design, sizes_up_to
 from cardqp.subsets.measures import MEASURES, MeasureName
@@ -29,6 +30,7 @@ class SearchSettings:
         check.at_least("gap", self.gap, 0.0)
 
 
+@did_you_mean
 def all_subsets(
     X: Any,
     y: Any = None,

@@ -22,8 +22,8 @@ class Column:
     name : str
         Its name.
     kind : str
-        ``number``, ``boolean``, ``date`` or ``category``; numbers may have a unit, as
-        in ``number in kg``, and dates an order of their parts, as in ``date, day first``.
+        ``number``, ``boolean``, ``date`` or ``category``.  Numbers may have a unit, as
+        in ``number in kg``, and dates an order, as in ``date, day first``.
     origin : float
         What is subtracted from numbers: the first date, in days since 1970, or 0.
     fill : float

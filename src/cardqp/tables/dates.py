@@ -1,4 +1,4 @@
-"""Dates as text: years first, or days or months first."""
+"""Dates as text: years first, months by name, or days or months first."""
 
 import re
 from typing import Any
@@ -11,22 +11,34 @@ from cardqp.tables.frames import require_pandas
 DATE = "date"
 DAY_FIRST, MONTH_FIRST = f"{DATE}, day first", f"{DATE}, month first"
 DATES = (DATE, DAY_FIRST, MONTH_FIRST)
-"""The year is first in dates of the first kind."""
+"""Dates of the first kind need no order: years come first, or months are names."""
 
 ORDERS = {"auto": "", "day-first": DAY_FIRST, "month-first": MONTH_FIRST}
-"""What users may say of dates whose year is last."""
+"""What users may say of other dates."""
 
 EXAMPLES = {DATE: "2024-12-31", DAY_FIRST: "31.12.2024", MONTH_FIRST: "12/31/2024"}
 
-_CLOCK = r"(?:,?[T ]\s*(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s*([AaPp])\.?[Mm]\.?)?)?"
-_YEAR_FIRST = re.compile(
-    r"\d{4}([-/.])\d{2}\1\d{2}"
-    r"([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(\s?Z|\s?UTC|[+-]\d{2}:?\d{2})?)?"
+_CLOCK = (
+    r"(?:,?[T ]\s*(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<seconds>\d{2}(?:\.\d+)?))?"
+    r"(?:\s*(?P<half>[AaPp])\.?[Mm]\.?)?\s?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?"
 )
-# Years of two digits want two digits in all parts, or slashes: 1.2.10 is no date.
+_YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
+_NAME, _ANY_YEAR = r"(?P<name>[A-Za-z]{3,9})", r"(?P<year>\d{4}|\d{2})"
+_PLAIN = tuple(
+    re.compile(parts + _CLOCK)
+    for parts in (
+        rf"{_YEAR}(?P<mark>[-/.]){_MONTH}(?P=mark){_DAY}",
+        rf"{_DAY}(?:[-/ ]|\. ?){_NAME}(?:[-/ ]|[.,] ){_ANY_YEAR}",
+        rf"{_NAME}\.? {_DAY},? {_YEAR}",
+    )
+)
 _YEAR_LAST = re.compile(
-    rf"(?:(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}})|(\d{{2}})(\.)(\d{{2}})\6(\d{{2}})"
-    rf"|(\d{{1,2}})(/)(\d{{1,2}})\10(\d{{2}})){_CLOCK}"
+    r"(?P<first>\d{1,2})(?P<mark>[./-])(?P<second>\d{1,2})(?P=mark)"
+    rf"{_ANY_YEAR}{_CLOCK}"
+)
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
 )
 _PIVOT = 69
 """Years of two digits from here on are those of the last century, as in POSIX."""
@@ -39,31 +51,46 @@ def iso_date(text: str, kind: str) -> str | None:
 
     Examples
     --------
-    >>> iso_date("31.12.2024", DAY_FIRST), iso_date("2024/12/31", DATE)
-    ('2024-12-31', '2024-12-31')
-    >>> iso_date("12/31/24 2:30 PM", MONTH_FIRST), iso_date("12/31/24", DAY_FIRST)
-    ('2024-12-31T14:30:00', None)
+    >>> [iso_date(text, DATE) for text in ("2024/12/31", "Dec 31, 2024", "31-Dec-24")]
+    ['2024-12-31', '2024-12-31', '2024-12-31']
+    >>> iso_date("31.12.2024", DAY_FIRST), iso_date("12/31/24 2:30 PM", MONTH_FIRST)
+    ('2024-12-31', '2024-12-31T14:30:00')
     """
-    if kind == DATE:
-        return _iso(text) if _YEAR_FIRST.fullmatch(text) else None
-    found = _YEAR_LAST.fullmatch(text)
+    parts = _plain(text) if kind == DATE else _with_order(text, kind)
+    if parts is None:
+        return None
+    day, month = int(parts["day"]), int(parts["month"])
+    if not (1 <= day <= 31 and 1 <= month <= 12):
+        return None
+    return f"{_full_year(parts['year'])}-{month:02d}-{day:02d}{_clock(parts)}"
+
+
+def _plain(text: str) -> dict[str, str] | None:
+    """The parts of a date whose order is clear."""
+    found = next(filter(None, (form.fullmatch(text) for form in _PLAIN)), None)
     if found is None:
         return None
-    parts = found.groups()
-    first, mark, second, year = next(
-        parts[k : k + 4] for k in (0, 4, 8) if parts[k] is not None
-    )
-    if kind == MONTH_FIRST and mark == ".":
-        return None
-    day, month = (first, second) if kind == DAY_FIRST else (second, first)
-    if not (1 <= int(day) <= 31 and 1 <= int(month) <= 12):
-        return None
-    return f"{_full_year(year)}-{int(month):02d}-{int(day):02d}{_clock(parts[12:])}"
+    parts = found.groupdict("")
+    name = parts.get("name", "").lower()
+    if name:
+        known = (k for k, month in enumerate(_MONTHS, 1) if month.startswith(name))
+        parts["month"] = str(9 if name == "sept" else next(known, 0))
+    return parts
 
 
-def _iso(text: str) -> str:
-    day, clock = text[:10], text[10:].replace("UTC", "Z").replace(" Z", "Z")
-    return re.sub("[/.]", "-", day) + clock
+def _with_order(text: str, kind: str) -> dict[str, str] | None:
+    """The parts of a date whose year is last."""
+    found = _YEAR_LAST.fullmatch(text)
+    if found is None or (kind == MONTH_FIRST and found["mark"] == "."):
+        return None
+    parts = found.groupdict("")
+    first, second = parts["first"], parts["second"]
+    # With a year of two digits, 1.2.10 and 10-12-14 are no dates, but 01.02.10 is.
+    is_full = parts["mark"] == "." and len(first) == len(second) == 2
+    if len(parts["year"]) == 2 and not (is_full or parts["mark"] == "/"):
+        return None
+    names = ("day", "month") if kind == DAY_FIRST else ("month", "day")
+    return parts | dict(zip(names, (first, second), strict=True))
 
 
 def _full_year(year: str) -> str:
@@ -72,15 +99,15 @@ def _full_year(year: str) -> str:
     return f"{'19' if int(year) >= _PIVOT else '20'}{year}"
 
 
-def _clock(parts: tuple[str | None, ...]) -> str:
+def _clock(parts: dict[str, str]) -> str:
     """The time of day, which may be counted by halves; empty if there is none."""
-    hour, minute, second, half = parts
-    if hour is None:
+    if not parts["hour"]:
         return ""
-    hours = int(hour)
-    if half is not None:
-        hours = hours % 12 + 12 * (half in "Pp")
-    return f"T{hours:02d}:{minute}:{second or '00'}"
+    hours = int(parts["hour"])
+    if parts["half"]:
+        hours = hours % 12 + 12 * (parts["half"] in "Pp")
+    seconds = parts["seconds"] or "00"
+    return f"T{hours:02d}:{parts['minute']}:{seconds}{parts['zone']}"
 
 
 def moments(cells: Any, kind: str) -> FloatArray:

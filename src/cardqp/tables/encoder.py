@@ -113,8 +113,8 @@ class TableEncoder:
         the first one, and texts categories: a column of zeros and ones for each level
         but the most frequent.  Texts such as ``1,234.5``, ``$12`` and ``3 kg`` are
         numbers if all in a column have the same unit, which is taken off: ``12 %``
-        becomes 12.  Columns that miss most of their cells, and columns that do not
-        vary, are left out.
+        becomes 12.  Columns that miss most of their cells, that do not vary, or whose
+        texts are all different, are left out.
 
         Parameters
         ----------

@@ -21,11 +21,15 @@ AFTER = rf"[%‰°$€£¥₹][CF]?|[{SPACES}][^\W\d_]{{1,12}}[²³]?|[^\W\d_]{{
 A letter alone may make a label of a number, as in 12a.
 """
 
-_NUMBER = re.compile(
+_HEAD = (
     rf"(?P<before>{BEFORE})?[{SPACES}]?(?P<sign>[+{_DASH}-]?)(?P<before2>{BEFORE})?"
-    rf"(?P<digits>(?:\d{{1,3}}(?:[,{GROUPED}]\d{{3}})+|\d+)(?:\.\d*)?|\.\d+)"
-    rf"(?P<power>[eE][+-]?\d+)?[{SPACES}]?(?P<after>{AFTER})?"
+    rf"[{SPACES}]?"
 )
+_TAIL = rf"(?P<power>[eE][+-]?\d+)?[{SPACES}]?(?P<after>{AFTER})?"
+_NUMBER = re.compile(
+    rf"{_HEAD}(?P<digits>(?:\d{{1,3}}(?:[,{GROUPED}]\d{{3}})+|\d+)(?:\.\d*)?|\.\d+){_TAIL}"
+)
+_ANY_DIGITS = re.compile(rf"{_HEAD}(?P<digits>[\d.,{GROUPED}]*\d){_TAIL}")
 _GROUPS = str.maketrans("", "", f",{GROUPED}")
 
 
@@ -57,3 +61,15 @@ Quantity(value=12.0, unit='%'))
     digits = found["digits"].translate(_GROUPS) + (found["power"] or "")
     value = float(digits)
     return Quantity(-value if found["sign"] in ("-", _DASH) else value, before or after)
+
+
+def digits_of(text: str) -> tuple[int, int] | None:
+    """Where digits with any separators are in a text that is a number otherwise.
+
+    Examples
+    --------
+    >>> digits_of("-1.234,5 kg"), digits_of("31.12.2024"), digits_of("12:30")
+    ((1, 8), (0, 10), None)
+    """
+    found = _ANY_DIGITS.fullmatch(text)
+    return found and found.span("digits")

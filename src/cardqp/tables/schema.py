@@ -23,6 +23,9 @@ from cardqp.tables.place import Place
 MAX_MISSING = 0.5
 """Columns that miss more of their cells than this are left out by default."""
 
+LEAST_UNLIKE = 10
+"""Fewer texts may be all different by chance."""
+
 Measure = Callable[[Any, Place], Any]
 """What is known of some rows, from a pandas.DataFrame of them and their place; what is
 known of several parts can be added."""
@@ -102,7 +105,9 @@ def infer_schema(columns: Sequence[str], total: Total, request: Request) -> Sche
             None, "the table must have features that vary", given="it has none"
         )
     notes = [
-        *_about_left_out(profiles, names, sparse, kinds.keys() - {target}, found),
+        *_about_left_out(
+            *(profiles, names, sparse, _unlike(sums)), kinds.keys() - {target}, found
+        ),
         *_about(found),
         *_about_missing(profiles, found, missing),
     ]
@@ -203,18 +208,27 @@ def _columns(
             ),
             fix=[Setting("missing", "mean")],
         )
-    complaints, ranges = Complaints(), sums.ranges()
+    complaints, ranges, unlike = Complaints(), sums.ranges(), _unlike(sums)
     with complaints.kept():
         check.target_range(request.target, ranges[request.target])
     found = []
     for name, kind in kinds.items():
-        if name == request.target:
+        if name == request.target or name in unlike:
             continue
         with complaints.kept():
             column = _column(name, kind, sums, ranges[name], request.max_levels)
             found += [] if column is None else [column]
     complaints.check()
     return tuple(found)
+
+
+def _unlike(sums: ColumnSums) -> list[str]:
+    """Columns of labels that tell nothing of other rows: each occurs once."""
+    return [
+        name
+        for name, counts in sums.labels.items()
+        if len(counts) == counts.total() >= LEAST_UNLIKE
+    ]
 
 
 def _column(
@@ -260,17 +274,25 @@ def _about_left_out(
     profiles: Mapping[str, ColumnProfile],
     names: Sequence[str],
     sparse: Sequence[str],
+    unlike: Sequence[str],
     typed: Collection[str],
     found: Sequence[Column],
 ) -> list[str]:
     """Sentences on columns that are not used, and why."""
     empty = [name for name in names if profiles[name].is_empty]
-    used = {column.name for column in found}
+    used = {*unlike, *(column.name for column in found)}
     constant = [name for name in names if name in typed and name not in used]
-    most = f"left out {count(len(sparse), 'column')} for the cells that they miss"
+    most = (
+        f"left out {count(len(sparse), 'column')} for missing cells, as {{}} says: {{}}"
+    )
+    shares = listed(sparse, _shares(profiles, sparse))
     return [
         *_note(f"left out {count(len(empty), 'column')} without any value", empty),
-        *_note(f"{most} (see max-missing)", sparse, _shares(profiles, sparse)),
+        *([Phrase(most, Setting("max_missing"), shares)] if sparse else []),
+        *_note(
+            f"left out {count(len(unlike), 'column')} of texts that are all different",
+            unlike,
+        ),
         *_note(
             f"left out {count(len(constant), 'column')} without variation", constant
         ),

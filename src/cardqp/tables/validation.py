@@ -84,7 +84,7 @@ def _no_column(option: str, name: str, columns: Sequence[str]) -> DataError:
         option,
         "must name columns",
         given=given,
-        remedy=f"did you mean {meant!r}?",
+        remedy=f"perhaps {meant!r} is meant",
         fix=fix,
     )
 
