@@ -113,6 +113,20 @@ def test_the_size_with_the_least_error_on_folds(table):
         means.append(-scores.mean())
     assert model.n_nonzero_coefs_ == 1 + int(np.argmin(means))
     assert not hasattr(model, "partial_fit")
+    found = model.subsets_
+    assert found.best().support.tolist() == model.support_.tolist()
+    assert found.table["cv"].tolist() == pytest.approx(model.cv_errors_.mean(axis=1))
+    assert found.best("bic").measures["bic"] == found.table["bic"].min()
+    with pytest.raises(ParameterError, match="`criterion` must be one of bic"):
+        all_subsets(X, y).best("cv")
+
+
+def test_errors_on_folds_have_the_unit_of_the_target(table):
+    X, y = table
+    small = BestSubset(4, criterion="cv", cv=4).fit(X, 1e-9 * y)
+    large = BestSubset(4, criterion="cv", cv=4).fit(X, y)
+    assert small.support_.tolist() == large.support_.tolist()
+    assert small.n_nonzero_coefs_ > 0
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY, dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from cardqp.estimators.resampling import Bootstrap, bootstrap, split_inference
 from cardqp.exceptions import NotSolvedError, optional
 from cardqp.gram import (
     Moments,
-    mean_squared_error,
     merge,
-    moments_of_parts,
 )
 from cardqp.pipeline.solve import solve
 from cardqp.problem import validation as check
@@ -29,14 +27,10 @@ from cardqp.regression import Design
 from cardqp.regression.design_settings import read_sparsities, sizes_up_to
 from cardqp.regression.inference import Inference, classical
 from cardqp.solution import Solution, Status
-from cardqp.subsets.measures import gap_of
-from cardqp.subsets.result import Subset, Subsets
+from cardqp.subsets.folds import cross_validated
+from cardqp.subsets.measures import CHOICES, ChoiceName, gap_of
+from cardqp.subsets.result import Subsets
 from cardqp.subsets.search import best_subsets
-
-if TYPE_CHECKING:
-    from cardqp.subsets.measures import MeasureName
-
-CriterionName = Literal["bic", "aic", "aicc", "ebic", "cp", "adjusted_r2", "cv"]
 
 
 @did_you_mean
@@ -101,7 +95,7 @@ lower_bound_, gap_, status_, n_iter_, solution_
     max_size: int = 8
     _: KW_ONLY
     n_nonzero_coefs: int | None = None
-    criterion: CriterionName = "bic"
+    criterion: ChoiceName = "bic"
     n_best: int = 1
     cv: Any = None
 
@@ -123,76 +117,52 @@ lower_bound_, gap_, status_, n_iter_, solution_
         if not self._is_cross_validated:
             return super()._choose(sample, callback)
         sizes = self._sizes(sample.design)
-        folds = folds_of(self.cv, sample)
-        parts = moments_of_parts(
-            sample.X, sample.y, sample.weights, folds, centred=sample.is_centred
-        )
+        parts = sample.parts(folds_of(self.cv, sample))
         with Watch(self.time_limit, callback) as watch:
-            errors = [
-                self._errors(parts, k, sample.design, sizes, watch)
-                for k in range(len(parts))
-            ]
-            reached = min(map(len, errors))
-            self.cv_errors_ = np.array([each[:reached] for each in errors]).T
-            mean = self.cv_errors_.mean(axis=1)
-            found = self._search(merge(parts), sample.design, sizes, watch)
-        size = sizes[int(mean.argmin())]
-        return self._chosen(found, found.at(size), merge(parts), sample.design, watch)
+            found = cross_validated(
+                parts,
+                sample.design,
+                sizes,
+                n_best=self.n_best,
+                gap=self.gap,
+                watch=watch,
+            )
+        self.cv_errors_ = found.fold_errors
+        return self._chosen(found, merge(parts), sample.design, watch)
 
     def _solve(
         self, design: Design, rows: Moments, callback: Callback | None = None
     ) -> Choice:
         with Watch(self.time_limit, callback) as watch:
-            found = self._search(rows, design, self._sizes(design), watch)
-        return self._chosen(found, found.best(), rows, design, watch)
+            found = best_subsets(
+                rows,
+                design,
+                self._sizes(design),
+                n_best=self.n_best,
+                criterion="bic" if self.criterion == "cv" else self.criterion,
+                gap=self.gap,
+                watch=watch,
+            )
+        return self._chosen(found, rows, design, watch)
 
     def _sizes(self, design: Design) -> tuple[int, ...]:
         """The sizes that are searched."""
-        check.one_of("criterion", self.criterion, get_args(CriterionName))
+        check.one_of("criterion", self.criterion, CHOICES)
         check.count("n_best", self.n_best)
         if self.n_nonzero_coefs is not None:
             return read_sparsities([self.n_nonzero_coefs], design)
         check.count("max_size", self.max_size)
         return sizes_up_to(self.max_size, design, 0)
 
-    def _search(
-        self, rows: Moments, design: Design, sizes: tuple[int, ...], watch: Watch
-    ) -> Subsets:
-        """The best subsets of all sizes."""
-        criterion: MeasureName = "bic" if self.criterion == "cv" else self.criterion
-        return best_subsets(
-            rows,
-            design,
-            sizes,
-            n_best=self.n_best,
-            criterion=criterion,
-            gap=self.gap,
-            watch=watch,
-        )
-
-    def _errors(
-        self,
-        parts: list[Moments],
-        k: int,
-        design: Design,
-        sizes: tuple[int, ...],
-        watch: Watch,
-    ) -> list[float]:
-        """Mean squared errors on a fold of the best subsets of all other rows."""
-        others = merge([part for i, part in enumerate(parts) if i != k])
-        found = self._search(others, design, sizes, watch)
-        best = [each for each in found if each.rank == 1]
-        return [mean_squared_error(parts[k], s.coef, s.intercept) for s in best]
-
     def _chosen(
         self,
         found: Subsets,
-        subset: Subset,
         rows: Moments,
         design: Design,
         watch: Watch,
     ) -> Choice:
         """The chosen subset as the certified solution of a problem."""
+        subset = found.best()
         self.subsets_, self.n_nonzero_coefs_ = found, subset.size
         scaled = design.scaled(rows, np.inf, subset.size)
         self._fitted = rows, subset
@@ -206,7 +176,7 @@ lower_bound_, gap_, status_, n_iter_, solution_
             node_limit=1 if is_perfect else None,
             start=x,
         )
-        worst = max(each.gap for each in found if each.rank == 1)
+        worst = max(found.fold_gap, *(each.gap for each in found if each.rank == 1))
         return scaled, _at(solution, x), np.inf, worst
 
     def _told(self, solution: Solution) -> Solution:
