@@ -238,7 +238,7 @@ def run(name: str, options: argparse.Namespace) -> Iterator[Record]:
     for number, (train, test) in enumerate(splits(name, options.splits)):
         shape = {"n": train[0].shape[1], "N": len(train[1])}
         common = {"table": name, "split": number, **shape}
-        if options.only is None:
+        if options.only is None or "rules" in options.only:
             yield {**common, "estimator": "rules", **rules(train, test)}
         for title, make in estimators(options.time_limit).items():
             if options.only is not None and title not in options.only:
@@ -346,7 +346,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=TABLES)
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--only", nargs="*", help="estimators, by their names")
+    parser.add_argument("--only", nargs="*", help="estimators by their names, and rules")
     parser.add_argument("--time-limit", type=float, default=10.0, help="of each fit")
     parser.add_argument(
         "--before", type=int, default=1, help="splits, all folds proved"
