@@ -346,7 +346,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=TABLES)
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--only", nargs="*", help="estimators by their names, and rules")
+    parser.add_argument("--only", nargs="*", help="estimators by name, and rules")
     parser.add_argument("--time-limit", type=float, default=10.0, help="of each fit")
     parser.add_argument(
         "--before", type=int, default=1, help="splits, all folds proved"
