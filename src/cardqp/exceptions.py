@@ -169,6 +169,10 @@ class ParameterError(InputError, ValueError):
     """A setting of a method is outside its range."""
 
 
+class CallError(InputError, TypeError):
+    """A call names an argument that does not exist; the message says what was meant."""
+
+
 class BackendError(CardQPError, RuntimeError):
     """A solver underneath failed on a subproblem."""
 

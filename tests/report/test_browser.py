@@ -90,7 +90,7 @@ def test_a_hostile_page_fits_is_quiet_and_does_nothing(tmp_path):
         assert seen["room"] in range(width - 20, width + 1)
         assert seen["width"] <= seen["room"]
         assert seen["scripts"] == 0
-        assert (seen["images"], seen["broken"], seen["outside"]) == (7, 0, 0)
+        assert (seen["images"], seen["broken"], seen["outside"]) == (9, 0, 0)
         assert seen["title"] == f"Report on {ATTACK}"
         assert ATTACK in seen["words"]
         assert "How to reproduce it" in seen["words"]

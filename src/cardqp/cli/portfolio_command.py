@@ -13,6 +13,7 @@ from cardqp.cli.text_table import read_file
 from cardqp.exceptions import ParameterError
 from cardqp.models.efficient_frontier import Frontier, frontier
 from cardqp.models.portfolio import Portfolio, PortfolioSolution
+from cardqp.models.validation import look_like_prices
 from cardqp.tables.prices import Returns, read_returns
 
 
@@ -20,6 +21,13 @@ def portfolio(options: argparse.Namespace) -> int:
     """``cardqp portfolio FILE``."""
     _check(options)
     returns = read_returns(read_file(options), are_returns=options.returns)
+    if options.returns and look_like_prices(returns.values):
+        raise ParameterError(
+            "--returns",
+            "is for a table of returns, such as 0.01 for 1 %",
+            given="this one looks like prices",
+            remedy="leave it out",
+        )
     model = _model(returns, options)
     with ProgressLine(sys.stderr, quiet=options.json) as progress:
         settings = {

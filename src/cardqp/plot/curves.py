@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from cardqp.pipeline.path import Path
 
 
+SMALL_GAP = 0.02
+"""Gaps of less, in percent, need no axis: all is proved."""
+
+
 def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
     """Bounds and reduced optima (left axis), candidates (right axis), by level.
 
@@ -67,7 +71,7 @@ def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
 
 
 def plot_path(path: "Path", ax: Any = None) -> Any:
-    """Objective with the certified band below it, and the gap, by sparsity.
+    """Objective with the certified band below it, by sparsity, and the gap if open.
 
     Parameters
     ----------
@@ -99,12 +103,15 @@ def plot_path(path: "Path", ax: Any = None) -> Any:
     ax.set_ylabel("objective")
     whole_numbers(ax.xaxis)
     widen(ax)
-    right = ax.twinx()
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 3}
     percent = 100 * gap[both]
+    if percent.max(initial=0.0) <= SMALL_GAP:
+        ax.legend(**place, frameon=False)
+        return ax
+    right = ax.twinx()
     right.plot(sparsity[both], percent, "^:", color=GREEN, label="gap (%)")
     right.set_ylabel("gap (%)")
-    right.set_ylim(0, max(percent.max(initial=0.0), 0.02) * 1.1)
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 3}
+    right.set_ylim(0, percent.max() * 1.1)
     joint_legend(ax, right, **place, frameon=False)
     return ax
 

@@ -2,10 +2,12 @@
 
 from cardqp.report.contents import (
     Alternative,
+    Correlations,
     CVCurve,
     Feature,
     Predictions,
     ReportData,
+    Rival,
     SubsetsData,
 )
 from cardqp.report.regression_page import regression_report
@@ -14,9 +16,11 @@ from cardqp.report.subsets_page import subsets_report
 __all__ = [
     "Alternative",
     "CVCurve",
+    "Correlations",
     "Feature",
     "Predictions",
     "ReportData",
+    "Rival",
     "SubsetsData",
     "regression_report",
     "subsets_report",

@@ -1,5 +1,6 @@
 """The contents of a report: plain numbers, names and our own results."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -129,6 +130,49 @@ class Predictions:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """Another model of the same data, to compare with.
+
+    Attributes
+    ----------
+    name : str
+        What it is.
+    n_features : int
+        How many features it has.
+    r2_in_sample, r2_out_of_sample : float, float or None
+        Share of the variation that it explains, judged as the model is.
+    """
+
+    name: str
+    n_features: int
+    r2_in_sample: float
+    r2_out_of_sample: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Correlations:
+    """Correlations of the chosen features, a row for each."""
+
+    names: tuple[str, ...]
+    matrix: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        n = len(self.names)
+        is_square = len(self.matrix) == n and all(len(row) == n for row in self.matrix)
+        check.demand(is_square, "matrix", "must have a row for each name", self.matrix)
+
+    @property
+    def pairs(self) -> list[tuple[float, str, str]]:
+        """All pairs with their correlations, the strongest first."""
+        found = [
+            (self.matrix[i][j], self.names[i], self.names[j])
+            for i in range(len(self.names))
+            for j in range(i)
+        ]
+        return sorted(found, key=lambda pair: -abs(pair[0]))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageData:
     """Where the numbers on a page are from, and how to get them again.
@@ -174,8 +218,18 @@ class ReportData(PageData):
         The prediction where all features are zero.
     r2_in_sample, r2_out_of_sample : float, float or None
         Share of the variation that is explained.
+    judged_by : str
+        What the latter was found by, such as "5-fold cross-validation".
+    eta : float
+        The ridge is ``1/eta``; infinite if there is none.
+    is_standardized : bool
+        Whether features were scaled to unit variance for the ridge.
     is_refitted : bool
         Whether coefficients were fitted without the ridge, once features were chosen.
+    rivals : tuple of Rival
+        Other models to compare with.
+    correlations : Correlations or None
+        Those of the chosen features.
     path, cv, trace, predictions : optional
         Each has a section, or a picture, if it is there.
     alternatives, alternatives_note : tuple of Alternative, str
@@ -187,7 +241,12 @@ class ReportData(PageData):
     intercept: float
     r2_in_sample: float
     r2_out_of_sample: float | None = None
+    judged_by: str = "rows that were left out"
+    eta: float = math.inf
+    is_standardized: bool = False
     is_refitted: bool = False
+    rivals: tuple[Rival, ...] = ()
+    correlations: Correlations | None = None
     path: Path | None = None
     cv: CVCurve | None = None
     trace: Trace | None = None
