@@ -222,3 +222,25 @@ def test_names_that_are_formulas(prices, tmp_path, frontier):
     assert set(plain) <= set(formulas.values())
     assert run(*arguments, "--escape-formulas") == 0
     assert names_in(saved) == [f"'{name}" for name in plain]
+
+
+@pytest.mark.parametrize("options", [(), ("--frontier", 3), ("--json",)])
+def test_page(file, options, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    words = ("portfolio", file, "--max-assets", 3, "--report", page)
+    assert run(*words, *options) == 0
+    assert ("Report written to" in capsys.readouterr().out) == ("--json" not in options)
+    text = page.read_text(encoding="utf-8")
+    for title in ("Weights and risk", "Risk and return", "How it was proved"):
+        assert title in text
+    assert "any number of them" in text
+    assert "<script" not in text
+    assert "--max-assets 3" in text
+
+
+def test_page_is_checked_before_the_work(file, capsys):
+    words = ("portfolio", file, "--max-assets", 3, "--report", "no/where.html")
+    assert run(*words) == 2
+    assert "`--report` must be in an existing folder" in capsys.readouterr().err
+    assert run("portfolio", file, "--max-assets", 3, "--report", file) == 2
+    assert "`--report` must be a file of its own" in capsys.readouterr().err

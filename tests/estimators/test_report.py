@@ -162,6 +162,8 @@ def test_quick_choices_are_good(eta):
 def test_the_lasso_takes_what_matters_first():
     assert first_of_lasso(moments(X, Y), 3).tolist() == [1, 4, 7]
     assert len(first_of_lasso(moments(X, Y), 1)) == 1
+    wide = np.hstack([X, np.random.default_rng(0).standard_normal((80, 200))])
+    assert first_of_lasso(moments(wide, Y), 3).tolist() == [1, 4, 7]
 
 
 def test_rivals_are_judged_like_the_model():

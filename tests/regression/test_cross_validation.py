@@ -126,6 +126,20 @@ def test_a_ridge_that_was_cut_short_does_not_count():
     assert np.isnan(found.errors[1]).all()
 
 
+def test_a_first_ridge_that_was_cut_short_is_judged_by_the_folds_there_are():
+    calls = []
+
+    def interrupt(progress):
+        calls.append(progress.stage)
+        if len(calls) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    found = run(compare=compare_models, callback=interrupt)
+    whole = run(compare=compare_models)
+    np.testing.assert_array_equal(found.errors[0], whole.errors[0, :, :1])
+    assert found.best("one-standard-error", is_stronger_better=True)[0] == 0
+
+
 def test_a_size_counts_if_no_fold_of_it_was_cut_short():
     def share(fits):
         return [fit() for fit in fits][: None if len(shared) else 3]

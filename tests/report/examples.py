@@ -69,7 +69,7 @@ def report_data(names=None):
         eta=10.0,
         is_standardized=True,
         rivals=(
-            Rival("all features, with a ridge", 10, 0.934, 0.852),
+            Rival("all features, with a ridge", 10, 0.934, 0.852, "One of five."),
             Rival(f"another {names[6]}", 4, 0.9, None),
         ),
         correlations=Correlations(

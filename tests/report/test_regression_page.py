@@ -86,7 +86,7 @@ def test_all_that_is_there_is_told(friendly):
         "60 rows and 10 features from feature 1.csv, to predict target feature 2.",
         "feature 4 became 4 columns",
         "plus 0.1 times the sum of the squared coefficients (eta is 10, and the factor",
-        "Out of sample means 5-fold cross-validation.",
+        "Out of sample means 5-fold cross-validation. One of five.",
         "all features, with a ridge",
         "The strongest correlation is that of",
         "4 features: the error on left-out data is 1.500. It is the least.",
@@ -264,7 +264,7 @@ def test_correlations_are_drawn_once_and_the_strongest_is_named():
     assert shown == ["0.20", "-0.90", "0.60"]
     said = plain_text(correlations(replace(report_data(), correlations=found)))
     assert "The strongest correlation is that of c and a: −0.90." in said
-    assert "2 pairs of features have 0.5 or more" in said
+    assert "It is 0.5 or more, up or down, for 2 pairs of features" in said
     alone = replace(report_data(), correlations=Correlations(("a",), ((1.0,),)))
     assert correlations(alone) == ""
 

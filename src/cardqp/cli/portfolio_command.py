@@ -2,11 +2,12 @@
 
 import argparse
 import sys
-from typing import Any
+from typing import Any, cast
 
+from cardqp import storage
 from cardqp.bounds.gap import finite
 from cardqp.cli.codes import SOLVED, STOPPED_EARLY
-from cardqp.cli.outputs import check_folder, check_picture, print_json, write_rows
+from cardqp.cli.outputs import check_outputs, check_picture, print_json, write_rows
 from cardqp.cli.progress import ProgressLine
 from cardqp.cli.solution_text import exit_code
 from cardqp.cli.text_table import read_file
@@ -14,6 +15,7 @@ from cardqp.exceptions import ParameterError
 from cardqp.models.efficient_frontier import Frontier, frontier
 from cardqp.models.portfolio import Portfolio, PortfolioSolution
 from cardqp.models.validation import look_like_prices
+from cardqp.solution.trace import Trace
 from cardqp.tables.prices import Returns, read_returns
 
 
@@ -29,25 +31,38 @@ def portfolio(options: argparse.Namespace) -> int:
             remedy="leave it out",
         )
     model = _model(returns, options)
+    curve = answer = None
     with ProgressLine(sys.stderr, quiet=options.json) as progress:
-        settings = {
+        watcher = progress if progress.active else None
+        trace = Trace(then=watcher)
+        settings: dict[str, Any] = {
             "gap": options.gap,
             "time_limit": options.time_limit,
             "threads": options.threads,
-            "callback": progress if progress.active else None,
         }
-        if options.frontier is None:
-            answer = model.solve(**settings)
-        else:
-            curve = frontier(model, options.frontier, **settings)
-    if options.frontier is None:
-        return _finish(answer, returns, options)
-    return _finish_frontier(curve, returns, options)
+        if options.frontier is not None:
+            curve = frontier(model, options.frontier, callback=watcher, **settings)
+        if curve is None or options.report is not None:
+            answer = model.solve(callback=trace, **settings)
+            trace.close(answer.solution)
+    if options.report is not None and answer is not None:
+        from cardqp.cli.portfolio_report import page_about
+
+        page = page_about(answer, trace, returns, curve, options)
+        storage.write_text(options.report, page)
+    if curve is not None:
+        code = _finish_frontier(curve, returns, options)
+    else:
+        code = _finish(cast(PortfolioSolution, answer), returns, options)
+    if options.report is not None and not options.json:
+        print(f"\nReport written to {options.report}")
+    return code
 
 
 def _check(options: argparse.Namespace) -> None:
     """Complain before the work rather than after it."""
-    check_folder("--save", options.save)
+    outputs = {"--save": options.save, "--report": options.report}
+    check_outputs([options.file], outputs)
     if options.frontier is None:
         if options.plot is not None:
             raise ParameterError(

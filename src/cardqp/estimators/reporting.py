@@ -217,12 +217,14 @@ class FittedModel:
             return known
         if self.is_interrupted:
             return None
-        problem = self.model.solution_.problem
-        least = problem.rule.count(problem.forced_in)
-        sizes = range(max(least, 1), self.size + 1)
-        return path(
-            problem, sizes, gap=self.model.gap, time_limit=PATIENCE / len(sizes)
-        )
+        own = self.model.solution_
+        least = max(own.problem.rule.count(own.problem.forced_in), 1)
+        smaller = range(least, self.size)
+        if not smaller:
+            return Path((self.size,), (own,))
+        limit = PATIENCE / len(smaller)
+        found = path(own.problem, smaller, gap=self.model.gap, time_limit=limit)
+        return Path((*found.sparsities, self.size), (*found.solutions, own))
 
     def _curve(self) -> CVCurve | None:
         results = getattr(self.model, "cv_results_", None)

@@ -57,29 +57,36 @@ ROWS_PER_FEATURE = 4
 class SparseRidgeCV(SparseLinearModel):
     """Sparse ridge regression whose size and ridge are cross-validated.
 
-    Every model of every fold is certified.  Rows are read once: folds share their
-    moments, from which models are fitted and judged.
+    Models of folds are good ones without proofs; the model that is chosen is certified.
+    Rows are read once: folds share their moments, from which models are fitted and
+    judged.
 
     Parameters
     ----------
     n_nonzero_coefs : iterable of int, optional
-        Sizes of models, 1 to 20 by default; those beyond the number of features are
-        left out.
+        Sizes of models; those beyond the number of features are left out.  By default
+        1 to 20, and twice as many as long as the best is among the largest fifth, up
+        to 100 or a quarter of the rows.
     eta : "auto", float, None or a sequence of these
-        The ridge is ``1/eta``; one value or several to choose from.  None means no
-        ridge.
+        The ridge is ``1/eta``; one value or several to choose from.  ``"auto"`` stands
+        for 1, 3, 10 and 30 with ``standardize=True``, of which the strongest ridge is
+        taken whose best model is within half a standard error of the best of all.  None
+        means no ridge.
     cv : int, splitter or iterable
         As in scikit-learn, 5 folds by default.  The folds must not overlap and must
         hold every row, as those of ``KFold`` do.
     selection : {"min", "one-standard-error"}
         The least mean squared error; or the smallest model within one standard error of
         it.
+    prove : {"final", "all"}
+        Whether the chosen model alone is certified, or those of all folds, too; sizes
+        do not grow then, and it may take hundreds of times as long.
     time_limit : float or None
         Seconds for everything; what easy fits leave over goes to the others.
     fit_intercept, standardize, positive, coef_bounds, always_include, groups, method, \
 gap, random_state, refit
-        As for :class:`SparseRidge`.  With ``refit`` errors, too, are those of
-        coefficients without the ridge.
+        As for :class:`SparseRidge`; ``method`` is that of proofs.  With ``refit``
+        errors, too, are those of coefficients without the ridge.
     n_jobs : int or None
         Processes that fit folds at the same time, as in scikit-learn; with
         ``joblib.parallel_config("dask")`` the workers of a cluster.  The callback then
@@ -92,9 +99,15 @@ gap, random_state, refit
     cv_results_ : dict
         ``"eta"``, ``"n_nonzero_coefs"``, ``"mean_error"``, ``"standard_error"``,
         ``"largest_gap"``: one entry for each model of the grid; and ``"errors"``, with
-        one column per fold.  Entries are NaN where the search was stopped.
+        one column per fold.  Errors are NaN where the search was stopped, gaps infinite
+        where nothing was proved.
     path_ : Path
-        The certified solutions on all rows with the chosen ridge, in scaled units.
+        The certified solutions on all rows with the chosen ridge, in scaled units: that
+        of the chosen size, or of all sizes with ``prove="all"``.
+    notes_ : tuple of str
+        What is missing if somebody stopped the comparison or time was up, and whether
+        the size that was chosen is the largest that was asked for; warnings say so,
+        too.
     coef_, intercept_, support_, objective_, lower_bound_, gap_, status_, n_iter_, \
 solution_
         Those of the chosen model on all rows, see :class:`SparseRidge`.
@@ -186,7 +199,7 @@ solution_
             reason = "" if watch.stopped is None else f", as {watch.stopped.value}"
             notes.append(
                 f"cross-validation ended early{reason}: {found.n_reached} of {n_asked} "
-                "pairs of eta and size were compared"
+                f"pairs of eta and size were compared, by {found.errors.shape[2]} folds"
             )
             warnings.warn(f"{notes[-1]}.", ConvergenceWarning, stacklevel=4)
         size, is_last = found.sparsities[j], 0 < j == len(found.sparsities) - 1

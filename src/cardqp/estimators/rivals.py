@@ -10,10 +10,17 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.estimators._sklearn import KFold
 from cardqp.estimators.folds import folds_of
 from cardqp.estimators.linear_model import Sample
-from cardqp.gram import Moments, mean_squared_error, merge, moments_of_parts, unit_scale
+from cardqp.gram import (
+    Moments,
+    RowMoments,
+    mean_squared_error,
+    merge,
+    moments_of_parts,
+    unit_scale,
+)
 from cardqp.problem.quadratic import Factor
 from cardqp.regression import Design
-from cardqp.regression.out_of_sample import Fit, choose_quickly, out_of_sample_errors
+from cardqp.regression.out_of_sample import choose_quickly, out_of_sample_errors
 from cardqp.report import Rival
 from cardqp.subproblems.support_qp import fit_support
 
@@ -21,10 +28,17 @@ RIDGES = tuple(float(eta) for eta in 10.0 ** np.arange(-3.0, 5.5, 0.5))
 """Ridges on all features, as their inverses, for features of unit variance."""
 
 MOST = 2000
-"""The largest matrix that is decomposed, or made for the lasso."""
+"""The largest number of rows or columns, whichever is less, for other models."""
 
 MOST_ENTRIES = 1e8
 """Larger tables are not read again for cross-validation: seconds for each model."""
+
+RIDGE_NOTE = (
+    f"The ridge on all features is the best of {len(RIDGES)} in cross-validation."
+)
+LASSO_NOTE = (
+    "The features that the lasso takes first have coefficients as this model has them."
+)
 
 FOLDS = 5
 """The number of folds, unless the model has folds of its own."""
@@ -76,13 +90,17 @@ class Arena:
         if min(n, whole.n_samples) > MOST:
             return
         if self.is_cross_validated:
-            best = int(out_of_sample_errors(self.parts, ridge_path).argmin())
-            yield self._judged(
-                "all features, with a ridge", n, lambda rows: [ridge_path(rows)[best]]
-            )
-        if n <= MOST and self._is_plain and self.size < n:
-            name = "the first features of the lasso"
-            yield self._judged(name, self.size, self._by_lasso)
+            errors = out_of_sample_errors(self.parts, ridge_path)
+            coef = ridge_path(whole)[int(errors.argmin())]
+            about = ("all features, with a ridge", n, RIDGE_NOTE)
+            yield self._judged(*about, coef, float(errors.min()))
+        if self._is_plain and self.size < n:
+            [coef] = self._by_lasso(whole)
+            error = None
+            if self.is_cross_validated:
+                [error] = out_of_sample_errors(self.parts, self._by_lasso)
+            about = ("the first features of the lasso", self.size, LASSO_NOTE)
+            yield self._judged(*about, coef, error)
 
     @property
     def _is_plain(self) -> bool:
@@ -110,17 +128,23 @@ class Arena:
         x = fit_support(scaled.problem, support).x
         return [np.zeros(len(rows.mean)) if x is None else scaled.coefficients(x)]
 
-    def _judged(self, name: str, n_features: int, fit: Fit) -> Rival:
+    def _judged(
+        self,
+        name: str,
+        n_features: int,
+        note: str,
+        coef: FloatArray,
+        error: float | None,
+    ) -> Rival:
+        """A model, with its error in cross-validation unless other rows judge."""
         whole = merge(self.parts)
-        [coef] = fit(whole)
-        outside = None
+        outside = None if error is None else self._r2(error)
         if self.test is not None:
             intercept = whole.target_mean - float(whole.mean @ coef)
-            error = mean_squared_error(self.test, coef, intercept)
-            outside = 1.0 - error / (self.test.power or 1.0)
-        elif self.is_cross_validated:
-            outside = self._r2(float(out_of_sample_errors(self.parts, fit)[0]))
-        return Rival(name, n_features, self._r2(whole.mean_square(coef)), outside)
+            missed = mean_squared_error(self.test, coef, intercept)
+            outside = 1.0 - missed / (self.test.power or 1.0)
+        inside = self._r2(whole.mean_square(coef))
+        return Rival(name, n_features, inside, outside, note)
 
     def _r2(self, error: float) -> float:
         return 1.0 - error / (self.spread or 1.0)
@@ -157,16 +181,13 @@ def ridge_path(rows: Moments) -> list[FloatArray]:
 
 def first_of_lasso(rows: Moments, size: int) -> IntArray:
     """The first features, at most so many, that are nonzero along the lasso's path."""
-    from sklearn.linear_model import lars_path_gram
+    from sklearn.linear_model import lars_path, lars_path_gram
 
-    scale = unit_scale(rows)
-    path = lars_path_gram(
-        rows.cross / scale,
-        rows.form(scale).dense(),
-        n_samples=1,
-        max_iter=4 * size,
-        method="lasso",
-    )
-    counts = np.count_nonzero(path[2], axis=0)
-    last = np.flatnonzero(counts <= size)[-1]
-    return np.flatnonzero(path[2][:, last])
+    scale, settings = unit_scale(rows), {"max_iter": 4 * size, "method": "lasso"}
+    if isinstance(rows, RowMoments):
+        _, _, path = lars_path(*rows.columns(scale), Gram=None, **settings)
+    else:
+        G, cross = rows.form(scale).array, rows.cross / scale
+        _, _, path = lars_path_gram(cross, G, n_samples=1, **settings)
+    counts = np.count_nonzero(path, axis=0)
+    return np.flatnonzero(path[:, np.flatnonzero(counts <= size)[-1]])

@@ -174,13 +174,24 @@ class Portfolio:
         risk_aversion, target_return : float, optional
             As for :class:`Portfolio`; what is left out is dropped.
         """
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        portfolio = Portfolio.__new__(Portfolio)
-        vars(portfolio).update(
-            fields,
+        return self._with(
             risk_aversion=rule.risk_aversion(risk_aversion),
             target_return=_optional_scalar("target_return", target_return),
         )
+
+    def with_any_count(self) -> "Portfolio":
+        """A copy that may hold any number of assets, each of them as little as wanted.
+
+        Its risk tells what the limit on the number of assets costs.
+        """
+        lower = np.where(self.lower > 0, 0.0, self.lower)
+        return self._with(max_assets=self.n, lower=lower)
+
+    def _with(self, **changes: Any) -> "Portfolio":
+        """A copy with other fields; no data are rechecked."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        portfolio = Portfolio.__new__(Portfolio)
+        vars(portfolio).update(fields | changes)
         return portfolio
 
     @property
@@ -313,6 +324,19 @@ class PortfolioSolution(Allocation):
     def risk(self) -> float:
         """The standard deviation of the portfolio."""
         return float(np.sqrt(max(self.variance, 0.0)))
+
+    @property
+    def risk_contributions(self) -> FloatArray | None:
+        """The share of the variance that each asset brings; None without a risk.
+
+        They sum to 1; assets that hedge others have negative shares.
+        """
+        weights, variance = self.weights, self.variance
+        if weights is None or not variance > 0:
+            return None
+        model = self.portfolio.risk_model
+        slope = model.form.apply(weights) + model.specific * weights
+        return np.asarray(weights * slope / variance)
 
     @property
     def expected_return(self) -> float:

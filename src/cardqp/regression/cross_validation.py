@@ -33,6 +33,7 @@ class CrossValidation:
         The grid.
     errors : (etas, sparsities, folds) array
         Mean squared errors on the fold that was left out; NaN where it was not reached.
+        Where somebody broke off the first ridge, there are fewer folds.
     gaps : (etas, sparsities, folds) array
         Proved gaps of the models behind them, infinite where nothing was proved.
     solutions : tuple of tuples of Solution
@@ -77,22 +78,24 @@ class CrossValidation:
         """
         mean = self.mean_errors
         i, j = divmod(int(np.nanargmin(mean)), mean.shape[1])
-        if is_stronger_better:
+        if is_stronger_better and self.errors.shape[2] > 1:
             excess = self.errors - self.errors[i, j]
             is_near = excess.mean(axis=2) <= HALF * _standard_error(excess)
             near = np.flatnonzero(is_near.any(axis=1)).tolist()
             i = min(near, key=self.etas.__getitem__)
             j = int(np.nanargmin(mean[i]))
-        if selection == "one-standard-error":
+        if selection == "one-standard-error" and self.errors.shape[2] > 1:
             most = mean[i, j] + self.standard_errors[i, j]
             j = int(np.flatnonzero(mean[i] <= most)[0])
         return i, j
 
 
 def _standard_error(values: FloatArray) -> FloatArray:
-    """The standard error of means over the last axis."""
-    deviation = values.std(axis=-1, ddof=1)
-    return np.asarray(deviation / np.sqrt(values.shape[-1]))
+    """The standard error of means over the last axis; NaN for means of one."""
+    count = values.shape[-1]
+    if count == 1:
+        return np.full(values.shape[:-1], np.nan)
+    return np.asarray(values.std(axis=-1, ddof=1) / np.sqrt(count))
 
 
 @dataclass(slots=True)

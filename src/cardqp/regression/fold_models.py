@@ -72,9 +72,13 @@ def compare_models(
         else:
             found = share([partial(fold.errors, budget.share()) for fold in folds])
         if len(found) < len(folds):
+            if i == 0 and found:
+                # Better judged by some folds than not at all.
+                errors = errors[:, :, : len(found)]
+                errors[0] = np.array(found).T
             break
         errors[i] = np.array(found).T
-    unproved = np.full(shape, np.inf)
+    unproved = np.full(errors.shape, np.inf)
     return CrossValidation(tuple(etas), tuple(sparsities), errors, unproved)
 
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cardqp.exceptions import ParameterError
+from cardqp.models.efficient_frontier import Frontier
+from cardqp.models.portfolio import PortfolioSolution
 from cardqp.pipeline.path import Path
 from cardqp.problem import validation as check
 from cardqp.regression.inference import Inference
@@ -142,12 +144,15 @@ class Rival:
         How many features it has.
     r2_in_sample, r2_out_of_sample : float, float or None
         Share of the variation that it explains, judged as the model is.
+    note : str
+        A sentence on how it was fitted; may be empty.
     """
 
     name: str
     n_features: int
     r2_in_sample: float
     r2_out_of_sample: float | None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,19 +179,17 @@ class Correlations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageData:
+class PageOrigin:
     """Where the numbers on a page are from, and how to get them again.
 
     Attributes
     ----------
-    title, source, target : str
-        The headline, the name of the file or table, the name of what is predicted.
+    title, source : str
+        The headline, and the name of the file or table.
     command : str
         What to run to get the same.
     date : str
         As it shall be printed.
-    n_samples, n_features : int
-        Rows and columns that took part.
     notes : tuple of str
         What was done to the data.
     versions : mapping of str to str
@@ -195,13 +198,27 @@ class PageData:
 
     title: str
     source: str
-    target: str
     command: str
     date: str
-    n_samples: int
-    n_features: int
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageData(PageOrigin):
+    """The origin of a page about a regression.
+
+    Attributes
+    ----------
+    target : str
+        The name of what is predicted.
+    n_samples, n_features : int
+        Rows and columns that took part.
+    """
+
+    target: str
+    n_samples: int
+    n_features: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,3 +296,30 @@ class SubsetsData(PageData):
 
     def __post_init__(self) -> None:
         check.instance("subsets", self.subsets, Subsets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortfolioData(PageOrigin):
+    """All that a page about a portfolio tells, besides its origin.
+
+    Attributes
+    ----------
+    answer : PortfolioSolution
+        The weights and what is proved about them.
+    n_periods : int or None
+        How many periods the risk was estimated from, if that is known.
+    frontier, free_frontier : Frontier or None
+        Portfolios of least variance by expected return; and without a limit on the
+        number of assets.
+    trace : Trace or None
+        How the problem was solved.
+    """
+
+    answer: PortfolioSolution
+    n_periods: int | None = None
+    frontier: Frontier | None = None
+    free_frontier: Frontier | None = None
+    trace: Trace | None = None
+
+    def __post_init__(self) -> None:
+        check.instance("answer", self.answer, PortfolioSolution)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from cardqp.pipeline.path import Path
 from cardqp.plot import plot_coefficients, plot_convergence, plot_path, plot_screening
 from cardqp.report import pictures
@@ -115,30 +117,36 @@ def alternatives(data: ReportData) -> str:
 
 def how_proved(data: ReportData) -> str:
     """Time, bounds and decisions."""
-    solution, trace = data.solution, data.trace
-    drawn = ""
-    if trace is not None and len(trace) >= FEWEST_SEEN:
-        drawn = _convergence(trace, _error(data))
+    solution = data.solution
+    drawn = convergence(data.trace, _error(data), least=0.0)
     certificate = solution.certificate
     if certificate is not None and certificate.decides:
         drawn += _screening(solution)
+    return proof_section(solution, drawn)
+
+
+def proof_section(solution: Solution, drawn: str) -> str:
+    """The section on the stages of a proof, with its pictures."""
     both = f"<div class='pictures'>{drawn}</div>" if drawn else ""
     is_proved = solution.status in PROVED
     title = "How it was proved" if is_proved else "What was proved, and when"
     return section("proof", title, [both, _stages(solution.stages)])
 
 
-def _convergence(trace: Trace, error: str) -> str:
+def convergence(trace: Trace | None, what: str, least: float = -np.inf) -> str:
+    """Bounds against time, none below the least that makes sense."""
+    if trace is None or len(trace) < FEWEST_SEEN:
+        return ""
+
     def draw() -> Any:
-        ax = pictures.worded(plot_convergence(trace), title="", ylabel=error)
-        # No error is negative, whatever the first bounds say.
-        ax.set_ylim(bottom=max(ax.get_ylim()[0], 0.0))
+        ax = pictures.worded(plot_convergence(trace), title="", ylabel=what)
+        ax.set_ylim(bottom=max(ax.get_ylim()[0], least))
         return ax
 
     return pictures.figure(
         draw,
         "Best point and proved lower bound against time",
-        "The best possible error is between the lines.",
+        f"The best possible {what} is between the lines.",
     )
 
 

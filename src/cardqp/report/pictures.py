@@ -142,7 +142,8 @@ def plot_correlations(correlations: Correlations) -> Any:
     ax.invert_yaxis()
     for i in range(count):
         for j in range(i):
-            ax.text(j, i, f"{matrix[i, j]:.2f}", ha="center", va="center", fontsize=7)
+            value = round(float(matrix[i, j]), 2) + 0.0  # no minus before a zero
+            ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=7)
     numbered = [f"{plain(each)}  {i + 1}" for i, each in enumerate(names)]
     ax.set_yticks(range(count), numbered)
     ax.set_xticks(range(count), [str(i + 1) for i in range(count)])

@@ -6,6 +6,7 @@ from cardqp.report import pictures
 from cardqp.report.contents import (
     Feature,
     PageData,
+    PageOrigin,
     Predictions,
     ReportData,
     Rival,
@@ -57,7 +58,7 @@ def paragraph(words: str, kind: str = "") -> str:
     return f"<p class='{kind}'>{words}</p>" if kind else f"<p>{words}</p>"
 
 
-def header(data: PageData, lead: str) -> str:
+def header(data: PageOrigin, lead: str) -> str:
     """The head of a page: where it is from, its title, and the answer in a sentence."""
     about = paragraph(f"{name(data.source)} · {text(data.date)}", "small")
     title = f"<h1>{text(data.title)}</h1>"
@@ -175,12 +176,8 @@ def _judged(data: ReportData) -> str:
         words = "Nothing is known of other rows: there are too few for folds."
     else:
         words = f"Out of sample means {data.judged_by}."
-    if data.rivals:
-        words += (
-            " The ridge on all features is the best of several in cross-validation; "
-            "the features of the lasso have coefficients as this model has them."
-        )
-    return paragraph(text(words), "small")
+    notes = [rival.note for rival in data.rivals if rival.note]
+    return paragraph(text(" ".join([words, *notes])), "small")
 
 
 def _predictions(predictions: Predictions, target: str) -> str:
@@ -212,9 +209,9 @@ def correlations(data: ReportData) -> str:
     count = sum(abs(pair[0]) >= STRONG for pair in found.pairs)
     if count:
         words += (
-            f" {plural(count, 'pair')} of features have {STRONG:g} or more, up or down:"
-            " they can stand for each other, and their coefficients depend on which "
-            "others are chosen."
+            f" It is {STRONG:g} or more, up or down, for {plural(count, 'pair')} of "
+            "features, which can stand for each other: their coefficients depend on "
+            "which others are chosen."
         )
     drawn = pictures.figure(
         lambda: pictures.plot_correlations(found),
@@ -231,12 +228,16 @@ def about_data(data: PageData) -> str:
         f"{plural(data.n_samples, 'row')} and {plural(data.n_features, 'feature')} "
         f"from {name(data.source)}, to predict {name(data.target)}."
     )
+    return section("data", "The data", [paragraph(start), listed_notes(data)])
+
+
+def listed_notes(data: PageOrigin) -> str:
+    """What was done to the data, as a list."""
     notes = "".join(f"<li>{prose(note)}</li>" for note in data.notes)
-    listed = f"<ul>{notes}</ul>" if notes else ""
-    return section("data", "The data", [paragraph(start), listed])
+    return f"<ul>{notes}</ul>" if notes else ""
 
 
-def reproduce(data: PageData) -> str:
+def reproduce(data: PageOrigin) -> str:
     """Section with the command and the versions that reproduce the result."""
     made = paragraph(f"Made with {made_with(data.versions)}.", "small")
     return section(

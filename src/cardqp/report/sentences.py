@@ -157,7 +157,7 @@ def certificate(solution: Solution) -> list[str]:
     """Sentences on what is proved."""
     end = f"What could help: {solution.advice}."
     if solution.status in PROVED:
-        end = _how(solution)
+        end = how(solution)
     said = [*_known(solution), end]
     claim = solution.claim
     if claim is not None:
@@ -199,7 +199,7 @@ def _between(solution: Solution) -> list[str]:
     ]
 
 
-def _how(solution: Solution) -> str:
+def how(solution: Solution) -> str:
     """A sentence on the cost of the proof, and whether it was checked."""
     took = seconds(solution.seconds)
     branches = plural(solution.n_nodes, "branch", "es")
