@@ -8,7 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
-from cardqp import Progress
+from cardqp import Progress, SparseRidge
 from cardqp.cli.fit import gap_in_words
 from cardqp.cli.main import main
 from cardqp.cli.progress import ProgressLine
@@ -236,6 +236,33 @@ def test_no_negative_coefficients_and_no_ridge(file, answer):
     ridge = answer("fit", file, "--target", "y", "-s", 3)
     free = answer("fit", file, "--target", "y", "-s", 3, "--refit")
     assert free["r2"] > ridge["r2"]
+
+
+@pytest.mark.parametrize("options", [(), ("--eta", 5), ("--no-ridge",), ("--refit",)])
+def test_the_command_and_python_give_the_same_model(frame, file, answer, options):
+    found = answer("fit", file, "--target", "y", "-s", 3, *options)
+    encoder = TableEncoder.from_table(frame, "y")
+    settings = {
+        (): {},
+        ("--eta", 5): {"eta": 5.0},
+        ("--no-ridge",): {"eta": None},
+        ("--refit",): {"refit": True},
+    }[options]
+    rows = encoder.apply(frame)
+    model = SparseRidge(3, groups=encoder.groups, **settings).fit(rows.X, rows.y)
+    names = [rows.names[j] for j in model.support_]
+    assert list(found["coefficients"]) == names
+    coef = list(found["coefficients"].values())
+    assert coef == pytest.approx(model.coef_[model.support_], rel=1e-9)
+    assert found["objective"] == pytest.approx(model.objective_, rel=1e-9)
+
+
+def test_what_is_refitted_is_not_called_proved(file, capsys):
+    assert run("fit", file, "--target", "y", "-s", 3, "--refit") == 0
+    assert "of which nothing is proved: see --no-ridge" in capsys.readouterr().out
+    assert run("fit", file, "--target", "y", "-s", 3, "--no-ridge") == 0
+    out = capsys.readouterr().out
+    assert "error     mean squared error, without a ridge\n" in out
 
 
 def test_groups(file, answer, tmp_path):
