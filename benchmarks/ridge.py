@@ -85,19 +85,29 @@ class Outcome(NamedTuple):
     seconds: float
 
 
+def expected_error(
+    truth: FloatArray, rho: float, snr: float
+) -> Callable[[FloatArray, float], float]:
+    """The expected squared error of a model of synthetic rows, in that of the truth."""
+    places = np.arange(len(truth))
+    covariance = rho ** np.abs(np.subtract.outer(places, places))
+    noise = float(truth @ covariance @ truth) / snr
+
+    def error(coef: FloatArray, intercept: float) -> float:
+        off = coef - truth
+        return 1.0 + (float(off @ covariance @ off) + intercept**2) / noise
+
+    return error
+
+
 def synthetic(rho: float, snr: float, n: int, N: int, seed: int) -> Case:
     """Rows of a known truth."""
     data = make_regression(N, n, sparsity=SIZE, correlation=rho, snr=snr, seed=seed)
-    places = np.arange(n)
-    covariance = rho ** np.abs(np.subtract.outer(places, places))
-    truth = data.coefficients
-    noise = float(truth @ covariance @ truth) / snr
+    error = expected_error(data.coefficients, rho, snr)
 
     def judge(model: SparseRidge) -> tuple[float, float]:
-        off = model.coef_ - truth
-        excess = float(off @ covariance @ off) + model.intercept_**2
         hits = len(np.intersect1d(model.support_, data.support))
-        return 1.0 + excess / noise, hits / SIZE
+        return error(model.coef_, model.intercept_), hits / SIZE
 
     groups = ("synthetic", f"  rho {rho:g}", f"  SNR {snr:g}", f"  n {n}", f"  N {N}")
     return Case(groups, data.X, data.y, judge)

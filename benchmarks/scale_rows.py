@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -253,7 +254,7 @@ def on_cluster(gigabytes: float) -> Iterator[str]:
 
 def shown(header: str, lines: Iterable[str]) -> Iterator[str]:
     """Lines of a table, printed as they come."""
-    for each in (header, "|" + "---|" * (header.count("|") - 1), *lines):
+    for each in chain((header, "|" + "---|" * (header.count("|") - 1)), lines):
         print(each, flush=True)
         yield each
 

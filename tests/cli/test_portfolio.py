@@ -90,6 +90,13 @@ def test_returns(file, prices, tmp_path, capsys):
     assert second["weights"] == pytest.approx(first["weights"], rel=1e-6)
 
 
+def test_prices_are_no_returns(file, capsys):
+    assert run("portfolio", file, "--max-assets", 3, "--returns") == 2
+    error = capsys.readouterr().err
+    assert "`--returns` is for a table of returns" in error
+    assert "leave it out" in error
+
+
 def test_text_and_saved_weights(file, tmp_path, capsys):
     path = tmp_path / "weights.csv"
     assert run("portfolio", file, "--max-assets", 2, "--save", path) == 0

@@ -139,7 +139,8 @@ def test_the_table_as_csv(file, tmp_path, capsys):
     assert f"Table written to {path}" in capsys.readouterr().out
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
     assert {row["features"] for row in rows} >= {"city=Oslo;city=Rome", FORMULA}
-    assert [int(row["rank"]) for row in rows] == list(range(1, 7))
+    assert [int(row["rank"]) for row in rows] == [1, *range(1, 7)]
+    assert (rows[0]["size"], rows[0]["features"]) == ("0", "")
     assert run(*settings, "-o", "-") == 0
     assert capsys.readouterr().out == path.read_text(encoding="utf-8")
     assert run(*settings, "-o", path, "--escape-formulas") == 0
@@ -232,7 +233,7 @@ def test_ctrl_c_keeps_what_is_done(file, tmp_path, capsys, monkeypatch):
     page = tmp_path / "page.html"
     assert run(file, "--n-best", 1, "--report", page) == 3
     out = capsys.readouterr().out
-    assert [line[:9] for line in out.splitlines()[1:3]] == ["   1    1", "   2    1"]
+    assert [line[:9] for line in out.splitlines()[1:3]] == ["   0    1", "   1    1"]
     assert "The search ended early: interrupted from the keyboard." in out
     text = page.read_text(encoding="utf-8")
     assert "class='proof missing'" in text

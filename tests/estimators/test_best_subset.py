@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, cross_val_score
 
 from cardqp import BestSubset, all_subsets
-from cardqp.exceptions import ParameterError, ProblemError
+from cardqp.exceptions import NotSolvedError, ParameterError, ProblemError
 from tests.subsets.tables import enumerated, random_table
 
 
@@ -97,6 +97,8 @@ def test_the_size_with_the_least_error_on_folds(table):
     folds = KFold(4, shuffle=True, random_state=0)
     model = BestSubset(6, criterion="cv", cv=folds).fit(X, y)
     means = []
+    null = [np.mean((y[test] - y[train].mean()) ** 2) for train, test in folds.split(X)]
+    np.testing.assert_allclose(model.cv_errors_[0], null)
     for size in range(1, 7):
         scores = cross_val_score(
             BestSubset(n_nonzero_coefs=size),
@@ -105,10 +107,52 @@ def test_the_size_with_the_least_error_on_folds(table):
             cv=folds,
             scoring="neg_mean_squared_error",
         )
-        np.testing.assert_allclose(model.cv_errors_[size - 1], -scores, rtol=1e-7)
+        np.testing.assert_allclose(model.cv_errors_[size], -scores, rtol=1e-7)
         means.append(-scores.mean())
     assert model.n_nonzero_coefs_ == 1 + int(np.argmin(means))
     assert not hasattr(model, "partial_fit")
+
+
+@pytest.fixture(scope="module")
+def noise():
+    """Features that say nothing of the target."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.standard_normal((60, 5)), columns=list("abcde"))
+    return X, 3.0 + rng.standard_normal(60)
+
+
+def test_no_feature_may_be_the_best_choice(noise, tmp_path):
+    X, y = noise
+    model = BestSubset(3).fit(X, y)
+    fit = sm.OLS(y, np.ones(60)).fit()
+    assert (model.n_nonzero_coefs_, model.support_.tolist()) == (0, [])
+    assert not model.coef_.any()
+    np.testing.assert_allclose(model.predict(X), y.mean())
+    assert model.objective_ == pytest.approx(fit.ssr / 60)
+    assert model.status_ == "OPTIMAL"
+    assert model.solution_.verify().ok
+    found = model.inference()
+    assert found.features == ("intercept",)
+    np.testing.assert_allclose(found.standard_error, fit.bse)
+    assert model.to_statsmodels(X, y).bic == pytest.approx(fit.bic)
+    assert model.summary().intercept == pytest.approx(y.mean())
+    assert model.split_inference(X, y, random_state=0).features == ("intercept",)
+    ax = model.subsets_.plot(tmp_path / "subsets.png")
+    assert len(ax.get_yticks()) == 4
+    with pytest.warns(UserWarning, match="No features were selected"):
+        assert model.transform(X).shape == (60, 0)
+    # A number that is asked for is another thing.
+    assert len(BestSubset(n_nonzero_coefs=1).fit(X, y).support_) == 1
+
+
+def test_neither_a_feature_nor_an_intercept(noise):
+    X, y = noise[0], noise[1] - 3.0
+    model = BestSubset(3, fit_intercept=False).fit(X, y)
+    assert model.objective_ == pytest.approx(np.mean(y**2))
+    assert not model.predict(X).any()
+    assert model.inference().features == ()
+    with pytest.raises(NotSolvedError, match="no feature was chosen"):
+        model.to_statsmodels(X, y)
 
 
 def test_rows_bit_by_bit(table):
@@ -139,7 +183,9 @@ def test_a_split_infers_from_rows_that_did_not_choose(table):
     assert "other rows" in found.note
     noise = np.random.default_rng(3).standard_normal(len(y))
     many = [
-        BestSubset(1).split_inference(X, noise, random_state=k).p_value[1]
+        BestSubset(n_nonzero_coefs=1)
+        .split_inference(X, noise, random_state=k)
+        .p_value[1]
         for k in range(60)
     ]
     # Noise has uniform p-values then: half of them are above one half, about.

@@ -25,10 +25,14 @@ from cardqp import (
 )
 from tests.estimators.data import regression
 
+pytestmark = pytest.mark.filterwarnings("ignore:the size that was chosen")
+
 NAMES = [f"column {j}" for j in range(12)]
 
 
 @pytest.mark.filterwarnings("ignore:Skipping check check_array_api_input")
+# Where the target is noise, no feature may be worth it.
+@pytest.mark.filterwarnings("ignore:No features were selected")
 @parametrize_with_checks(
     [
         SparseRidge(),

@@ -140,3 +140,9 @@ def test_masked_returns_are_refused():
     for ask in (SparseMeanVariance().fit, fitted.predict, fitted.score):
         with pytest.raises(ProblemError, match="`X` must not be masked"):
             ask(X)
+
+
+def test_prices_are_refused():
+    prices = 100.0 + np.cumsum(np.random.default_rng(0).normal(size=(40, 5)), axis=0)
+    with pytest.raises(ValueError, match="are these prices"):
+        SparseMeanVariance(max_assets=2).fit(prices)

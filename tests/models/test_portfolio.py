@@ -415,3 +415,40 @@ LABELLED = pd.DataFrame(SIX, columns=list("abcdef"), index=list("abcdef"))
 def test_messages(given, message):
     with pytest.raises(ProblemError, match=message):
         Portfolio(**{"max_assets": 2} | given)
+
+
+def walk(seed, scale, *, start=100.0, periods=60):
+    """Prices of four assets, whose returns are independent."""
+    rng = np.random.default_rng(seed)
+    returns = np.maximum(rng.normal(0.3 * scale, scale, (periods, 4)), -0.9)
+    return start * np.cumprod(np.vstack([np.ones(4), 1.0 + returns]), axis=0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("scale", [1e-5, 0.01, 0.05, 0.2])
+@pytest.mark.parametrize("start", [1.0, 100.0, np.array([0.02, 0.1, 3.0, 4e4])])
+def test_prices_are_refused(start, scale, seed):
+    prices = walk(seed, scale, start=start)
+    with pytest.raises(ProblemError, match="are these prices") as caught:
+        Portfolio(returns=prices, max_assets=2)
+    assert "pass `prices[1:] / prices[:-1] - 1`" in caught.value.remedy
+    with pytest.raises(ProblemError) as caught:
+        Portfolio(returns=pd.DataFrame(prices), max_assets=2)
+    assert "pass `prices.pct_change().dropna()`" in caught.value.remedy
+    changes = pd.DataFrame(prices).pct_change().dropna()
+    assert Portfolio(returns=changes, max_assets=2).n == 4
+
+
+@pytest.mark.parametrize(
+    "returns",
+    [
+        np.full((30, 3), 1e-4),  # interest, day by day
+        np.abs(np.random.default_rng(0).normal(0.0, 0.3, (60, 4))),
+        np.random.default_rng(0).uniform(0.0, 10.0, (60, 4)),
+        np.random.default_rng(0).normal(0.5, 1.0, (60, 4)),  # in percent
+        np.random.default_rng(0).normal(0.5, 1.0, (2, 40)),
+    ],
+    ids=["interest", "positive", "uniform", "percent", "two periods"],
+)
+def test_returns_are_not_taken_for_prices(returns):
+    assert Portfolio(returns=returns, max_assets=2).n == returns.shape[1]

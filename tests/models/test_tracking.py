@@ -98,3 +98,13 @@ def test_messages(change, message):
     given = {"returns": returns, "index": index, "max_assets": 2} | change
     with pytest.raises(ProblemError, match=message):
         IndexTracking(**given)
+
+
+def test_prices_are_refused():
+    returns, index = market(0)
+    prices = 100.0 * np.cumprod(1.0 + returns, axis=0)
+    level = 4000.0 * np.cumprod(1.0 + index)
+    with pytest.raises(ProblemError, match="`returns` must hold returns"):
+        IndexTracking(prices, index, max_assets=2)
+    with pytest.raises(ProblemError, match="`index` must hold returns"):
+        IndexTracking(returns, pd.Series(level), max_assets=2)

@@ -68,7 +68,7 @@ def enumerated(
     labels, inside = np.array(table.labels), set(options.get("always_include", ()))
     units = sorted(set(labels.tolist()))
     found: dict[int, list[tuple[float, tuple[int, ...]]]] = {}
-    for size in range(1, (most or len(units)) + 1):
+    for size in range((most or len(units)) + 1):
         rows = []
         for chosen in combinations(units, size):
             support = np.flatnonzero(np.isin(labels, chosen))

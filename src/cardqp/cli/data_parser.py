@@ -160,7 +160,22 @@ def _add_size(model: Group) -> None:
         nargs="?",
         const=5,
         metavar="FOLDS",
-        help="choose the size by cross-validation (5 folds if no number is given)",
+        help="choose the size by cross-validation (5 folds if no number is given); "
+        "without -s and --path sizes grow as long as larger ones are better",
+    )
+    model.add_argument(
+        "--selection",
+        default="min",
+        choices=("min", "one-standard-error"),
+        help="with --cv: the least error, or the smallest size within one standard "
+        "error of it (default: %(default)s)",
+    )
+    model.add_argument(
+        "--prove",
+        default="final",
+        choices=("final", "all"),
+        help="with --cv: prove the chosen model, or the models of all folds as well, "
+        "which takes long (default: %(default)s)",
     )
 
 

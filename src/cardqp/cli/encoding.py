@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,11 @@ from cardqp.tables import TableEncoder
 
 
 def encoder_of(frame: Any, options: argparse.Namespace) -> TableEncoder:
-    """The encoder of a table, as the options of a command describe it."""
-    return TableEncoder.from_table(
+    """The encoder of a table, as the options of a command describe it.
+
+    Its notes begin with those on how the table was read.
+    """
+    encoder = TableEncoder.from_table(
         frame,
         options.target,
         drop=options.drop,
@@ -20,7 +24,10 @@ def encoder_of(frame: Any, options: argparse.Namespace) -> TableEncoder:
         categorical=options.categorical,
         missing=options.missing,
         max_levels=options.max_levels,
+        max_missing=options.max_missing,
+        dates=options.dates,
     )
+    return replace(encoder, notes=(*frame.attrs.get("notes", ()), *encoder.notes))
 
 
 def included_features(encoder: TableEncoder, names: Sequence[str]) -> list[int] | None:

@@ -92,9 +92,10 @@ def sizes(found: FittedTable) -> list[dict[str, Any]]:
     model = found.model
     if hasattr(model, "cv_results_"):
         names = ("n_nonzero_coefs", "mean_error", "standard_error")
+        columns = [model.cv_results_[k][found.is_chosen_ridge] for k in names]
         return [
             {"n_nonzero": int(n), "mean_error": finite(e), "standard_error": finite(se)}
-            for n, e, se in zip(*(model.cv_results_[k] for k in names), strict=True)
+            for n, e, se in zip(*columns, strict=True)
         ]
     if hasattr(model, "criterion_path_"):
         pairs = zip(model.path_.sparsities, model.criterion_path_, strict=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._iterate import Stop
-from cardqp._typing import IntArray
+from cardqp._typing import BoolArray, IntArray
 from cardqp.cli.encoding import encoder_of, included_features
 from cardqp.cli.feature_groups import feature_groups
 from cardqp.cli.progress import ProgressLine
@@ -21,6 +21,13 @@ from cardqp.solution.trace import Trace
 from cardqp.tables import Encoded, TableEncoder
 from cardqp.tables.frames import require_pandas
 from cardqp.tables.phrases import count
+
+SAID_OTHERWISE = (
+    "the choice of features is proved only",
+    "cross-validation ended early",
+    "the size that was chosen",
+)
+"""Warnings of models that are a part of the answer anyway, or of its notes."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,6 +58,7 @@ class FittedTable:
     def notes(self) -> tuple[str, ...]:
         """Sentences on what was done to the table."""
         parts = [*self.encoder.notes, *self.train.notes]
+        parts += getattr(self.model, "notes_", ())
         if self.test is not None:
             parts += [f"{note} (test)" for note in self.test.notes]
         return tuple(parts)
@@ -109,15 +117,21 @@ class FittedTable:
             return None
         return self.fitted().r2_by_folds()
 
+    @property
+    def is_chosen_ridge(self) -> BoolArray:
+        """Which models of the cross-validation have the ridge that was chosen."""
+        return np.asarray(self.model.cv_results_["eta"] == self.model.eta_)
+
 
 def check_options(options: argparse.Namespace) -> None:
     """Contradictions, before anything is read."""
-    if (options.sparsity is None) == (options.path is None):
-        given = "neither" if options.path is None else "both"
+    n_given = (options.sparsity is not None) + (options.path is not None)
+    if n_given != 1 and (n_given == 2 or options.cv is None):
+        given = "both" if n_given else "neither"
         raise ParameterError(
             None,
             "one of `-s` and `--path` must be given, how many columns to choose or a "
-            "range such as 1:20",
+            "range such as 1:20, unless `--cv` is left to choose any size",
             given=f"there is {given}",
         )
     for name, least, what in (
@@ -157,8 +171,8 @@ def fit_table(
         ProgressLine(sys.stderr, quiet=options.json) as progress,
         warnings.catch_warnings(),
     ):
-        # The answer says itself how large the gap is.
-        warnings.filterwarnings("ignore", "the choice of features is proved only")
+        for message in SAID_OTHERWISE:
+            warnings.filterwarnings("ignore", message)
         trace = Trace(then=progress if progress.active else None)
         model.fit(named(train), train.y, callback=trace)
     return FittedTable(encoder, train, test, model, trace)
@@ -201,9 +215,12 @@ def _estimator(encoder: TableEncoder, n_rows: int, options: argparse.Namespace) 
                 given=f"it is {options.cv}, of {count(n_rows, 'row')}",
             )
         folds = _folds(n_rows, options.cv, options.seed)
-        sizes = sizes or range(_least(options), options.sparsity + 1)
-        sizes = _within(sizes, len(encoder.names))
-        return SparseRidgeCV(sizes, cv=folds, **settings)
+        choice = {"selection": options.selection, "prove": options.prove}
+        if options.sparsity is not None:
+            sizes = range(_least(options), options.sparsity + 1)
+        if sizes is not None:
+            sizes = _within(sizes, len(encoder.names))
+        return SparseRidgeCV(sizes, cv=folds, **choice, **settings)
     if sizes is None:
         return SparseRidge(options.sparsity, **settings)
     return SparseRidgePath(_within(sizes, len(encoder.names)), **settings)

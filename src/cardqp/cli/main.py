@@ -10,7 +10,7 @@ from importlib import import_module
 from cardqp.cli.codes import BAD_INPUT, SOLVED, UNKNOWN
 from cardqp.cli.messages import error_text, one_line
 from cardqp.cli.parser import build_parser
-from cardqp.exceptions import CardQPError, NotSolvedError
+from cardqp.exceptions import CardQPError, InputError, NotSolvedError
 
 _HOME = {
     "backends": "commands.list_backends",
@@ -48,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"encoding is {err.encoding}; set PYTHONIOENCODING=utf-8.",
             BAD_INPUT,
         )
+    except InputError as err:
+        return _explain(err, options)
     except (CardQPError, OSError) as err:
         return _say(error_text(err, vars(options)), BAD_INPUT)
     except MemoryError as err:
@@ -60,6 +62,16 @@ def _run(options: Namespace) -> int:
     module, function = _HOME[options.command].split(".")
     code: int = getattr(import_module(f"cardqp.cli.{module}"), function)(options)
     return code
+
+
+def _explain(error: InputError, options: Namespace) -> int:
+    """Say all that is wrong with a table, and what would work."""
+    if not hasattr(options, "encoding"):  # the command reads none
+        return _say(error_text(error, vars(options)), BAD_INPUT)
+    from cardqp.cli.corrections import Correction
+
+    print(f"cardqp: {Correction(error, options)}", file=sys.stderr)
+    return BAD_INPUT
 
 
 def _say(message: str, code: int) -> int:

@@ -14,6 +14,7 @@ from cardqp.cli.text_table import read_file
 from cardqp.exceptions import ParameterError
 from cardqp.models.efficient_frontier import Frontier, frontier
 from cardqp.models.portfolio import Portfolio, PortfolioSolution
+from cardqp.models.validation import look_like_prices
 from cardqp.solution.trace import Trace
 from cardqp.tables.prices import Returns, read_returns
 
@@ -22,6 +23,13 @@ def portfolio(options: argparse.Namespace) -> int:
     """``cardqp portfolio FILE``."""
     _check(options)
     returns = read_returns(read_file(options), are_returns=options.returns)
+    if options.returns and look_like_prices(returns.values):
+        raise ParameterError(
+            "--returns",
+            "is for a table of returns, such as 0.01 for 1 %",
+            given="this one looks like prices",
+            remedy="leave it out",
+        )
     model = _model(returns, options)
     curve = answer = None
     with ProgressLine(sys.stderr, quiet=options.json) as progress:

@@ -3,7 +3,7 @@
 from cardqp.exceptions import BackendNotFoundError
 
 try:
-    from joblib.parallel import get_active_backend
+    from joblib import effective_n_jobs
     from sklearn.base import BaseEstimator, RegressorMixin, clone
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.feature_selection import SelectorMixin
@@ -38,7 +38,7 @@ __all__ = [
     "check_random_state",
     "clone",
     "delayed",
-    "get_active_backend",
+    "effective_n_jobs",
     "r2_score",
     "validate_data",
 ]

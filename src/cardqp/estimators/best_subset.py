@@ -8,13 +8,14 @@ import numpy as np
 
 from cardqp import storage
 from cardqp._iterate import Callback, Watch
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike
 from cardqp.estimators._sklearn import check_is_fitted
 from cardqp.estimators.accumulating import AccumulatingModel
 from cardqp.estimators.folds import folds_of
 from cardqp.estimators.linear_model import Choice, Sample
 from cardqp.estimators.resampling import Bootstrap, bootstrap, split_inference
-from cardqp.exceptions import optional
+from cardqp.exceptions import NotSolvedError, optional
 from cardqp.gram import (
     Moments,
     mean_squared_error,
@@ -35,12 +36,14 @@ if TYPE_CHECKING:
 CriterionName = Literal["bic", "aic", "aicc", "ebic", "cp", "adjusted_r2", "cv"]
 
 
+@did_you_mean
 @dataclass(eq=False, repr=False)
 class BestSubset(AccumulatingModel):
     """Least squares with the best subset of features, whose size a criterion chooses.
 
     For each size the best subset of all is found, with a proof: no greedy search, and
-    no ridge.  Features that are linearly dependent are not chosen together.
+    no ridge.  Features that are linearly dependent are not chosen together.  It may be
+    that none is worth it: the intercept alone is the model of size 0.
 
     Parameters
     ----------
@@ -144,7 +147,7 @@ lower_bound_, gap_, status_, n_iter_, solution_
         if self.n_nonzero_coefs is not None:
             return read_sparsities([self.n_nonzero_coefs], design)
         check.count("max_size", self.max_size)
-        return sizes_up_to(self.max_size, design)
+        return sizes_up_to(self.max_size, design, 0)
 
     def _search(
         self, rows: Moments, design: Design, sizes: tuple[int, ...], watch: Watch
@@ -268,6 +271,11 @@ lower_bound_, gap_, status_, n_iter_, solution_
         -------
         statsmodels RegressionResults
             Of ``OLS``, or of ``WLS`` with weights.
+
+        Raises
+        ------
+        NotSolvedError
+            When there is neither a feature nor an intercept.
         """
         check_is_fitted(self)
         models = optional(
@@ -275,8 +283,11 @@ lower_bound_, gap_, status_, n_iter_, solution_
         )
         pandas = optional("pandas", "A fit of statsmodels needs pandas", "statsmodels")
         names = list(self.get_feature_names_out())
-        target = np.asarray(y, dtype=np.float64)
-        chosen = pandas.DataFrame(np.asarray(self.transform(X), float), columns=names)
+        if not (names or self.fit_intercept):
+            raise NotSolvedError("There is nothing to fit: no feature was chosen.")
+        X, target = self._checked(X, y, reset=False)
+        values = check.real_array("X", X[:, self.support_], 2)
+        chosen = pandas.DataFrame(values, columns=names)
         if self.fit_intercept:
             chosen = models.add_constant(chosen, has_constant="add")
         if sample_weight is None:

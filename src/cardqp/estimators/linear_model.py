@@ -1,6 +1,7 @@
 """The base of all estimators: checks of data, the fitted model, predictions."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
@@ -9,7 +10,8 @@ import numpy as np
 
 from cardqp import storage
 from cardqp._iterate import Callback
-from cardqp._typing import ArrayLike, BoolArray, FloatArray
+from cardqp._keywords import NamedParameters
+from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.estimators._sklearn import (
     BaseEstimator,
     ConvergenceWarning,
@@ -21,7 +23,7 @@ from cardqp.estimators._sklearn import (
     validate_data,
 )
 from cardqp.exceptions import NotSolvedError
-from cardqp.gram import Moments, moments
+from cardqp.gram import Moments, moments, moments_of_parts
 from cardqp.methods import Method
 from cardqp.methods.block_decomposition import BlockDecomposition
 from cardqp.problem import validation as check
@@ -53,6 +55,11 @@ class Sample:
         """Moments of all rows."""
         return moments(self.X, self.y, self.weights, centred=self.is_centred)
 
+    def parts(self, folds: Sequence[IntArray]) -> list[Moments]:
+        """Moments of folds."""
+        X, y, weights = self.X, self.y, self.weights
+        return moments_of_parts(X, y, weights, folds, centred=self.is_centred)
+
     @property
     def spread(self) -> float:
         """Variance of the target."""
@@ -66,7 +73,7 @@ and the largest gap among other models that were compared with it."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class LinearModel(NamedParameters, SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """A linear model with few features that can predict, select and explain itself.
 
     Estimators derive from it; they bring ``_choose`` and settings of their own.
@@ -161,6 +168,7 @@ class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore
     def _checked(self, X: Any, y: Any = "no_validation", **settings: Any) -> Any:
         """Features as numbers, with the target if one is given."""
         check.refuse_masked(X=X, y=y)
+        check.refuse_texts(X, None if isinstance(y, str) else y)
         if not isinstance(y, str):
             settings["y_numeric"] = True
         return validate_data(
@@ -244,6 +252,7 @@ class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore
             Weights of the rows.
         """
         check.refuse_masked(y=y, sample_weight=sample_weight)
+        check.refuse_texts(X, y)
         return float(super().score(X, y, sample_weight))
 
     def transform(self, X: ArrayLike) -> Any:

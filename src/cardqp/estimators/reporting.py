@@ -213,7 +213,7 @@ class FittedModel:
 
     def _path(self) -> Path | None:
         known = getattr(self.model, "path_", None)
-        if isinstance(known, Path):
+        if isinstance(known, Path) and len(known) > 1:
             return known
         if self.is_interrupted:
             return None

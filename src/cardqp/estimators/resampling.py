@@ -13,7 +13,6 @@ from cardqp.estimators._sklearn import (
     clone,
     delayed,
 )
-from cardqp.exceptions import NotSolvedError
 from cardqp.gram import moments
 from cardqp.problem import validation as check
 from cardqp.regression import least_squares
@@ -141,16 +140,13 @@ def split_inference(
     n_first = min(max(round(share * n_rows), 2), n_rows - 2)
     first, second = np.sort(order[:n_first]), np.sort(order[n_first:])
     model = clone(estimator).fit(_safe_indexing(X, first), _safe_indexing(y, first))
-    support = np.asarray(model.support_)
-    if len(support) == 0:
-        raise NotSolvedError("No feature was chosen: there is nothing to infer.")
     return on_rows(model, _safe_indexing(X, second), _safe_indexing(y, second), level)
 
 
 def on_rows(model: Any, X: ArrayLike, y: ArrayLike, level: float) -> Inference:
     """Standard errors of a model's features on rows that it was not fitted to."""
     support = np.asarray(model.support_)
-    chosen = np.asarray(_safe_indexing(X, support, axis=1), dtype=np.float64)
+    chosen = check.real_array("X", _safe_indexing(X, support, axis=1), 2)
     rows = moments(chosen, np.asarray(y, float), centred=bool(model.fit_intercept))
     index = np.arange(len(support))
     anything = np.full(len(support), np.inf)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.estimators._sklearn import (
     Parallel,
@@ -79,6 +80,7 @@ class StabilitySelection:
         return "\n".join(lines)
 
 
+@did_you_mean
 def stability_selection(
     estimator: Any,
     X: ArrayLike,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from cardqp._keywords import NamedParameters, did_you_mean
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import BackendNotFoundError, NotSolvedError, ParameterError
 from cardqp.models.portfolio import Portfolio
@@ -23,8 +24,9 @@ except ImportError as err:
 
 
 # scikit-learn has no types.
+@did_you_mean
 @dataclass(eq=False, repr=False)
-class SparseMeanVariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class SparseMeanVariance(NamedParameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Mean-variance portfolios with few assets, fitted to returns.
 
     Parameters

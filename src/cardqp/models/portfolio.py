@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.models import risk
@@ -25,6 +26,7 @@ SALES_RIDGE = 1e-6
 relaxations of problems with many rows are solved slowly."""
 
 
+@did_you_mean
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Portfolio:
     r"""The portfolio of least variance, or of best utility, with few assets.

@@ -163,7 +163,12 @@ def _judged(solution: Solution) -> Solution:
         return replace(solution, status=Status.INFEASIBLE, stop=Stop.INFEASIBLE)
     is_optimal = solution.tolerance <= LARGEST_GAP
     status = Status.OPTIMAL if is_optimal else Status.FEASIBLE
-    return replace(solution, status=status, stop=Stop.GAP)
+    return replace(solution, status=status, stop=_unless_stopped(solution, Stop.GAP))
+
+
+def _unless_stopped(solution: Solution, stop: Stop) -> Stop:
+    """Why the computation ended: somebody's wish to end everything is not forgotten."""
+    return solution.stop if solution.stop.is_wish else stop
 
 
 def _is_quick(certificate: Certificate, problem: SparseQP) -> bool:

@@ -6,9 +6,8 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.gram import Moments, mean_squared_error, merge
-from cardqp.heuristics.local_search import grow_greedily, improve
-from cardqp.regression.design import Design, ScaledProblem
-from cardqp.subproblems.support_qp import fit_support
+from cardqp.heuristics.support_path import point_path
+from cardqp.regression.design import Design
 
 Fit = Callable[[Moments], Sequence[FloatArray]]
 """Coefficients on some rows; several, if there is a setting to be compared."""
@@ -50,20 +49,14 @@ def out_of_sample_errors(parts: Sequence[Moments], fit: Fit) -> FloatArray:
 def choose_quickly(
     design: Design, rows: Moments, eta: float, size: int, *, refit: bool
 ) -> FloatArray:
-    """Coefficients of a good choice of features: forward selection, then exchanges.
+    """Coefficients of a good choice of features, without a proof.
 
-    Nothing is proved, which takes the time; folds are to judge models, not to prove
-    them.
+    Folds are to judge models, not to prove them.
     """
     scaled = design.scaled(rows, min(eta, WEAKEST), size)
-    x = _good_point(scaled)
+    points = point_path(scaled.problem, size, smallest=size)
+    # Features that depend on those inside are not chosen: fewer must do then.
+    x = points[max(points)] if points else np.zeros(scaled.problem.n)
     if refit or eta > WEAKEST:
         return design.refitted(rows, scaled.chosen(x))
     return scaled.coefficients(x)
-
-
-def _good_point(scaled: ScaledProblem) -> FloatArray:
-    problem = scaled.problem
-    support = grow_greedily(problem, problem.forced_in)
-    found = improve(problem, fit_support(problem, support))
-    return np.zeros(problem.n) if found.x is None else found.x

@@ -21,7 +21,7 @@ class Rows:
         Their number, or the sum of their weights: these count as repeated rows.
     total : float
         The sum of squares that is to be explained: about the mean if there is an
-        intercept.
+        intercept.  Without any, R2 is NaN.
     intercepts : int
         1 if there is one, else 0.
     n_units : int
@@ -59,7 +59,7 @@ class Rows:
             How many features, or groups of them, were chosen.
         """
         N, p = self.n_samples, n_coefs + self.intercepts
-        share = rss / self.total if self.total > 0 else float(rss > 0)
+        share = rss / self.total if self.total > 0 else math.nan
         left = N - p
         # What is less than this share of the total is rounding.
         floor = max(rss, PERFECT * self.total)

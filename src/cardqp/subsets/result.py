@@ -13,12 +13,18 @@ from cardqp.exceptions import ParameterError
 from cardqp.problem import validation as check
 from cardqp.subsets.measures import MEASURES, MeasureName, cost_of
 
+EQUAL = 1e-12
+"""Measures this close, relatively, differ by rounding alone."""
+
+NOTHING = "(none)"
+"""In place of features where there are none."""
+
 COLUMNS = ("size", "rank", "features", "rss", "r2", *MEASURES, "gap", "status")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subset:
-    """One of the best subsets of its size.
+    """One of the best subsets of its size; the only one of size 0 is the null model.
 
     Attributes
     ----------
@@ -110,9 +116,16 @@ class Subsets:
         )
 
     def best(self, criterion: MeasureName | None = None) -> Subset:
-        """The subset that a measure chooses; among equals the smallest."""
+        """The subset that a measure chooses; among equals the smallest.
+
+        It can be the null model, of size 0.
+        """
         name = self._measure(criterion)
-        return min(self.subsets, key=lambda each: cost_of(name, each.measures[name]))
+        costs = np.array([cost_of(name, each.measures[name]) for each in self])
+        least = float(costs.min())
+        # Subsets that fit equally well differ by rounding: the first one is taken.
+        is_least = (costs == least) | (costs <= least + EQUAL * max(abs(least), 1.0))
+        return self.subsets[int(is_least.argmax())]
 
     def _measure(self, criterion: MeasureName | None) -> MeasureName:
         """A measure that is asked for; the one that chooses by default."""
@@ -187,7 +200,7 @@ class Subsets:
             lines.append(
                 f"{each.size:4d} {each.rank:4d} {each.rss:12.6g} {r2:7.4f} "
                 f"{value:12.6g} {each.gap:9.2e}  "
-                f"{', '.join(each.features)}{'  <' * (each is best)}"
+                f"{', '.join(each.features) or NOTHING}{'  <' * (each is best)}"
             )
         return "\n".join([*lines, *self.notes])
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cardqp._iterate import Callback, Watch
+from cardqp._keywords import did_you_mean
 from cardqp.problem import validation as check
 from cardqp.regression.design_settings import read_design, sizes_up_to
 from cardqp.subsets.measures import MEASURES, MeasureName
@@ -29,6 +30,7 @@ class SearchSettings:
         check.at_least("gap", self.gap, 0.0)
 
 
+@did_you_mean
 def all_subsets(
     X: Any,
     y: Any = None,
@@ -49,7 +51,8 @@ def all_subsets(
 
     They are the best ones: each row of the table has a bound that no other subset of
     its size, but for those before it, can be below.  There is no ridge.  Features that
-    are linearly dependent are not chosen together.
+    are linearly dependent are not chosen together.  The first row is the null model,
+    which has none of them.
 
     Parameters
     ----------
@@ -134,7 +137,7 @@ def search_features(
         always_include=always_include,
         groups=features.labels,
     )
-    sizes = sizes_up_to(settings.max_size, design)
+    sizes = sizes_up_to(settings.max_size, design, 0)
     with Watch(settings.time_limit, callback) as watch:
         found = best_subsets(
             features.moments,
