@@ -242,6 +242,8 @@ def test_the_objective_is_said_with_its_numbers():
         "squared coefficients (eta is 10, and the factor 1/eta, features being scaled "
         "to unit variance)."
     )
+    automatic = sentences.objective(replace(data, is_automatic=True))
+    assert "(eta is 10, chosen by these data, and the factor 1/eta" in automatic
     free = replace(data, eta=np.inf)
     assert sentences.objective(free).startswith(
         "The mean squared error, without a ridge, is minimised over every choice"
