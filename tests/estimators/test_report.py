@@ -60,6 +60,12 @@ def test_every_estimator_has_a_page(model, tmp_path):
     assert f"{model!r}.fit(X, y)" in said
     assert ("error, without a ridge, is" in said) == (model.eta is None)
     assert ("With --no-ridge" in said) == model.refit
+    is_automatic = model.eta is not None
+    assert ("chosen by these data" in said) == is_automatic
+    if isinstance(model, SparseRidgeCV):
+        assert "4-fold cross-validation, which chose the size as well" in said
+    else:
+        assert ("features but not the ridge being chosen in" in said) == is_automatic
 
 
 def test_best_subsets_have_a_page(tmp_path):
