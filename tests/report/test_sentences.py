@@ -168,9 +168,7 @@ def test_no_answer():
     assert first == (
         "No choice of at most 2 features that meets the constraints exists."
     )
-    assert second.startswith(
-        "A[0] @ x is at least 1 where -A[1] @ x is at least 1, and"
-    )
+    assert second.startswith("A[0] @ x is at least 1 where -A[1] @ x is at least 1")
     assert "replayed" in third
     unknown = replace(solution, status=Status.UNKNOWN, stop=Stop.TIME_LIMIT)
     assert sentences.certificate(unknown)[0] == (
@@ -245,8 +243,6 @@ def test_the_objective_is_said_with_its_numbers():
         "squared coefficients (eta is 10, and the factor 1/eta, features being scaled "
         "to unit variance)."
     )
-    automatic = sentences.objective(replace(data, is_automatic=True))
-    assert "(eta is 10, chosen by these data, and the factor 1/eta" in automatic
     free = replace(data, eta=np.inf)
     assert sentences.objective(free).startswith(
         "The mean squared error, without a ridge, is minimised over every choice"
