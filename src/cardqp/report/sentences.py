@@ -171,7 +171,9 @@ def _known(solution: Solution) -> list[str]:
     if solution.status is Status.OPTIMAL:
         return _between(solution)
     if solution.status is Status.INFEASIBLE:
-        return [f"No {choices(solution.problem)} exists."]
+        reason = solution.reason
+        why = [f"{reason[0].upper()}{reason[1:]}."] if reason else []
+        return [f"No {choices(solution.problem)} exists.", *why]
     if solution.status is Status.UNKNOWN:
         return [
             f"No {choices(solution.problem)} was found, and it is not proved that "
