@@ -213,7 +213,7 @@ def measure(make: Callable[[], Any], train: Rows, test: Rows) -> Record:
 def rules(train: Rows, test: Rows) -> dict[str, float]:
     """R2 of ten features by each rule for the ridge, and the ridge of the last two."""
     (X, y), n = train, train[0].shape[1]
-    design = read_design(n, None, always_include=None, groups=None)
+    design = read_design(n, None, always_include=None, blocks=None)
     rows, size = moments(X, y), min(SIZE, n)
     scaled = design.scaled(rows, 1.0, size)
 

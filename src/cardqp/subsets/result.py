@@ -32,7 +32,7 @@ class Subset:
     Attributes
     ----------
     size, rank : int
-        How many features it has, or groups of them, and its place among those of this
+        How many features it has, or blocks of them, and its place among those of this
         size, from 1 on.
     features : tuple of str
         Names of the features.
