@@ -145,13 +145,17 @@ class AbessCV:
         from abess import LinearRegression
 
         sizes = range(1, min(20, X.shape[1], len(y) // 2) + 1)
-        self._model = LinearRegression(support_size=sizes, cv=5).fit(X, y)
+        # It refuses constant columns.
+        self._varied = np.flatnonzero(np.ptp(X, axis=0) > 0)
+        chosen = X[:, self._varied]
+        self._model = LinearRegression(support_size=sizes, cv=5).fit(chosen, y)
         self.coef_ = self._model.coef_
         return self
 
     def score(self, X: FloatArray, y: FloatArray) -> float:
         """R2."""
-        return float(1.0 - np.mean((y - self._model.predict(X)) ** 2) / np.var(y))
+        left = y - self._model.predict(X[:, self._varied])
+        return float(1.0 - np.mean(left**2) / np.var(y))
 
 
 def estimators(limit: float) -> dict[str, Callable[[], Any]]:
@@ -234,8 +238,11 @@ def run(name: str, options: argparse.Namespace) -> Iterator[Record]:
     for number, (train, test) in enumerate(splits(name, options.splits)):
         shape = {"n": train[0].shape[1], "N": len(train[1])}
         common = {"table": name, "split": number, **shape}
-        yield {**common, "estimator": "rules", **rules(train, test)}
+        if options.only is None or "rules" in options.only:
+            yield {**common, "estimator": "rules", **rules(train, test)}
         for title, make in estimators(options.time_limit).items():
+            if options.only is not None and title not in options.only:
+                continue
             yield {**common, "estimator": title, **measure(make, train, test)}
         if number < options.before:
             proved = SparseRidgeCV(
@@ -261,6 +268,11 @@ def means(records: Sequence[Record], title: str, key: str) -> float:
     return float(np.mean(values)) if values else np.nan
 
 
+def shown_as(value: float, digits: int) -> str:
+    """A number, or a dash where no fit came to an answer."""
+    return "–" if np.isnan(value) else f"{value:.{digits}f}"
+
+
 def page(records: Sequence[Record]) -> Iterator[str]:
     """The tables as Markdown."""
     tables = {
@@ -280,7 +292,7 @@ def page(records: Sequence[Record]) -> Iterator[str]:
         yield f"| table | {' | '.join(columns)} |"
         yield f"|---|{'---|' * len(columns)}"
         for name, some in tables.items():
-            cells = (f"{middle(some, title, key):.{digits}f}" for title in columns)
+            cells = (shown_as(middle(some, title, key), digits) for title in columns)
             yield f"| {name} | {' | '.join(cells)} |"
     yield from _costs(tables)
 
@@ -334,6 +346,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=TABLES)
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--only", nargs="*", help="estimators by name, and rules")
     parser.add_argument("--time-limit", type=float, default=10.0, help="of each fit")
     parser.add_argument(
         "--before", type=int, default=1, help="splits, all folds proved"

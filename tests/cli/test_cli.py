@@ -1,5 +1,6 @@
 import io
 import json
+import re
 import signal
 import sys
 
@@ -70,6 +71,7 @@ def test_infeasible_archive(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "INFEASIBLE" in out
     assert "advice: relax the rows" in out
+    assert re.search(r"\nreason       .* must be ", out)
 
 
 @pytest.fixture

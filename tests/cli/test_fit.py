@@ -1,6 +1,7 @@
 import io
 import itertools
 import json
+import re
 import sys
 from types import SimpleNamespace
 
@@ -8,7 +9,7 @@ import numpy as np
 import pandas
 import pytest
 
-from cardqp import Progress
+from cardqp import Progress, SparseRidge
 from cardqp.cli.fit import gap_in_words
 from cardqp.cli.main import main
 from cardqp.cli.progress import ProgressLine
@@ -123,9 +124,10 @@ def test_text_for_people(file, capsys):
     assert lines[0].startswith("status    OPTIMAL")
     assert lines[1].startswith("proof     no choice of up to 3 columns lowers the ")
     assert lines[1].endswith(" %")
-    assert lines[2] == (
-        "error     mean squared error + 0.05 times the squared coefficients of "
-        "standardised features (eta 20)"
+    assert re.fullmatch(
+        r"error     mean squared error \+ \S+ times the squared coefficients of "
+        r"standardised features \(eta \d+\)",
+        lines[2],
     )
     assert lines[3] == "data      120 rows, 7 features from 6 columns"
     assert " by cross-validation, " in lines[4]
@@ -236,6 +238,33 @@ def test_no_negative_coefficients_and_no_ridge(file, answer):
     ridge = answer("fit", file, "--target", "y", "-s", 3)
     free = answer("fit", file, "--target", "y", "-s", 3, "--refit")
     assert free["r2"] > ridge["r2"]
+
+
+@pytest.mark.parametrize("options", [(), ("--eta", 5), ("--no-ridge",), ("--refit",)])
+def test_the_command_and_python_give_the_same_model(frame, file, answer, options):
+    found = answer("fit", file, "--target", "y", "-s", 3, *options)
+    encoder = TableEncoder.from_table(frame, "y")
+    settings = {
+        (): {},
+        ("--eta", 5): {"eta": 5.0},
+        ("--no-ridge",): {"eta": None},
+        ("--refit",): {"refit": True},
+    }[options]
+    rows = encoder.apply(frame)
+    model = SparseRidge(3, groups=encoder.groups, **settings).fit(rows.X, rows.y)
+    names = [rows.names[j] for j in model.support_]
+    assert list(found["coefficients"]) == names
+    coef = list(found["coefficients"].values())
+    assert coef == pytest.approx(model.coef_[model.support_], rel=1e-9)
+    assert found["objective"] == pytest.approx(model.objective_, rel=1e-9)
+
+
+def test_what_is_refitted_is_not_called_proved(file, capsys):
+    assert run("fit", file, "--target", "y", "-s", 3, "--refit") == 0
+    assert "of which nothing is proved: see --no-ridge" in capsys.readouterr().out
+    assert run("fit", file, "--target", "y", "-s", 3, "--no-ridge") == 0
+    out = capsys.readouterr().out
+    assert "error     mean squared error, without a ridge\n" in out
 
 
 def test_groups(file, answer, tmp_path):

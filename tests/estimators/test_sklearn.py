@@ -40,7 +40,7 @@ NAMES = [f"column {j}" for j in range(12)]
         SparseRidge(fit_intercept=False, method="best-response", gap=0.9),
         SparseRidgePath([1, 3]),
         SparseRidgeCV([1, 3], cv=3),
-        BestSubset(),
+        BestSubset(4),
         BestSubset(n_nonzero_coefs=2, fit_intercept=False),
         BestSubset(3, criterion="cv", cv=3),
     ]

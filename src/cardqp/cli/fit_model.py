@@ -12,6 +12,7 @@ from cardqp._iterate import Stop
 from cardqp._typing import BoolArray, IntArray
 from cardqp.cli.encoding import encoder_of, included_features
 from cardqp.cli.feature_groups import feature_groups
+from cardqp.cli.folds import random_folds
 from cardqp.cli.progress import ProgressLine
 from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
 from cardqp.estimators.reporting import FittedModel
@@ -208,13 +209,7 @@ def _estimator(encoder: TableEncoder, n_rows: int, options: argparse.Namespace) 
     }
     sizes = options.path
     if options.cv is not None:
-        if options.cv > n_rows // 2:
-            raise ParameterError(
-                "--cv",
-                "must leave two rows or more in each fold",
-                given=f"it is {options.cv}, of {count(n_rows, 'row')}",
-            )
-        folds = _folds(n_rows, options.cv, options.seed)
+        folds = random_folds(n_rows, options.cv, options.seed)
         choice = {"selection": options.selection, "prove": options.prove}
         if options.sparsity is not None:
             sizes = range(_least(options), options.sparsity + 1)
@@ -229,13 +224,6 @@ def _estimator(encoder: TableEncoder, n_rows: int, options: argparse.Namespace) 
 def _within(sizes: range, n_features: int) -> range:
     """Sizes without most of those beyond the number of features, which are alike."""
     return range(sizes.start, min(sizes.stop, max(sizes.start, n_features) + 1))
-
-
-def _folds(n_rows: int, number: int, seed: int) -> list[tuple[IntArray, IntArray]]:
-    """Rows to fit to and rows to judge by, at random: a table may be sorted."""
-    order = np.random.default_rng(seed).permutation(n_rows)
-    parts = [np.sort(part) for part in np.array_split(order, number)]
-    return [(np.setdiff1d(order, part), part) for part in parts]
 
 
 def _least(options: argparse.Namespace) -> int:

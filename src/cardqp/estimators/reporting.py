@@ -19,6 +19,7 @@ from cardqp.pipeline.alternatives import Alternatives
 from cardqp.pipeline.hierarchy import Hierarchy, hierarchy
 from cardqp.pipeline.path import Path, path
 from cardqp.problem import SparseQP
+from cardqp.regression.design_settings import is_automatic
 from cardqp.report import (
     Alternative,
     Correlations,
@@ -152,8 +153,17 @@ class FittedModel:
 
     @property
     def _folds(self) -> str:
-        n_folds = len(self.arena.parts)
-        return f"{n_folds}-fold cross-validation, features being chosen in each fold"
+        """What was chosen anew in each fold, and what was not."""
+        n_folds = f"{len(self.arena.parts)}-fold cross-validation"
+        if hasattr(self.model, "cv_results_"):
+            return f"{n_folds}, which chose the size as well"
+        chosen = "features but not the ridge" if self.is_automatic else "features"
+        return f"{n_folds}, {chosen} being chosen in each fold"
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether the rows of the fit chose the ridge."""
+        return is_automatic(self.model.eta)
 
     def page_data(
         self, origin: Origin, others: Alternatives | None = None
@@ -174,6 +184,7 @@ class FittedModel:
             r2_out_of_sample=outside,
             judged_by=judged_by,
             eta=float(model.eta_),
+            is_automatic=self.is_automatic,
             is_standardized=self.sample.design.standardize,
             is_refitted=self.is_refitted,
             rivals=() if self.is_interrupted else self.arena.rivals(),

@@ -262,7 +262,7 @@ def _refuse_nothing(found: CrossValidation, watch: Watch) -> None:
     if found.n_reached > 0:
         return
     if watch.stopped is Stop.INTERRUPTED:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt("interrupted before any models were compared")
     reason = "" if watch.stopped is None else f": {watch.stopped.value}"
     raise NotSolvedError(f"Cross-validation has no model yet{reason}.")
 

@@ -240,6 +240,8 @@ class ReportData(PageData):
         What the latter was found by, such as "5-fold cross-validation".
     eta : float
         The ridge is ``1/eta``; infinite if there is none.
+    is_automatic : bool
+        Whether the data chose it.
     is_standardized : bool
         Whether features were scaled to unit variance for the ridge.
     is_refitted : bool
@@ -261,6 +263,7 @@ class ReportData(PageData):
     r2_out_of_sample: float | None = None
     judged_by: str = "rows that were left out"
     eta: float = math.inf
+    is_automatic: bool = False
     is_standardized: bool = False
     is_refitted: bool = False
     rivals: tuple[Rival, ...] = ()

@@ -10,9 +10,10 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.positive_ridge import counted
 from cardqp.exceptions import NotSolvedError, ParameterError
 from cardqp.gram import Moments, is_constant, is_target_constant
+from cardqp.regression.criteria import PERFECT
 from cardqp.regression.design import Design, ScaledProblem
 from cardqp.subsets.listing import Ranked
-from cardqp.subsets.measures import MeasureName, Rows
+from cardqp.subsets.measures import MeasureName, Rows, gap_of
 from cardqp.subsets.notes import (
     dependence,
     missing_ranks,
@@ -21,10 +22,6 @@ from cardqp.subsets.notes import (
 )
 from cardqp.subsets.result import Subset, Subsets
 from cardqp.subsets.sizes import SizeSearch
-
-NEARLY = 1e-6
-"""Gaps are relative to the sum of squared residuals, or to this share of the total if
-that is more: fits are nearly perfect then."""
 
 
 def best_subsets(
@@ -131,7 +128,7 @@ class Fits:
         coef = self.design.refitted(moments, support)
         rss = moments.weight * moments.mean_square(coef)
         lower = min(max(moments.weight * bound, 0.0), rss)
-        gap = (rss - lower) / (max(rss, NEARLY * self.rows.total) or 1.0)
+        gap = gap_of(rss, lower, self.rows.total)
         return Subset(
             size=size,
             rank=rank,
@@ -154,10 +151,11 @@ def _rows(rows: Moments, design: Design) -> Rows:
     """
     n, intercepts = len(rows.mean), int(rows.is_centred)
     left, variance = rows.weight - n - intercepts, np.nan
+    total = 0.0 if is_target_constant(rows) else rows.weight * rows.power
     if left > 0:
         rss = rows.weight * rows.mean_square(design.refitted(rows, np.arange(n)))
-        variance = rss / (left + _n_dependent(rows))
-    total = 0.0 if is_target_constant(rows) else rows.weight * rows.power
+        if rss > PERFECT * total:
+            variance = rss / (left + _n_dependent(rows))
     return Rows(rows.weight, total, intercepts, design.n_units, variance)
 
 
