@@ -16,6 +16,7 @@ from cardqp.estimators.rivals import Arena, arena
 from cardqp.exceptions import NotSolvedError, ProblemError
 from cardqp.gram import moments
 from cardqp.pipeline.alternatives import Alternatives
+from cardqp.pipeline.hierarchy import Hierarchy, hierarchy
 from cardqp.pipeline.path import Path, path
 from cardqp.problem import SparseQP
 from cardqp.regression.design_settings import is_automatic
@@ -39,6 +40,9 @@ PERCENT, MOST = 5.0, 12
 PATIENCE = 10.0
 """Seconds for other choices, and for all sizes of the path, if these are only for the
 page."""
+
+MOST_DECOMPOSED, LEVEL_PATIENCE = 200, 3.0
+"""The most features, and the seconds, for the levels of the hierarchy on a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +193,7 @@ class FittedModel:
             cv=self._curve(),
             trace=self.trace,
             predictions=self._predictions(),
+            hierarchy=self._hierarchy(),
             alternatives=() if others is None else _alternatives(others),
             alternatives_note="" if others is None else others.claim,
         )
@@ -236,6 +241,12 @@ class FittedModel:
         limit = PATIENCE / len(smaller)
         found = path(own.problem, smaller, gap=self.model.gap, time_limit=limit)
         return Path((*found.sparsities, self.size), (*found.solutions, own))
+
+    def _hierarchy(self) -> Hierarchy | None:
+        problem = self.model.solution_.problem
+        if self.is_interrupted or problem.n > MOST_DECOMPOSED:
+            return None
+        return hierarchy(problem, gap=self.model.gap, time_limit=LEVEL_PATIENCE)
 
     def _curve(self) -> CVCurve | None:
         results = getattr(self.model, "cv_results_", None)
