@@ -80,10 +80,11 @@ def test_text_marks_the_best(frame, file, capsys):
     table, told = captured.out.split("\n\n")
     (marked,) = (line for line in table.splitlines() if line.endswith("  <"))
     best = library(frame, max_size=4, n_best=2).best()
-    assert ", ".join(best.features) in marked
+    assert marked.endswith(f"  {', '.join(best.units)}  <")
+    assert best.units == ("a", ATTACK, FORMULA, "city")
     headline, proof = told.splitlines()
     assert headline.startswith("BIC chooses 5 of 7 features to predict y: a, ")
-    assert "What is chosen together counts once: its size is 4." in headline
+    assert "What is chosen together counts once: the size is 4." in headline
     assert f"explain {100 * best.measures['r2']:.3g} % of its variation" in headline
     assert proof.startswith("Every listed subset is proved to have the right rank")
     assert captured.err == (

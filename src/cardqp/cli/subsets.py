@@ -142,9 +142,7 @@ def text(found: SearchedTable) -> str:
 
 def _printable(found: Subsets) -> Subsets:
     """A copy whose names fit on one line each; its notes are printed elsewhere."""
-    subsets = (
-        replace(each, features=tuple(map(one_line, each.features))) for each in found
-    )
+    subsets = (replace(each, units=tuple(map(one_line, each.units))) for each in found)
     return replace(found, subsets=tuple(subsets), notes=())
 
 
