@@ -14,7 +14,13 @@ from cardqp.exceptions import CardQPError, DataError, InputError, Phrase, Settin
 from cardqp.tables import TableEncoder
 
 SOURCES = Path(cardqp.__file__).parent
-CLASSES = {"ProblemError", "ParameterError", "DataError", "NotNumbersError"}
+CLASSES = {
+    "ProblemError",
+    "ParameterError",
+    "DataError",
+    "ColumnError",
+    "NotNumbersError",
+}
 
 
 def loud(setting):
@@ -52,7 +58,7 @@ def test_fields_of_data():
     error = caught.value
     assert error.argument is None
     assert error.rule == "column `drop` must not miss values"
-    assert error.given == "1 of 4 are missing, the first in row 2"
+    assert error.given == "1 of 4 are missing (25 %), the first in row 2"
     assert error.remedy.endswith("or `drop=['drop']`")
     assert error.render(loud).endswith("or `DROP=['DROP']`.")
     assert error.render(loud).startswith("column `drop` must not miss values")

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -48,6 +48,11 @@ class Stop(Enum):
             Stop.INTERRUPTED,
             Stop.BACKEND,
         )
+
+    @property
+    def is_wish(self) -> bool:
+        """Whether somebody wanted an end of everything that was under way."""
+        return self in (Stop.CALLBACK, Stop.INTERRUPTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +138,11 @@ class Watch:
         return self.stopped is not None
 
     @property
+    def is_unwanted(self) -> bool:
+        """Whether somebody wanted an end, by Ctrl-C or the callback."""
+        return self.stopped is not None and self.stopped.is_wish
+
+    @property
     def is_late(self) -> bool:
         """Whether to stop even what rounds off an answer, which has a little more time.
 
@@ -178,6 +188,31 @@ class Watch:
             asked = self.callback(progress(self.seconds))
             self.stopped = self.stopped or (Stop.CALLBACK if asked else None)
         return self.stopped
+
+    def relay(self, progress: Progress) -> bool:
+        """A callback for a computation within this one: it ends when this one does."""
+        return (
+            self.check(lambda seconds: replace(progress, seconds=seconds)) is not None
+        )
+
+    @contextmanager
+    def raising(self) -> Iterator[None]:
+        """A part that Ctrl-C breaks off, for what waits and asks nobody.
+
+        It ends with the request to stop, as if nobody had been waiting.
+        """
+        is_ours = self.previous is not None
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            yield
+        except KeyboardInterrupt:
+            if not is_ours:
+                raise
+            self._interrupt()
+        finally:
+            if is_ours:
+                signal.signal(signal.SIGINT, self._interrupt)
 
     def __enter__(self) -> "Watch":
         if threading.current_thread() is threading.main_thread():

@@ -1,6 +1,6 @@
 """Everything cardqp raises on purpose."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Self, overload
@@ -96,11 +96,16 @@ class InputError(CardQPError):
         What was found instead, such as "its shape is (2, 3)", or why it will not do.
     remedy : str, optional
         What to do, or what one should know to decide.
+    fix : sequence of Setting
+        Settings with which this complaint would not be made, ready to be used; empty if
+        only the user can know them, or if no setting helps.
 
     Attributes
     ----------
     argument, rule, given, remedy : str or None
         The parameters; all are None for a text alone.
+    fix : tuple of Setting
+        The same as the parameter.
 
     Examples
     --------
@@ -120,6 +125,7 @@ class InputError(CardQPError):
         *,
         given: str | None = None,
         remedy: str | None = None,
+        fix: Sequence[Setting] = (),
     ) -> None: ...
 
     def __init__(
@@ -130,9 +136,11 @@ class InputError(CardQPError):
         *,
         given: str | None = None,
         remedy: str | None = None,
+        fix: Sequence[Setting] = (),
     ) -> None:
         self.argument = None if rule is None else argument
         self.rule, self.given, self.remedy = rule, given, remedy
+        self.fix = tuple(fix)
         # One argument, the message: copies and pickles are made from it.
         super().__init__(argument if rule is None else self.render())
 
@@ -159,6 +167,10 @@ class ProblemError(InputError, ValueError):
 
 class ParameterError(InputError, ValueError):
     """A setting of a method is outside its range."""
+
+
+class CallError(InputError, TypeError):
+    """A call names an argument that does not exist; the message says what was meant."""
 
 
 class BackendError(CardQPError, RuntimeError):

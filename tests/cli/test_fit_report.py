@@ -71,7 +71,7 @@ def test_after_an_interruption_only_what_is_known_is_written(file, monkeypatch, 
         raise AssertionError("nothing new is begun")
 
     monkeypatch.setattr("cardqp.solution.trace.Trace.__call__", stop)
-    monkeypatch.setattr("cardqp.cli.fit_report.sparsity_path.path", fail)
+    monkeypatch.setattr("cardqp.estimators.reporting.path", fail)
     monkeypatch.setattr("cardqp.estimators.SparseRidge.alternatives", fail)
     page = file.with_name("page.html")
     words = ["fit", str(file), "--target", "y", "-s", "3", "--alternatives", "5"]

@@ -85,7 +85,7 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_message_suggests_works(tmp_path, capsys, name):
-    """The option at the end, typed into a shell, removes the complaint."""
+    """Typed into a shell, the option and the command remove the complaint."""
     path = tmp_path / "t.csv"
     with path.open("w", newline="") as stream:
         rows = csv.writer(stream)
@@ -95,6 +95,7 @@ def test_what_a_message_suggests_works(tmp_path, capsys, name):
     assert main(words) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"cardqp: column `{name}` must hold numbers: row 6 has '12")
-    assert said.count("\n") == 1
-    option = said.rpartition(" or `")[2].removesuffix("`.\n")
+    said, _, command = said.partition("\nThis works:\n")
+    option = said.rpartition(" or `")[2].removesuffix("`.")
     assert main([*words, *shlex.split(option)]) == 0
+    assert main(shlex.split(command)[1:]) == 0

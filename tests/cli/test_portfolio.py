@@ -90,6 +90,13 @@ def test_returns(file, prices, tmp_path, capsys):
     assert second["weights"] == pytest.approx(first["weights"], rel=1e-6)
 
 
+def test_prices_are_no_returns(file, capsys):
+    assert run("portfolio", file, "--max-assets", 3, "--returns") == 2
+    error = capsys.readouterr().err
+    assert "`--returns` is for a table of returns" in error
+    assert "leave it out" in error
+
+
 def test_text_and_saved_weights(file, tmp_path, capsys):
     path = tmp_path / "weights.csv"
     assert run("portfolio", file, "--max-assets", 2, "--save", path) == 0
@@ -122,11 +129,14 @@ def test_infeasible(file, tmp_path, capsys):
     path = tmp_path / "weights.csv"
     arguments = ("--max-assets", 2, "--max-weight", 0.4, "--save", path)
     assert run("portfolio", file, *arguments) == 4
-    assert "advice: relax" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "advice: relax" in out
+    assert "\nreason: the sum of the weights is at most 0.8 (2 x 0.4) with" in out
     assert not path.exists()
     assert run("portfolio", file, *arguments, "--json") == 4
     answer = json.loads(capsys.readouterr().out)
     assert answer["status"] == "INFEASIBLE"
+    assert answer["reason"].endswith("must be 1; it takes 3 assets or more")
     assert answer["objective"] is None
 
 
@@ -215,3 +225,25 @@ def test_names_that_are_formulas(prices, tmp_path, frontier):
     assert set(plain) <= set(formulas.values())
     assert run(*arguments, "--escape-formulas") == 0
     assert names_in(saved) == [f"'{name}" for name in plain]
+
+
+@pytest.mark.parametrize("options", [(), ("--frontier", 3), ("--json",)])
+def test_page(file, options, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    words = ("portfolio", file, "--max-assets", 3, "--report", page)
+    assert run(*words, *options) == 0
+    assert ("Report written to" in capsys.readouterr().out) == ("--json" not in options)
+    text = page.read_text(encoding="utf-8")
+    for title in ("Weights and risk", "Risk and return", "How it was proved"):
+        assert title in text
+    assert "any number of them" in text
+    assert "<script" not in text
+    assert "--max-assets 3" in text
+
+
+def test_page_is_checked_before_the_work(file, capsys):
+    words = ("portfolio", file, "--max-assets", 3, "--report", "no/where.html")
+    assert run(*words) == 2
+    assert "`--report` must be in an existing folder" in capsys.readouterr().err
+    assert run("portfolio", file, "--max-assets", 3, "--report", file) == 2
+    assert "`--report` must be a file of its own" in capsys.readouterr().err

@@ -49,9 +49,15 @@ def test_predictions_are_written(model, file, frame, tmp_path, capsys):
     assert run("predict", model, file) == 0
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
-    assert captured.err == ""
     assert lines[0] == "y"
     expected = by_hand(model, frame)
+    error = frame["y"] - expected
+    r2 = 1.0 - np.mean(error**2) / np.var(frame["y"])
+    assert captured.err == (
+        f"cardqp: beside `y` in 60 rows: R2 {r2:.4f}, RMSE "
+        f"{np.sqrt(np.mean(error**2)):.4g}; in sample, if these are the rows that it "
+        "was fitted to\n"
+    )
     np.testing.assert_allclose(
         [float(line) for line in lines[1:]], expected, rtol=1e-12
     )
@@ -62,6 +68,8 @@ def test_predictions_are_written(model, file, frame, tmp_path, capsys):
     assert run("predict", model, file, "--json", "-o", out) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["target"] == "y"
+    assert answer["score"]["n_rows"] == 60
+    assert answer["score"]["r2"] == pytest.approx(r2, rel=1e-9)
     np.testing.assert_allclose(answer["predictions"], expected, rtol=1e-12)
 
 
@@ -70,8 +78,49 @@ def test_only_used_columns_are_needed(model, frame, tmp_path, capsys):
     new = frame[["city", "b"]][:3]
     new.to_parquet(path)
     assert run("predict", model, path, "--json") == 0
-    answer = json.loads(capsys.readouterr().out)
+    captured = capsys.readouterr()
+    answer = json.loads(captured.out)
     np.testing.assert_allclose(answer["predictions"], by_hand(model, new), rtol=1e-12)
+    assert answer["score"] is None
+    assert captured.err == ""
+
+
+def test_new_rows_are_scored_where_they_have_both(model, frame, tmp_path, capsys):
+    path = tmp_path / "new.csv"
+    new = frame[:10].assign(y=frame["y"][:10] + 1.0)
+    new.loc[3, "y"], new.loc[5, "b"] = np.nan, np.nan
+    new.to_csv(path, index=False)
+    expected = by_hand(model, new)
+    left = new.index.difference([3, 5])
+    error = (new["y"] - expected)[left]
+    assert run("predict", model, path, "--missing", "drop", "--json") == 0
+    score = json.loads(capsys.readouterr().out)["score"]
+    assert score["n_rows"] == 8
+    assert score["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)))
+    assert score["r2"] == pytest.approx(
+        1.0 - np.mean(error**2) / np.var(new["y"][left])
+    )
+    assert run("predict", model, path, "--missing", "drop") == 0
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"cardqp: beside `y` in 8 rows: R2 {score['r2']:.4f}, RMSE {score['rmse']:.4g}"
+    )
+
+
+def test_targets_that_cannot_be_scored(model, tmp_path, capsys):
+    path = tmp_path / "new.csv"
+    path.write_text("b,city,y\n1,Rome,2\n2,Oslo,2\n")
+    assert run("predict", model, path) == 0
+    assert "in 2 rows: no R2, for it does not vary, RMSE" in capsys.readouterr().err
+    assert run("predict", model, path, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["score"]["r2"] is None
+    path.write_text("b,city,y\n1,Rome,\n2,Oslo,\n")
+    assert run("predict", model, path) == 0
+    assert capsys.readouterr().err == ""
+    path.write_text("b,city,y\n1,Rome,much\n2,Oslo,little\n")
+    assert run("predict", model, path) == 0
+    captured = capsys.readouterr()
+    assert len(captured.out.splitlines()) == 3
+    assert "note: the predictions are not scored: column `y` must hold" in captured.err
 
 
 def test_a_model_of_one_column(file, tmp_path, capsys):
@@ -128,13 +177,22 @@ def test_select_keeps_original_columns(file, frame, tmp_path, capsys):
     assert run(*settings) == 0
     captured = capsys.readouterr()
     assert captured.out == frame[["b", "city", "y"]].to_csv(index=False)
-    assert "1 column of labels became 2 features" in captured.err
+    said = captured.err.splitlines()
+    assert "1 column of labels became 2 features" in said[0]
+    assert said[1] == "cardqp: 2 of 5 columns chosen for `y`: b, city"
+    assert said[2].startswith(
+        "cardqp: OPTIMAL: no choice of up to 2 columns lowers the objective by more "
+    )
     out = tmp_path / "out.csv"
     assert run(*settings, "-o", out) == 0
-    assert capsys.readouterr().out == ""
+    written = capsys.readouterr()
+    assert written.out == ""
+    assert written.err == captured.err
     assert out.read_text() == captured.out
     assert run(*settings, "--json") == 0
-    answer = json.loads(capsys.readouterr().out)
+    in_json = capsys.readouterr()
+    assert "chosen" not in in_json.err
+    answer = json.loads(in_json.out)
     assert answer["columns"] == ["b", "city"]
     assert (
         answer["features"]

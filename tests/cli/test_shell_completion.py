@@ -125,7 +125,8 @@ def test_fish(capsys):
     assert f"{seen} -l save -r -F -d 'where to write the weights'" in lines
     assert f"{seen} -l short -d 'allow short sales'" in lines
     assert f"{seen} -r -F" in lines
-    assert f"{seen} -l decimal -x -a '. ,' -d 'default .'" in lines
+    what = "what separates decimals (default what the cells show)"
+    assert f"{seen} -l decimal -x -a 'auto . ,' -d '{what}'" in lines
     for name, command in COMMANDS.items():
         assert any(f"-a {name} -d " in line for line in lines)
         own = [line for line in lines if f"_from {name}'" in line]

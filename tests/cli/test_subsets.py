@@ -11,10 +11,11 @@ import pandas
 import pytest
 
 import cardqp
+from cardqp.cli.folds import random_folds
 from cardqp.cli.main import main
 from cardqp.cli.progress import ProgressLine
 from cardqp.cli.subsets_parser import CRITERIA
-from cardqp.subsets.measures import MEASURES
+from cardqp.subsets.measures import CHOICES
 from cardqp.tables import TableEncoder
 
 ATTACK, FORMULA = "<script>alert(1)</script>", "=cmd|' /C calc'!A0"
@@ -91,6 +92,38 @@ def test_text_marks_the_best(frame, file, capsys):
     )
 
 
+def test_folds_choose_the_size(frame, file, answer, capsys):
+    settings = ("--max-size", 4, "--criterion", "cv", "--cv", 6, "--seed", 3)
+    found = answer(file, *settings, "--n-best", 2)
+    frame = pandas.read_csv(file)
+    encoded = TableEncoder.from_table(frame, "y").apply(frame)
+    model = cardqp.BestSubset(
+        4,
+        criterion="cv",
+        cv=random_folds(60, 6, 3),
+        blocks=encoded.blocks.tolist(),
+    ).fit(encoded.X, encoded.y)
+    first = [each for each in found["subsets"] if each["rank"] == 1]
+    errors = model.cv_errors_.mean(axis=1)
+    assert [each["cv"] for each in first] == pytest.approx(errors)
+    assert {each["cv"] for each in found["subsets"] if each["rank"] == 2} == {None}
+    assert found["criterion"] == "cv"
+    assert found["best"]["size"] == errors.argmin() == model.n_nonzero_coefs_
+    assert model.subsets_.best().size == model.n_nonzero_coefs_
+    assert "cv" not in answer(file, "--max-size", 1)["best"]
+    assert run(file, *settings) == 0
+    assert "\nCross-validation chooses 5 of 7 features" in capsys.readouterr().out
+
+
+def test_the_page_of_folds(file, tmp_path):
+    page = tmp_path / "page.html"
+    assert run(file, "--criterion", "cv", "--max-size", 3, "--report", page) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "Cross-validation chooses" in text
+    assert "CV error" in text
+    assert "nan" not in re.sub(r"base64,[^']*", "", text)
+
+
 @pytest.mark.parametrize(("policy", "n_rows"), [("drop", 57), ("mean", 60)])
 def test_missing_cells(frame, file, answer, policy, n_rows):
     frame.loc[[3, 8], "a"] = np.nan
@@ -101,23 +134,23 @@ def test_missing_cells(frame, file, answer, policy, n_rows):
     assert found["n_rows"] == n_rows
     encoded = TableEncoder.from_table(frame, "y", missing=policy).apply(frame)
     expected = cardqp.all_subsets(
-        encoded.X, encoded.y, groups=encoded.groups.tolist(), max_size=2
+        encoded.X, encoded.y, blocks=encoded.blocks.tolist(), max_size=2
     )
     rss = [each["rss"] for each in found["subsets"]]
     assert rss == pytest.approx([each.rss for each in expected])
 
 
 def test_options_of_tables_and_choice(file, answer, tmp_path):
-    together = tmp_path / "groups.json"
+    together = tmp_path / "blocks.json"
     together.write_text(json.dumps({"pair": ["b", "c"]}))
     settings = (file, "--max-size", 2, "--n-best", 20)
     found = answer(*settings, "--drop", FORMULA, "--always-include", "b")
     assert all("b" in each["features"] for each in found["subsets"])
     assert not any(FORMULA in each["features"] for each in found["subsets"])
-    found = answer(*settings, "--groups", together)
+    found = answer(*settings, "--blocks", together)
     for each in found["subsets"]:
         assert ("b" in each["features"]) == ("c" in each["features"])
-    found = answer(*settings, "--groups", "none")
+    found = answer(*settings, "--blocks", "none")
     assert ["city=Rome"] in [each["features"] for each in found["subsets"]]
     found = answer(file, "--only", "a,b", "--max-size", 9)
     assert max(each["size"] for each in found["subsets"]) == 2
@@ -139,7 +172,8 @@ def test_the_table_as_csv(file, tmp_path, capsys):
     assert f"Table written to {path}" in capsys.readouterr().out
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
     assert {row["features"] for row in rows} >= {"city=Oslo;city=Rome", FORMULA}
-    assert [int(row["rank"]) for row in rows] == list(range(1, 7))
+    assert [int(row["rank"]) for row in rows] == [1, *range(1, 7)]
+    assert (rows[0]["size"], rows[0]["features"]) == ("0", "")
     assert run(*settings, "-o", "-") == 0
     assert capsys.readouterr().out == path.read_text(encoding="utf-8")
     assert run(*settings, "-o", path, "--escape-formulas") == 0
@@ -182,13 +216,17 @@ def test_the_page_with_too_few_rows_for_standard_errors(frame, file, tmp_path, a
 BAD = [
     (["--max-size", 0], "`--max-size` must be an integer, at least 1"),
     (["--n-best", -2], "`--n-best` must be an integer, at least 1"),
+    (["--cv", 3], "`--cv` must be given with `--criterion cv`"),
+    (["--criterion", "cv", "--cv", 1], "`--cv` must be an integer, at least 2"),
+    (["--criterion", "cv", "--cv", 31], "`--cv` must leave two rows or more in each"),
+    (["--criterion", "cv", "--seed", -1], "`--seed` must be a number, at least 0"),
     (["--gap", -1], "`--gap` must be a number, at least 0"),
     (["--time-limit", -1], "`--time-limit` must be a number, at least 0"),
     (["--always-include", "nobody"], "'nobody' is not in the table"),
     (["--drop", "nobody"], "nobody"),
     (["--target", "city"], "city"),
     (["--target", "nobody"], "nobody"),
-    (["--groups", "nowhere.json"], "`--groups` must be auto, none or a JSON file"),
+    (["--blocks", "nowhere.json"], "`--blocks` must be auto, none or a JSON file"),
     (["-o", "x.parquet"], "`--output` must be for CSV"),
     (["-o", "-", "--json"], "`--output` must be a file with `--json`"),
     (["--report", "no/where.html"], "`--report` must be in an existing folder"),
@@ -214,7 +252,7 @@ def test_mallows_cp_needs_more_rows_than_features(frame, file, capsys):
 
 
 def test_all_criteria_can_be_named():
-    assert CRITERIA == MEASURES
+    assert CRITERIA == CHOICES
 
 
 class Terminal(io.StringIO):
@@ -232,7 +270,7 @@ def test_ctrl_c_keeps_what_is_done(file, tmp_path, capsys, monkeypatch):
     page = tmp_path / "page.html"
     assert run(file, "--n-best", 1, "--report", page) == 3
     out = capsys.readouterr().out
-    assert [line[:9] for line in out.splitlines()[1:3]] == ["   1    1", "   2    1"]
+    assert [line[:9] for line in out.splitlines()[1:3]] == ["   0    1", "   1    1"]
     assert "The search ended early: interrupted from the keyboard." in out
     text = page.read_text(encoding="utf-8")
     assert "class='proof missing'" in text

@@ -84,7 +84,9 @@ def test_pipeline_and_searches():
 
 def test_unsolved_is_told(monkeypatch):
     X = np.random.default_rng(0).normal(0.0, 0.05, (60, 20))
-    with pytest.raises(NotSolvedError, match="INFEASIBLE: proved"):
+    with pytest.raises(
+        NotSolvedError, match=r"INFEASIBLE: proved.*; the expected return"
+    ):
         SparseMeanVariance(5, target_return=9.0).fit(X)
     solve = Portfolio.solve
     monkeypatch.setattr(
@@ -140,3 +142,9 @@ def test_masked_returns_are_refused():
     for ask in (SparseMeanVariance().fit, fitted.predict, fitted.score):
         with pytest.raises(ProblemError, match="`X` must not be masked"):
             ask(X)
+
+
+def test_prices_are_refused():
+    prices = 100.0 + np.cumsum(np.random.default_rng(0).normal(size=(40, 5)), axis=0)
+    with pytest.raises(ValueError, match="are these prices"):
+        SparseMeanVariance(max_assets=2).fit(prices)

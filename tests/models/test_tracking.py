@@ -77,6 +77,10 @@ def test_infeasible_is_a_status():
     answer = IndexTracking(returns, index, max_assets=2, maximum_position=0.3).solve()
     assert answer.status is Status.INFEASIBLE
     assert answer.weights is None
+    assert answer.reason == (
+        "the sum of the weights is at most 0.6 (2 x 0.3) with at most 2 assets within "
+        "the bounds, and must be 1; it takes 4 assets or more"
+    )
     assert np.isnan(answer.tracking_error)
     assert np.isnan(answer.r_squared)
     assert np.isnan(IndexTracking(returns, 0 * index, max_assets=2).solve().r_squared)
@@ -98,3 +102,13 @@ def test_messages(change, message):
     given = {"returns": returns, "index": index, "max_assets": 2} | change
     with pytest.raises(ProblemError, match=message):
         IndexTracking(**given)
+
+
+def test_prices_are_refused():
+    returns, index = market(0)
+    prices = 100.0 * np.cumprod(1.0 + returns, axis=0)
+    level = 4000.0 * np.cumprod(1.0 + index)
+    with pytest.raises(ProblemError, match="`returns` must hold returns"):
+        IndexTracking(prices, index, max_assets=2)
+    with pytest.raises(ProblemError, match="`index` must hold returns"):
+        IndexTracking(returns, pd.Series(level), max_assets=2)

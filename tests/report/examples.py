@@ -8,10 +8,12 @@ import numpy as np
 from cardqp import SparseQP, Trace, path, solve
 from cardqp.report import (
     Alternative,
+    Correlations,
     CVCurve,
     Feature,
     Predictions,
     ReportData,
+    Rival,
 )
 
 ATTACK = "<script>window.parent.hacked = true</script>"
@@ -63,6 +65,17 @@ def report_data(names=None):
         intercept=1.25,
         r2_in_sample=0.912,
         r2_out_of_sample=0.871,
+        judged_by="5-fold cross-validation",
+        eta=10.0,
+        is_standardized=True,
+        rivals=(
+            Rival("all features, with a ridge", 10, 0.934, 0.852, "One of five."),
+            Rival(f"another {names[6]}", 4, 0.9, None),
+        ),
+        correlations=Correlations(
+            tuple(names[j] for j in solution.support),
+            tuple(map(tuple, np.corrcoef(X[:, solution.support].T).tolist())),
+        ),
         notes=(f"`{names[4]}` became 4 columns", "3 rows dropped"),
         path=path(problem, range(6)),
         cv=CVCurve((1, 2, 4), (3.0, 2.0, 1.5), (0.2, 0.1, 0.1), 4, "It is the least."),
@@ -80,6 +93,8 @@ def bare(data):
         data,
         r2_out_of_sample=None,
         notes=(),
+        rivals=(),
+        correlations=None,
         path=None,
         cv=None,
         trace=None,

@@ -8,9 +8,10 @@ from html import escape, unescape
 
 import pytest
 
-from cardqp.report import regression_report
+from cardqp.report import portfolio_report, regression_report
 from cardqp.report.page import POLICY
 from tests.report.examples import ATTACK, HOSTILE, report_data
+from tests.report.test_portfolio_page import data as portfolio_data
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
@@ -20,6 +21,11 @@ BROWSER = next(
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 
 WIDTHS = (390, 1280)
+
+PAGES = (
+    lambda: regression_report(report_data()),
+    lambda: portfolio_report(portfolio_data()),
+)
 
 PROBE = """
 window.hacked = false;
@@ -32,6 +38,9 @@ window.addEventListener('load', () => {
       width: Math.max(root.scrollWidth, page.body.scrollWidth),
       scripts: page.scripts.length,
       words: page.body.innerText,
+      ground: getComputedStyle(page.body).backgroundColor,
+      pictures: [...page.images].map(i => getComputedStyle(i).filter),
+      rows: [...page.querySelectorAll('tr')].map(r => getComputedStyle(r).display),
       broken: [...page.images].filter(i => !i.complete || !i.naturalWidth).length,
       images: page.images.length,
       outside: [...page.images].filter(i => !i.src.startsWith('data:')).length,
@@ -45,7 +54,10 @@ window.addEventListener('load', () => {
 """
 
 
-def look(folder, pages):
+DARK = "--blink-settings=preferredColorScheme=0"
+
+
+def look(folder, pages, *options):
     """What a browser makes of pages in frames of given widths, and what it logs."""
     frames = "".join(
         f'<iframe style="width:{width}px;height:900px;border:0" '
@@ -54,12 +66,15 @@ def look(folder, pages):
     )
     wrapper = folder / "wrapper.html"
     start = "<!doctype html><meta charset='utf-8'>"
+    # A frame is as dark as its reader wants only if what is around it can be.
+    start += "<meta name='color-scheme' content='light dark'>"
     wrapper.write_text(f"{start}<script>{PROBE}</script><body>{frames}</body>")
     run = subprocess.run(
         [
             BROWSER,
             "--headless",
             "--no-sandbox",
+            *options,
             "--disable-gpu",
             f"--user-data-dir={folder / 'profile'}",
             "--virtual-time-budget=5000",
@@ -90,7 +105,7 @@ def test_a_hostile_page_fits_is_quiet_and_does_nothing(tmp_path):
         assert seen["room"] in range(width - 20, width + 1)
         assert seen["width"] <= seen["room"]
         assert seen["scripts"] == 0
-        assert (seen["images"], seen["broken"], seen["outside"]) == (7, 0, 0)
+        assert (seen["images"], seen["broken"], seen["outside"]) == (9, 0, 0)
         assert seen["title"] == f"Report on {ATTACK}"
         assert ATTACK in seen["words"]
         assert "How to reproduce it" in seen["words"]
@@ -106,3 +121,29 @@ def test_the_probe_sees_what_it_looks_for(tmp_path):
     assert second["scripts"] == 2
     assert second["outside"] == second["broken"] == 1
     assert any("no" in line for line in console)
+
+
+@pytest.mark.parametrize("make", PAGES)
+def test_pages_fit_phones_and_desks(make, tmp_path):
+    page = make()
+    found, console = look(tmp_path, [(page, width) for width in WIDTHS])
+    assert console == []
+    for seen in found["pages"]:
+        assert seen["width"] <= seen["room"]
+        assert seen["broken"] == 0
+        assert seen["images"] >= 2
+        assert seen["ground"] == "rgb(255, 255, 255)"
+        assert set(seen["pictures"]) == {"none"}
+    phone, desk = found["pages"]
+    # On a phone, rows are lists; heads of tables are there for those who listen.
+    assert "block" in phone["rows"]
+    assert set(desk["rows"]) == {"table-row"}
+
+
+@pytest.mark.parametrize("make", PAGES)
+def test_pages_are_dark_for_those_who_want_it(make, tmp_path):
+    found, console = look(tmp_path, [(make(), 390)], DARK)
+    assert console == []
+    [seen] = found["pages"]
+    assert max(map(int, re.findall(r"\d+", seen["ground"]))) < 64
+    assert {each.split("(")[0] for each in seen["pictures"]} == {"invert"}

@@ -3,7 +3,16 @@ import re
 
 import pytest
 
-from cardqp.report.page import POLICY, made_with, name, page, picture, table, text
+from cardqp.report.page import (
+    POLICY,
+    made_with,
+    name,
+    page,
+    picture,
+    prose,
+    table,
+    text,
+)
 
 
 def test_text_stays_text():
@@ -17,7 +26,8 @@ def test_a_table_scrolls_in_its_own_box():
     drawn = table(["name", "x"], [["<a>", "1"], ["b", "2"]], numbers=[1], label="'t'")
     assert drawn.startswith("<div class='scroll' role='region' tabindex='0'")
     assert "aria-label='&#x27;t&#x27;'" in drawn
-    assert "<th><bdi>&lt;a&gt;</bdi></th><td class='number'><bdi>1</bdi></td>" in drawn
+    head = "<th data-label='name'><bdi>&lt;a&gt;</bdi></th>"
+    assert f"{head}<td class='number' data-label='x'><bdi>1</bdi></td>" in drawn
     assert "<th><bdi>name</bdi></th><th class='number'><bdi>x</bdi></th>" in drawn
     assert drawn.count("<tr>") == 3
 
@@ -40,6 +50,27 @@ def test_a_page_has_its_parts_in_order():
     assert ".own {}</style>" in drawn
     assert drawn.index("<p>one</p>") < drawn.index("<p>two</p>")
     assert drawn.endswith("</body></html>\n")
+
+
+def test_a_column_keeps_its_name_on_a_phone():
+    drawn = table(["a", "it's <b>"], [["x", "1"]])
+    assert "<td data-label='it&#x27;s &lt;b&gt;'>" in drawn
+
+
+def test_contents_come_before_the_sections():
+    parts = ["<p>start</p>"]
+    parts += [f"<section id='s{k}'><h2>T&amp;{k}</h2></section>" for k in range(3)]
+    drawn = page("title", parts)
+    links = "".join(f"<li><a href='#s{k}'>T&amp;{k}</a></li>" for k in range(3))
+    assert f"<nav aria-label='Contents'><ol>{links}</ol></nav>" in drawn
+    places = [drawn.index(mark) for mark in ("start", "<nav", "<section id='s0'")]
+    assert places == sorted(places)
+    assert "<nav" not in page("title", parts[:3])
+
+
+def test_backticks_become_code():
+    assert prose("use `a<b>` or `c`") == "use <code>a&lt;b&gt;</code> or <code>c</code>"
+    assert prose("a ` alone") == "a ` alone"
 
 
 def test_versions_in_words():

@@ -139,9 +139,9 @@ def test_an_open_gap_is_called_open():
 
 def test_a_gap_that_cannot_be_measured_is_left_out():
     solution = replace(report_data().solution, status=Status.FEASIBLE, gap=np.inf)
-    assert sentences.certificate(solution)[1] == (
-        f"This one has {sentences.objective_of(solution)}."
-    )
+    first, second, *_ = sentences.certificate(solution)
+    assert first.endswith(f"of {sentences.objective_of(solution)}.")
+    assert second.startswith("How far it is from the best possible is not known")
 
 
 def test_no_bound_is_called_none():
@@ -152,7 +152,7 @@ def test_no_bound_is_called_none():
         gap=np.inf,
     )
     said = " ".join(sentences.certificate(solution))
-    assert "is not known: no bound was proved." in said
+    assert "is not known: no bound was proved but that no error is negative." in said
     assert sentences.gap_of(solution) == "not known"
     data = replace(report_data(), solution=solution)
     assert sentences.headline(data).endswith(
@@ -164,11 +164,12 @@ def test_no_answer():
     never = problem(A=[[1.0, 1, 1, 1], [-1.0, -1, -1, -1]], b=[-1.0, -1.0])
     solution = solve(never)
     assert solution.status is Status.INFEASIBLE
-    first, second = sentences.certificate(solution)
+    first, second, third = sentences.certificate(solution)
     assert first == (
         "No choice of at most 2 features that meets the constraints exists."
     )
-    assert "replayed" in second
+    assert second.startswith("A[0] @ x is at least 1 where -A[1] @ x is at least 1")
+    assert "replayed" in third
     unknown = replace(solution, status=Status.UNKNOWN, stop=Stop.TIME_LIMIT)
     assert sentences.certificate(unknown)[0] == (
         "No choice of at most 2 features that meets the constraints was found, and it "
@@ -190,18 +191,35 @@ def test_what_another_solver_says_is_not_called_proved():
 @pytest.mark.parametrize(
     ("r2", "count", "start"),
     [
-        (0.5432, 4, "4 of 10 features explain 54.3 % of the variation of target"),
-        (0.5, 1, "1 of 10 features explains 50 % of the variation of target"),
-        (-0.1, 4, "4 of 10 features were chosen to predict target"),
-        (np.nan, 4, "4 of 10 features were chosen to predict target"),
+        (
+            0.5432,
+            4,
+            "4 of 10 features explain 54.3 % of the variation of target in data that "
+            "was left out (2 folds)",
+        ),
+        (
+            0.5,
+            1,
+            "1 of 10 features explains 50 % of the variation of target in data that "
+            "was left out (2 folds)",
+        ),
+        (
+            -0.1,
+            4,
+            "4 of 10 features were chosen to predict target; in data that was left out "
+            "none of its variation is explained (2 folds)",
+        ),
+        (None, 4, "4 of 10 features were chosen to predict target"),
+        (np.nan, 1, "1 of 10 features was chosen to predict target"),
     ],
 )
 def test_the_headline_is_the_answer(r2, count, start):
     data = report_data()
     data = replace(
         data,
-        r2_in_sample=r2,
-        r2_out_of_sample=None,
+        r2_in_sample=0.99,
+        r2_out_of_sample=r2,
+        judged_by="2 folds",
         features=data.features[:count],
         target="target",
     )
@@ -214,4 +232,28 @@ def test_the_headline_is_the_answer(r2, count, start):
 def test_what_was_left_out_counts_more():
     data = replace(report_data(), r2_in_sample=0.9, r2_out_of_sample=0.8)
     assert "explain 80 % of the variation of" in sentences.headline(data)
-    assert "in data that was left out, and no other" in sentences.headline(data)
+    assert "(5-fold cross-validation), and no other" in sentences.headline(data)
+
+
+def test_the_objective_is_said_with_its_numbers():
+    data = report_data()
+    assert sentences.objective(data) == (
+        "The penalised mean squared error is minimised over every choice of at most 4 "
+        "features: the mean of the squared residuals plus 0.1 times the sum of the "
+        "squared coefficients (eta is 10, and the factor 1/eta, features being scaled "
+        "to unit variance)."
+    )
+    free = replace(data, eta=np.inf)
+    assert sentences.objective(free).startswith(
+        "The mean squared error, without a ridge, is minimised over every choice"
+    )
+    assert "scaled" not in sentences.objective(replace(data, is_standardized=False))
+
+
+def test_without_a_ridge_no_error_is_called_penalised():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 4)), rng.standard_normal(20)
+    solution = solve(SparseQP.from_regression(X, y, eta=None, sparsity=2))
+    said = " ".join(sentences.certificate(solution))
+    assert "has a mean squared error below" in said
+    assert "penalised" not in said

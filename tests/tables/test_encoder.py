@@ -6,8 +6,9 @@ import pandas
 import pytest
 
 from cardqp import ParameterError
-from cardqp.exceptions import DataError
+from cardqp.exceptions import DataError, Setting
 from cardqp.tables import TableEncoder
+from cardqp.tables.complaints import TableError
 
 Y = [1.0, 2.0, 4.0, 8.0]
 
@@ -27,7 +28,7 @@ def test_numbers_stay_as_they_are():
     assert encoded.names == ("a", "b")
     assert encoded.X.tolist() == frame[["a", "b"]].to_numpy(float).tolist()
     assert encoded.y.tolist() == Y
-    assert encoded.groups.tolist() == [0, 1]
+    assert encoded.blocks.tolist() == [0, 1]
     assert encoded.rows.tolist() == [0, 1, 2, 3]
     assert encoder.notes == encoded.notes == ()
 
@@ -98,7 +99,7 @@ def test_categories_are_compared_with_the_most_frequent():
     encoder, encoded = encode(frame_of(a=[1, 2, 3, 4], city=["B", "C", "A", "C"]))
     assert encoded.names == ("a", "city=A", "city=B")
     assert encoded.X[:, 1:].tolist() == [[0, 1], [0, 0], [1, 0], [0, 0]]
-    assert encoded.groups.tolist() == [0, 1, 1]
+    assert encoded.blocks.tolist() == [0, 1, 1]
     assert "1 column of labels became 2 features" in encoder.notes[0]
 
 
@@ -190,11 +191,15 @@ def test_columns_that_say_nothing_are_left_out():
 def test_missing_cells_are_refused():
     frame = frame_of(a=[1, 2, np.nan, np.nan], b=[1, np.nan, 3, 4], t=list("xyxy"))
     message = (
-        r"column `a` must not miss values: 2 of 4 are missing, the first in row 3, and "
-        r"1 other column; use `missing=.drop.` .*`missing=.mean.` .*`drop=\['a'\]`"
+        r"column `a` must not miss values: 2 of 4 are missing \(50 %\), the first in "
+        r"row 3; use `missing=.drop.` .*`missing=.mean.` .*`drop=\['a'\]`.*\n.* `b`"
     )
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(TableError, match=message) as caught:
         encode(frame)
+    assert [error.column for error in caught.value.errors] == ["a", "b"]
+    assert {error.fix for error in caught.value.errors} == {
+        (Setting("missing", "mean"),)
+    }
     with pytest.raises(DataError, match=r"column `t` must not miss.* 1 of 4.* row 2"):
         encode(frame_of(t=["x", None, "y", "x"]))
     encoder, _ = encode(frame.fillna(9))
@@ -211,8 +216,11 @@ def test_rows_with_missing_cells_are_dropped():
     assert encoded.names == ("a", "t=w")
     assert encoded.rows.tolist() == [0, 3]
     assert encoded.y.tolist() == [1.0, 8.0]
-    assert encoded.notes == ("left out 2 rows with missing cells",)
+    assert encoded.notes == ("left out 2 rows with missing cells (50 %)",)
     assert encoder.notes[0].startswith("left out 1 column without any value: `c`")
+    assert encoder.notes[-1] == (
+        "columns with missing cells, whose rows were left out: `a` (25 %), `t` (25 %)"
+    )
     with pytest.raises(DataError, match="must have complete rows: every row misses"):
         encode(frame_of(a=[1, 2, None, None], b=[None, None, 1, 2]), missing="drop")
     with pytest.raises(DataError, match="must have complete rows: it has none"):
@@ -229,7 +237,9 @@ def test_missing_cells_are_filled_in():
     encoder, encoded = encode(frame, missing="mean")
     expected = [[1, 1, 0, 2], [3, 2 / 3, 0, 0], [3, 0, 1, 1], [5, 1, 0, 1]]
     np.testing.assert_allclose(encoded.X, expected, rtol=1e-15)
-    assert encoder.notes[-1].endswith("label: `a`, `flag`, `t`, `when`")
+    assert encoder.notes[-1].endswith(
+        "label: `a` (25 %), `flag` (25 %), `t` (25 %), `when` (25 %)"
+    )
     # Columns that were complete have a mean, too.
     encoder, _ = encode(frame_of(a=[1, 2, 3, 6]), missing="mean")
     assert encoder.apply_features(pandas.DataFrame({"a": [None]})).X.tolist() == [[3.0]]
@@ -258,7 +268,7 @@ BAD = [
     ({"a": [1, 2, "x", "x", 5, 6]}, r"has 'x' \(and 1 more such cells\)"),
     ({"a": ["1,5", "2,5", "3", "1,2"]}, "decimal points: .*'1,5'; use `decimal="),
     (
-        {"a": ["2020-01-01", "2020-01-02", "soon", "2020-13-01"]},
+        {"a": ["2020-01-01", "2020-01-02", "soon", "2020-02-31"]},
         "column `a` must hold dates such as 2024-12-31: row 3 has 'soon'",
     ),
     ({"a": [1, 2, np.inf, 4]}, "`a` must hold numbers below 1e.100: row 3 has inf"),
@@ -393,7 +403,7 @@ def test_restricted_encoders_need_fewer_columns(rich):
     frame, encoder = rich
     encoded = encoder.restrict(["t", "a"]).apply_features(frame[["t", "a"]])
     assert encoded.names == ("a", "t=v", "t=w")
-    assert encoded.groups.tolist() == [0, 1, 1]
+    assert encoded.blocks.tolist() == [0, 1, 1]
 
 
 def test_encoding_equals_pandas():
@@ -411,7 +421,7 @@ def test_encoding_equals_pandas():
         source, _, level = name.partition("=")
         wanted = frame[source] if not level else frame[source] == level
         assert np.array_equal(column, wanted.to_numpy(float))
-    assert encoded.groups.tolist() == [0, 0, 0, 0, 1, 2]
+    assert encoded.blocks.tolist() == [0, 0, 0, 0, 1, 2]
 
 
 def tampered(entry, path, value):

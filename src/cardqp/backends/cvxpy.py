@@ -6,6 +6,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from cardqp._keywords import did_you_mean
 from cardqp.backends.adapter import (
     Limits,
     Outcome,
@@ -39,6 +40,7 @@ _STATUS = {
 }
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class Cvxpy:
     """A mixed-integer cone solver behind CVXPY.

@@ -5,6 +5,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from cardqp._keywords import did_you_mean
 from cardqp.backends.adapter import (
     Limits,
     Outcome,
@@ -31,6 +32,7 @@ WITHOUT_CONES = 100
 """How many variables fit without a licence if there are two columns for each."""
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class Gurobi:
     """Gurobi (commercial), which solves problems of all kinds.

@@ -6,6 +6,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from cardqp._keywords import did_you_mean
 from cardqp._typing import FloatArray
 from cardqp.backends.adapter import (
     Limits,
@@ -30,6 +31,7 @@ _STATUS = {
 }
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class Scip:
     """SCIP (Apache 2.0), which solves problems of all kinds; it uses one thread.

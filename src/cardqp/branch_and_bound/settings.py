@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from cardqp._keywords import did_you_mean
 from cardqp.branch_and_bound.streamed.settings import StreamedSettings
 from cardqp.heuristics.settings import HeuristicSettings
 from cardqp.problem import validation as check
@@ -12,6 +13,7 @@ PRUNING_SHARE, RELAXATION_SHARE = 0.99, 0.01
 """Defaults that the search in memory and the streamed one share."""
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class RootSettings:
     """When the root is reduced and its split of ``Q`` improved.
@@ -99,6 +101,7 @@ class RootSettings:
         check.ranges(self)
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
     """When and how the search branches on clusters of correlated variables.
@@ -150,6 +153,7 @@ class ClusterSettings:
         check.listing("correlations", self.correlations, "numbers", float)
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class DroppingSettings:
     """When supports are searched by dropping variables from all of them.
@@ -196,6 +200,7 @@ class DroppingSettings:
         check.ranges(self)
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
     """Tuning of branch and bound.

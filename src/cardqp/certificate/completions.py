@@ -40,11 +40,15 @@ def gain_error(problem: SparseQP, size: int) -> float:
     Infinite if ``G`` is not certainly positive definite.
     See docs/theory.md#completion-rounding.
     """
-    least = condition(problem, definite_diagonal(problem))
-    if problem.independence > 0.0:
-        # Supports count only if their block is above this share of its diagonal.
-        least = min(least, 2.5 / problem.independence)
-    return elimination_unit(size, problem.quadratic.formed) * least
+    return elimination_unit(size, problem.quadratic.formed) * gain_condition(problem)
+
+
+def gain_condition(problem: SparseQP) -> float:
+    """Return the condition of blocks of supports; infinite if it is not certain."""
+    whole = condition(problem, definite_diagonal(problem))
+    # Supports may count only if their block is above this share of its diagonal.
+    is_ruled = problem.independence > 0.0
+    return min(whole, 2.5 / problem.independence) if is_ruled else whole
 
 
 @inner

@@ -13,6 +13,9 @@ DATA = ".csv, .tsv or .txt (also .gz), .parquet, or - for standard input"
 POLICIES = ("error", "drop", "mean")
 """What can be done about missing cells."""
 
+ORDERS = ("auto", "day-first", "month-first")
+"""What can be said of dates whose year is last."""
+
 Commands: TypeAlias = "argparse._SubParsersAction[OneLineParser]"
 Group: TypeAlias = "argparse.ArgumentParser | argparse._ArgumentGroup"
 
@@ -95,14 +98,27 @@ def add_text_options(parser: Group) -> None:
         help="what separates cells: one character, or tab (default: looked for)",
     )
     parser.add_argument(
-        "--decimal", default=".", choices=[".", ","], help="default: %(default)s"
+        "--decimal",
+        default="auto",
+        choices=["auto", ".", ","],
+        help="what separates decimals (default: what the cells show)",
+    )
+    missing = "texts that count as missing, besides NA, N/A, NaN, NULL, ? and the like"
+    add_names(parser, "--missing-values", missing)
+    parser.add_argument(
+        "--encoding",
+        default="auto",
+        metavar="NAME",
+        help="such as cp1250, cp850 or utf-16 (default: UTF-8, or else UTF-16 or that "
+        "of Windows for Western Europe)",
     )
     parser.add_argument(
-        "--missing-values",
-        type=name_list,
+        "--skip-lines",
+        action="extend",
+        type=line_numbers,
+        default=[],
         metavar="LIST",
-        help="cells that count as missing besides empty ones, separated by commas "
-        "(default: NA, N/A, NaN, NULL, ? and the like)",
+        help="numbers of lines to leave out, such as 1-3,17: titles above the table",
     )
 
 
@@ -126,6 +142,21 @@ def add_table(parser: argparse.ArgumentParser) -> None:
         "the mean (default: %(default)s)",
     )
     table.add_argument(
+        "--max-missing",
+        type=float,
+        default=0.5,
+        metavar="SHARE",
+        help="columns that miss a larger share of their cells are left out "
+        "(default: %(default)s)",
+    )
+    table.add_argument(
+        "--dates",
+        default="auto",
+        choices=ORDERS,
+        help="the order in dates such as 03/04/2024 (default: what all of a column can "
+        "have); dates become days since the first one",
+    )
+    table.add_argument(
         "--max-levels",
         type=int,
         default=50,
@@ -140,7 +171,7 @@ def add_choice(model: Group) -> None:
     included = "columns that are chosen in any case; they count"
     add_names(model, "--always-include", included)
     model.add_argument(
-        "--groups",
+        "--blocks",
         default="auto",
         metavar="FILE",
         help="auto: all levels of a category are chosen together and count once; none: "
@@ -165,6 +196,21 @@ def name_list(text: str) -> list[str]:
     """Names separated by commas; those with commas in quotation marks."""
     cells = next(csv.reader([text], skipinitialspace=True), [])
     return [cell.strip() for cell in cells if cell.strip()]
+
+
+def line_numbers(text: str) -> list[int]:
+    """Numbers from 1, separated by commas, and ranges of them.
+
+    Examples
+    --------
+    >>> line_numbers("1-3,17")
+    [1, 2, 3, 17]
+    """
+    ends = [[int(end) for end in part.split("-")] for part in text.split(",")]
+    found = [k for part in ends for k in range(part[0], part[-1] + 1)]
+    if not all(len(part) <= 2 for part in ends) or min(found, default=0) < 1:
+        raise ValueError
+    return found
 
 
 def output_path(text: str) -> str | None:

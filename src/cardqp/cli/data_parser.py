@@ -112,20 +112,21 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--no-ridge",
         action="store_true",
-        help="no ridge, as --eta none: best subset selection",
+        help="no ridge, as --eta none: best subset selection, proved for least squares",
     )
     model.add_argument(
         "--standardize",
         action=argparse.BooleanOptionalAction,
-        default=True,
-        help="scale features to unit variance for the ridge (default: yes)",
+        default=False,
+        help="scale features to unit variance for the ridge (default: no, but for "
+        "--eta auto)",
     )
     model.add_argument(
         "--refit",
         action=argparse.BooleanOptionalAction,
-        default=True,
-        help="fit coefficients without the ridge once features are chosen "
-        "(default: yes)",
+        default=False,
+        help="fit coefficients without the ridge once features are chosen (default: "
+        "no); what is proved is the choice with the ridge: see --no-ridge",
     )
     model.add_argument(
         "--positive", action="store_true", help="no negative coefficients"
@@ -159,7 +160,22 @@ def _add_size(model: Group) -> None:
         nargs="?",
         const=5,
         metavar="FOLDS",
-        help="choose the size by cross-validation (5 folds if no number is given)",
+        help="choose the size by cross-validation (5 folds if no number is given); "
+        "without -s and --path sizes grow as long as larger ones are better",
+    )
+    model.add_argument(
+        "--selection",
+        default="min",
+        choices=("min", "one-standard-error"),
+        help="with --cv: the least error, or the smallest size within one standard "
+        "error of it (default: %(default)s)",
+    )
+    model.add_argument(
+        "--prove",
+        default="final",
+        choices=("final", "all"),
+        help="with --cv: prove the chosen model, or the models of all folds as well, "
+        "which takes long (default: %(default)s)",
     )
 
 

@@ -2,17 +2,21 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from cardqp.cli.feature_groups import not_used
+from cardqp.cli.feature_blocks import not_used
 from cardqp.tables import TableEncoder
 
 
 def encoder_of(frame: Any, options: argparse.Namespace) -> TableEncoder:
-    """The encoder of a table, as the options of a command describe it."""
-    return TableEncoder.from_table(
+    """The encoder of a table, as the options of a command describe it.
+
+    Its notes begin with those on how the table was read.
+    """
+    encoder = TableEncoder.from_table(
         frame,
         options.target,
         drop=options.drop,
@@ -20,7 +24,10 @@ def encoder_of(frame: Any, options: argparse.Namespace) -> TableEncoder:
         categorical=options.categorical,
         missing=options.missing,
         max_levels=options.max_levels,
+        max_missing=options.max_missing,
+        dates=options.dates,
     )
+    return replace(encoder, notes=(*frame.attrs.get("notes", ()), *encoder.notes))
 
 
 def included_features(encoder: TableEncoder, names: Sequence[str]) -> list[int] | None:
@@ -30,4 +37,4 @@ def included_features(encoder: TableEncoder, names: Sequence[str]) -> list[int] 
         if name not in places:
             raise not_used("--always-include", name)
     chosen = [places[name] for name in names]
-    return np.flatnonzero(np.isin(encoder.groups, chosen)).tolist() or None
+    return np.flatnonzero(np.isin(encoder.blocks, chosen)).tolist() or None

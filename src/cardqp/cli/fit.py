@@ -92,9 +92,10 @@ def sizes(found: FittedTable) -> list[dict[str, Any]]:
     model = found.model
     if hasattr(model, "cv_results_"):
         names = ("n_nonzero_coefs", "mean_error", "standard_error")
+        columns = [model.cv_results_[k][found.is_chosen_ridge] for k in names]
         return [
             {"n_nonzero": int(n), "mean_error": finite(e), "standard_error": finite(se)}
-            for n, e, se in zip(*(model.cv_results_[k] for k in names), strict=True)
+            for n, e, se in zip(*columns, strict=True)
         ]
     if hasattr(model, "criterion_path_"):
         pairs = zip(model.path_.sparsities, model.criterion_path_, strict=True)
@@ -138,6 +139,7 @@ def table(found: FittedTable) -> str:
     lines = [
         f"status    {solution.status.name}: {solution.status.value}",
         f"proof     {gap_in_words(found)}",
+        f"error     {error_in_words(found)}",
         f"data      {count(len(found.train.rows), 'row')}, "
         f"{count(len(found.encoder.names), 'feature')} from {columns}",
         *_size_lines(found),
@@ -151,13 +153,31 @@ def table(found: FittedTable) -> str:
 def gap_in_words(found: FittedTable) -> str:
     """Sentence that bounds by how much another choice can lower the objective."""
     gap = found.model.gap_
-    if not math.isfinite(gap):
+    if not gap < 1.0:
         return "nothing is proved about other choices; raise --time-limit"
     words = (
         f"no choice of up to {count(found.n_allowed, 'column')} lowers the objective "
         f"by more than {percent(gap)}"
     )
     return words if found.model.status_ == "OPTIMAL" else f"{words}; raise --time-limit"
+
+
+def error_in_words(found: FittedTable) -> str:
+    """What is minimised, and proved, and what is not."""
+    model = found.model
+    if not math.isfinite(model.eta_):
+        return "mean squared error, without a ridge"
+    scaled = " of standardised features" if found.is_standardized else ""
+    words = (
+        f"mean squared error + {1.0 / model.eta_:.4g} times the squared "
+        f"coefficients{scaled} (eta {model.eta_:.4g})"
+    )
+    if model.refit:
+        words += (
+            "; coefficients and R2 are without the ridge, of which nothing is proved: "
+            "see --no-ridge"
+        )
+    return words
 
 
 def percent(share: float) -> str:
@@ -184,10 +204,10 @@ def _size_lines(found: FittedTable) -> list[str]:
 
 
 def _r2_words(found: FittedTable) -> list[str]:
-    words = [f"{found.r2():.4f} in sample"]
-    if (folds := found.r2_folds()) is not None:
-        words.append(f"{folds:.4f} by cross-validation")
+    words = []
     if found.test is not None:
         rows = count(len(found.test.rows), "row")
         words.append(f"{found.r2_test():.4f} on {rows} left out")
-    return words
+    if (folds := found.r2_folds()) is not None:
+        words.append(f"{folds:.4f} by cross-validation")
+    return [*words, f"{found.r2():.4f} in sample"]

@@ -9,17 +9,26 @@ from typing import Any
 import numpy as np
 
 from cardqp._iterate import Stop
-from cardqp._typing import IntArray
+from cardqp._typing import BoolArray, IntArray
 from cardqp.cli.encoding import encoder_of, included_features
-from cardqp.cli.feature_groups import feature_groups
+from cardqp.cli.feature_blocks import feature_blocks
+from cardqp.cli.folds import random_folds
 from cardqp.cli.progress import ProgressLine
 from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
+from cardqp.estimators.reporting import FittedModel
 from cardqp.exceptions import ParameterError
 from cardqp.problem import validation as check
 from cardqp.solution.trace import Trace
 from cardqp.tables import Encoded, TableEncoder
 from cardqp.tables.frames import require_pandas
 from cardqp.tables.phrases import count
+
+SAID_OTHERWISE = (
+    "the choice of features is proved only",
+    "cross-validation ended early",
+    "the size that was chosen",
+)
+"""Warnings of models that are a part of the answer anyway, or of its notes."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,15 +59,21 @@ class FittedTable:
     def notes(self) -> tuple[str, ...]:
         """Sentences on what was done to the table."""
         parts = [*self.encoder.notes, *self.train.notes]
+        parts += getattr(self.model, "notes_", ())
         if self.test is not None:
             parts += [f"{note} (test)" for note in self.test.notes]
         return tuple(parts)
 
     @property
     def n_allowed(self) -> int:
-        """Largest number of columns, or groups of them, that the model may use."""
+        """Largest number of columns, or blocks of them, that the model may use."""
         chosen = getattr(self.model, "n_nonzero_coefs_", self.model.n_nonzero_coefs)
         return int(chosen)
+
+    @property
+    def is_standardized(self) -> bool:
+        """Whether features are scaled for the ridge."""
+        return bool(self.model._is_standardized)
 
     @property
     def is_interrupted(self) -> bool:
@@ -68,13 +83,21 @@ class FittedTable:
     @property
     def columns(self) -> tuple[str, ...]:
         """The chosen columns of the table, in its order."""
-        used = np.unique(self.encoder.groups[self.model.support_])
+        used = np.unique(self.encoder.blocks[self.model.support_])
         return tuple(self.encoder.columns[j].name for j in used)
 
     def coefficients(self) -> dict[str, float]:
         """Coefficients of the chosen features, by name."""
         names, coef = self.encoder.names, self.model.coef_
         return {names[j]: float(coef[j]) for j in self.model.support_}
+
+    def fitted(self, trace: Trace | None = None) -> FittedModel:
+        """The model with its rows, as pages are told of it."""
+        test = None
+        if self.test is not None and self.test.y is not None:
+            test = self.test.X, self.test.y
+        sample, _ = self.model._fitted_rows
+        return FittedModel(self.model, sample, self.encoder.names, test, trace)
 
     def r2(self) -> float:
         """The share of the target's variance that is explained, in sample."""
@@ -87,22 +110,29 @@ class FittedTable:
         return float(self.model.score(named(self.test), self.test.y))
 
     def r2_folds(self) -> float | None:
-        """R2 by cross-validation, for the size that was chosen."""
-        results = getattr(self.model, "cv_results_", None)
-        if results is None or self.train.y is None:
+        """R2 by cross-validation for the chosen size; None if nothing asks for it.
+
+        Rows that were left out make it unnecessary, unless it was computed anyway.
+        """
+        if self.test is not None and not hasattr(self.model, "cv_results_"):
             return None
-        error = np.nanmin(results["mean_error"])
-        return float(1.0 - error / np.var(self.train.y))
+        return self.fitted().r2_by_folds()
+
+    @property
+    def is_chosen_ridge(self) -> BoolArray:
+        """Which models of the cross-validation have the ridge that was chosen."""
+        return np.asarray(self.model.cv_results_["eta"] == self.model.eta_)
 
 
 def check_options(options: argparse.Namespace) -> None:
     """Contradictions, before anything is read."""
-    if (options.sparsity is None) == (options.path is None):
-        given = "neither" if options.path is None else "both"
+    n_given = (options.sparsity is not None) + (options.path is not None)
+    if n_given != 1 and (n_given == 2 or options.cv is None):
+        given = "both" if n_given else "neither"
         raise ParameterError(
             None,
             "one of `-s` and `--path` must be given, how many columns to choose or a "
-            "range such as 1:20",
+            "range such as 1:20, unless `--cv` is left to choose any size",
             given=f"there is {given}",
         )
     for name, least, what in (
@@ -142,8 +172,8 @@ def fit_table(
         ProgressLine(sys.stderr, quiet=options.json) as progress,
         warnings.catch_warnings(),
     ):
-        # The answer says itself how large the gap is.
-        warnings.filterwarnings("ignore", "the choice of features is proved only")
+        for message in SAID_OTHERWISE:
+            warnings.filterwarnings("ignore", message)
         trace = Trace(then=progress if progress.active else None)
         model.fit(named(train), train.y, callback=trace)
     return FittedTable(encoder, train, test, model, trace)
@@ -173,22 +203,19 @@ def _estimator(encoder: TableEncoder, n_rows: int, options: argparse.Namespace) 
         "positive": options.positive,
         "refit": options.refit,
         "always_include": included_features(encoder, options.always_include),
-        "groups": feature_groups(encoder, options.groups),
+        "blocks": feature_blocks(encoder, options.blocks),
         "gap": options.gap,
         "time_limit": options.time_limit,
     }
     sizes = options.path
     if options.cv is not None:
-        if options.cv > n_rows // 2:
-            raise ParameterError(
-                "--cv",
-                "must leave two rows or more in each fold",
-                given=f"it is {options.cv}, of {count(n_rows, 'row')}",
-            )
-        folds = _folds(n_rows, options.cv, options.seed)
-        sizes = sizes or range(_least(options), options.sparsity + 1)
-        sizes = _within(sizes, len(encoder.names))
-        return SparseRidgeCV(sizes, cv=folds, **settings)
+        folds = random_folds(n_rows, options.cv, options.seed)
+        choice = {"selection": options.selection, "prove": options.prove}
+        if options.sparsity is not None:
+            sizes = range(_least(options), options.sparsity + 1)
+        if sizes is not None:
+            sizes = _within(sizes, len(encoder.names))
+        return SparseRidgeCV(sizes, cv=folds, **choice, **settings)
     if sizes is None:
         return SparseRidge(options.sparsity, **settings)
     return SparseRidgePath(_within(sizes, len(encoder.names)), **settings)
@@ -197,13 +224,6 @@ def _estimator(encoder: TableEncoder, n_rows: int, options: argparse.Namespace) 
 def _within(sizes: range, n_features: int) -> range:
     """Sizes without most of those beyond the number of features, which are alike."""
     return range(sizes.start, min(sizes.stop, max(sizes.start, n_features) + 1))
-
-
-def _folds(n_rows: int, number: int, seed: int) -> list[tuple[IntArray, IntArray]]:
-    """Rows to fit to and rows to judge by, at random: a table may be sorted."""
-    order = np.random.default_rng(seed).permutation(n_rows)
-    parts = [np.sort(part) for part in np.array_split(order, number)]
-    return [(np.setdiff1d(order, part), part) for part in parts]
 
 
 def _least(options: argparse.Namespace) -> int:

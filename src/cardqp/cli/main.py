@@ -10,13 +10,13 @@ from importlib import import_module
 from cardqp.cli.codes import BAD_INPUT, SOLVED, UNKNOWN
 from cardqp.cli.messages import error_text, one_line
 from cardqp.cli.parser import build_parser
-from cardqp.exceptions import CardQPError, NotSolvedError
+from cardqp.exceptions import CardQPError, InputError, NotSolvedError
 
 _HOME = {
     "backends": "commands.list_backends",
     "bench": "bench.bench",
     "completion": "shell_completion.complete",
-    "demo": "commands.demo",
+    "demo": "demo.demo",
     "fit": "fit.fit",
     "portfolio": "portfolio_command.portfolio",
     "predict": "predict.predict",
@@ -27,6 +27,9 @@ _HOME = {
     "verify": "commands.verify_file",
 }
 """Which function runs which command; only its module is loaded."""
+
+_LIGHT = ("backends", "completion", "predict")
+"""Commands that need nothing that is compiled."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,6 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"encoding is {err.encoding}; set PYTHONIOENCODING=utf-8.",
             BAD_INPUT,
         )
+    except InputError as err:
+        return _explain(err, options)
     except (CardQPError, OSError) as err:
         return _say(error_text(err, vars(options)), BAD_INPUT)
     except MemoryError as err:
@@ -57,9 +62,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: Namespace) -> int:
-    module, function = _HOME[options.command].split(".")
-    code: int = getattr(import_module(f"cardqp.cli.{module}"), function)(options)
-    return code
+    module, name = _HOME[options.command].split(".")
+    function = getattr(import_module(f"cardqp.cli.{module}"), name)
+    if options.command in _LIGHT:
+        return int(function(options))
+    from cardqp.cli.compile_notice import compile_notice
+
+    with compile_notice():
+        return int(function(options))
+
+
+def _explain(error: InputError, options: Namespace) -> int:
+    """Say all that is wrong with a table, and what would work."""
+    if not hasattr(options, "encoding"):  # the command reads none
+        return _say(error_text(error, vars(options)), BAD_INPUT)
+    from cardqp.cli.corrections import Correction
+
+    print(f"cardqp: {Correction(error, options)}", file=sys.stderr)
+    return BAD_INPUT
 
 
 def _say(message: str, code: int) -> int:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cardqp import storage
-from cardqp.cli.messages import one_line
-from cardqp.exceptions import ParameterError
+from cardqp.cli.messages import as_option, one_line
+from cardqp.exceptions import ParameterError, Phrase, Setting
 
 PICTURES = (".png", ".pdf", ".svg")
 FORMULAS = tuple("=+-@\t\r\n＝＋－＠")
@@ -66,9 +66,21 @@ def check_csv(inputs: Sequence[str], path: str | None) -> None:
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Print notes for people, apart from the answer."""
-    for note in notes:
-        print(f"cardqp: note: {one_line(note)}", file=sys.stderr)
+    """Print notes for people, apart from the answer, with settings as options."""
+    print_aside(
+        f"note: {note.spelled(_as_option) if isinstance(note, Phrase) else note}"
+        for note in notes
+    )
+
+
+def print_aside(lines: Iterable[str]) -> None:
+    """Print what is said beside a table that goes to standard output."""
+    for line in lines:
+        print(f"cardqp: {one_line(line)}", file=sys.stderr)
+
+
+def _as_option(setting: Setting) -> str:
+    return as_option(setting, [setting.name])
 
 
 def print_json(value: Any) -> None:

@@ -2,17 +2,20 @@
 
 import argparse
 import sys
-from typing import Any
+from typing import Any, cast
 
+from cardqp import storage
 from cardqp.bounds.gap import finite
 from cardqp.cli.codes import SOLVED, STOPPED_EARLY
-from cardqp.cli.outputs import check_folder, check_picture, print_json, write_rows
+from cardqp.cli.outputs import check_outputs, check_picture, print_json, write_rows
 from cardqp.cli.progress import ProgressLine
 from cardqp.cli.solution_text import exit_code
 from cardqp.cli.text_table import read_file
 from cardqp.exceptions import ParameterError
 from cardqp.models.efficient_frontier import Frontier, frontier
 from cardqp.models.portfolio import Portfolio, PortfolioSolution
+from cardqp.models.validation import look_like_prices
+from cardqp.solution.trace import Trace
 from cardqp.tables.prices import Returns, read_returns
 
 
@@ -20,26 +23,46 @@ def portfolio(options: argparse.Namespace) -> int:
     """``cardqp portfolio FILE``."""
     _check(options)
     returns = read_returns(read_file(options), are_returns=options.returns)
+    if options.returns and look_like_prices(returns.values):
+        raise ParameterError(
+            "--returns",
+            "is for a table of returns, such as 0.01 for 1 %",
+            given="this one looks like prices",
+            remedy="leave it out",
+        )
     model = _model(returns, options)
+    curve = answer = None
     with ProgressLine(sys.stderr, quiet=options.json) as progress:
-        settings = {
+        watcher = progress if progress.active else None
+        trace = Trace(then=watcher)
+        settings: dict[str, Any] = {
             "gap": options.gap,
             "time_limit": options.time_limit,
             "threads": options.threads,
-            "callback": progress if progress.active else None,
         }
-        if options.frontier is None:
-            answer = model.solve(**settings)
-        else:
-            curve = frontier(model, options.frontier, **settings)
-    if options.frontier is None:
-        return _finish(answer, returns, options)
-    return _finish_frontier(curve, returns, options)
+        if options.frontier is not None:
+            curve = frontier(model, options.frontier, callback=watcher, **settings)
+        if curve is None or options.report is not None:
+            answer = model.solve(callback=trace, **settings)
+            trace.close(answer.solution)
+    if options.report is not None and answer is not None:
+        from cardqp.cli.portfolio_report import page_about
+
+        page = page_about(answer, trace, returns, curve, options)
+        storage.write_text(options.report, page)
+    if curve is not None:
+        code = _finish_frontier(curve, returns, options)
+    else:
+        code = _finish(cast(PortfolioSolution, answer), returns, options)
+    if options.report is not None and not options.json:
+        print(f"\nReport written to {options.report}")
+    return code
 
 
 def _check(options: argparse.Namespace) -> None:
     """Complain before the work rather than after it."""
-    check_folder("--save", options.save)
+    outputs = {"--save": options.save, "--report": options.report}
+    check_outputs([options.file], outputs)
     if options.frontier is None:
         if options.plot is not None:
             raise ParameterError(
@@ -134,6 +157,7 @@ def _figures(answer: PortfolioSolution) -> dict[str, Any]:
     )
     return {
         "status": answer.status.name,
+        **({"reason": reason} if (reason := answer.reason) else {}),
         **{name: finite(getattr(answer, name)) for name in names},
         "seconds": answer.solution.seconds,
     }

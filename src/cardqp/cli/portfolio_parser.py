@@ -87,5 +87,11 @@ def _add_frontier(portfolio: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--plot", metavar="PNG", help="where to draw the frontier (.png, .pdf, .svg)"
     )
+    output.add_argument(
+        "--report",
+        metavar="HTML",
+        help="where to write a page: weights, shares of the risk, what is proved, and "
+        "a frontier beside that of any number of assets",
+    )
     output.add_argument("--save", metavar="CSV", help="where to write the weights")
     add_escape_formulas(output)

@@ -3,17 +3,19 @@
 import argparse
 from typing import Any
 
-from cardqp.cli.fit import proof_of
-from cardqp.cli.fit_model import check_options, fit_table
+from cardqp.cli.fit import gap_in_words, proof_of
+from cardqp.cli.fit_model import FittedTable, check_options, fit_table
 from cardqp.cli.outputs import (
     check_csv,
     escaped,
+    print_aside,
     print_json,
     print_notes,
     write_out,
 )
 from cardqp.cli.solution_text import exit_code
 from cardqp.cli.text_table import read_file
+from cardqp.tables.phrases import count
 
 
 def select(options: argparse.Namespace) -> int:
@@ -36,7 +38,20 @@ def select(options: argparse.Namespace) -> int:
                 **proof_of(found),
             }
         )
+    else:
+        print_aside(_choice(found))
     return exit_code(found.model.solution_)
+
+
+def _choice(found: FittedTable) -> list[str]:
+    """What was chosen, and what is proved."""
+    chosen = ", ".join(found.columns) or "none"
+    columns = count(len(found.encoder.columns), "column")
+    return [
+        f"{len(found.columns)} of {columns} chosen for `{found.encoder.target}`: "
+        f"{chosen}",
+        f"{found.model.status_}: {gap_in_words(found)}",
+    ]
 
 
 def _escaped(frame: Any) -> Any:

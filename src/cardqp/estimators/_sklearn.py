@@ -3,11 +3,12 @@
 from cardqp.exceptions import BackendNotFoundError
 
 try:
-    from joblib.parallel import get_active_backend
+    from joblib import effective_n_jobs
     from sklearn.base import BaseEstimator, RegressorMixin, clone
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.feature_selection import SelectorMixin
-    from sklearn.model_selection import check_cv
+    from sklearn.metrics import r2_score
+    from sklearn.model_selection import KFold, check_cv
     from sklearn.utils import _safe_indexing, check_random_state
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.parallel import Parallel, delayed
@@ -25,6 +26,7 @@ except ImportError as err:
 __all__ = [
     "BaseEstimator",
     "ConvergenceWarning",
+    "KFold",
     "Parallel",
     "RegressorMixin",
     "SelectorMixin",
@@ -36,6 +38,7 @@ __all__ = [
     "check_random_state",
     "clone",
     "delayed",
-    "get_active_backend",
+    "effective_n_jobs",
+    "r2_score",
     "validate_data",
 ]

@@ -23,6 +23,9 @@ class AccumulatingModel(LinearModel):
         self._accumulated = GramAccumulator()
         return self._solve(sample.design, sample.moments(), callback)
 
+    def _also_keep(self, sample: Sample, *, is_first: bool) -> None:
+        """Keep what else of added rows the model needs."""
+
     def _takes_rows_later(self) -> bool:
         """Whether rows may be added; raises ``AttributeError`` to say why not."""
         return True
@@ -47,6 +50,9 @@ class AccumulatingModel(LinearModel):
         so_far.update(sample.X, sample.y, sample.weights)
         rows = so_far.moments(sample.is_centred)
         self._accumulated = so_far
+        self._also_keep(sample, is_first=is_first)
         fitted = self._solve(sample.design, rows)
         self._keep(sample.design, so_far.moments().power, *fitted)
+        # What was said of the rows of an earlier fit is not said of these.
+        self._fitted_rows = None
         return self

@@ -1,13 +1,17 @@
 """The base of all estimators: checks of data, the fitted model, predictions."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from cardqp import storage
 from cardqp._iterate import Callback
-from cardqp._typing import ArrayLike, BoolArray, FloatArray
+from cardqp._keywords import NamedParameters
+from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from cardqp.estimators._sklearn import (
     BaseEstimator,
     ConvergenceWarning,
@@ -19,13 +23,20 @@ from cardqp.estimators._sklearn import (
     validate_data,
 )
 from cardqp.exceptions import NotSolvedError
-from cardqp.gram import Moments, moments
+from cardqp.gram import Moments, moments, moments_of_parts
 from cardqp.methods import Method
 from cardqp.methods.block_decomposition import BlockDecomposition
 from cardqp.problem import validation as check
-from cardqp.regression import Design, ScaledProblem, Summary, summarise
+from cardqp.regression import (
+    Design,
+    ScaledProblem,
+    Summary,
+    about_error,
+    summarise,
+)
 from cardqp.regression.design_settings import is_automatic, read_design
-from cardqp.solution import Solution
+from cardqp.solution import Solution, Status
+from cardqp.solution.verification import LARGEST_GAP
 
 if TYPE_CHECKING:
     from cardqp.pipeline.alternatives import Alternatives
@@ -45,6 +56,11 @@ class Sample:
         """Moments of all rows."""
         return moments(self.X, self.y, self.weights, centred=self.is_centred)
 
+    def parts(self, folds: Sequence[IntArray]) -> list[Moments]:
+        """Moments of folds."""
+        X, y, weights = self.X, self.y, self.weights
+        return moments_of_parts(X, y, weights, folds, centred=self.is_centred)
+
     @property
     def spread(self) -> float:
         """Variance of the target."""
@@ -58,7 +74,7 @@ and the largest gap among other models that were compared with it."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class LinearModel(NamedParameters, SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """A linear model with few features that can predict, select and explain itself.
 
     Estimators derive from it; they bring ``_choose`` and settings of their own.
@@ -66,7 +82,7 @@ class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore
 
     fit_intercept: bool = True
     always_include: Any = None
-    groups: Any = None
+    blocks: Any = None
     gap: float = 1e-4
     time_limit: float | None = 60.0
 
@@ -96,7 +112,15 @@ class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore
         """
         sample = self._sample(X, y, sample_weight)
         self._keep(sample.design, sample.spread, *self._choose(sample, callback))
+        name = str(getattr(y, "name", None) or "y")
+        self._fitted_rows: tuple[Sample, str] | None = sample, name
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the model without the rows of the fit."""
+        state = dict(super().__getstate__())
+        state.pop("_fitted_rows", None)
+        return state
 
     def _choose(self, sample: Sample, callback: Callback | None) -> Choice:
         """Find the model of a sample; every estimator has a way of its own."""
@@ -108,7 +132,7 @@ class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
             always_include=self.always_include,
-            groups=self.groups,
+            blocks=self.blocks,
         )
 
     def _coefficients(
@@ -145,6 +169,7 @@ class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore
     def _checked(self, X: Any, y: Any = "no_validation", **settings: Any) -> Any:
         """Features as numbers, with the target if one is given."""
         check.refuse_masked(X=X, y=y)
+        check.refuse_texts(X, None if isinstance(y, str) else y)
         if not isinstance(y, str):
             settings["y_numeric"] = True
         return validate_data(
@@ -168,15 +193,17 @@ class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore
             raise NotSolvedError(
                 f"{solution.status.name}: {solution.status.value}; {solution.advice}."
             )
+        told = self._told(solution)
         chosen = scaled.chosen(solution.x)
         coef = self._coefficients(design, scaled, solution.x)
         self.coef_ = coef
         self.intercept_ = scaled.intercept(coef)
         self.support_ = chosen
-        self.objective_ = solution.objective
-        self.lower_bound_ = solution.lower_bound
-        self.gap_ = solution.gap
-        self.status_ = solution.status.name
+        self.objective_ = told.objective
+        self.lower_bound_ = told.lower_bound
+        self.gap_ = told.gap
+        is_proved = told.gap <= min(self.gap, LARGEST_GAP)
+        self.status_ = (Status.OPTIMAL if is_proved else solution.status).name
         self.n_iter_ = solution.n_nodes
         self.eta_ = eta
         self.solution_ = solution
@@ -188,14 +215,21 @@ class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore
             self.get_feature_names_out(),
             spread,
         )
-        gap = max(worst, solution.gap)
-        if gap > self.gap:
-            warnings.warn(
-                f"the choice of features is proved only up to a gap of {gap:.2e}, not "
-                f"{self.gap:.2e}; {self._remedy}.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        # Others are squared errors, too.
+        if missing := self._missing(max(min(worst, 1.0), told.gap)):
+            message = f"{'; '.join(missing)}; {self._remedy}."
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    def _told(self, solution: Solution) -> Solution:
+        """What is told of the proof: of errors, more is known than certificates do."""
+        return about_error(solution)
+
+    def _missing(self, gap: float) -> list[str]:
+        """What to warn of, if models are proved up to a gap."""
+        if gap <= self.gap:
+            return []
+        words = f"the choice of features is proved only up to a gap of {gap:.2e}"
+        return [f"{words}, not {self.gap:.2e}"]
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
@@ -226,6 +260,7 @@ class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore
             Weights of the rows.
         """
         check.refuse_masked(y=y, sample_weight=sample_weight)
+        check.refuse_texts(X, y)
         return float(super().score(X, y, sample_weight))
 
     def transform(self, X: ArrayLike) -> Any:
@@ -280,6 +315,44 @@ class LinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore
             time_limit=time_limit,
         )
 
+    def report(
+        self,
+        path: str | PathLike[str],
+        X: ArrayLike | None = None,
+        y: Any = None,
+        *,
+        title: str | None = None,
+    ) -> None:
+        """Write a page about the model: what was chosen, and what is proved of it.
+
+        It is HTML that needs no other file.  Models of other sizes and other choices
+        are sought for it, for at most 20 seconds.
+
+        Parameters
+        ----------
+        path : path
+            Where to write it.
+        X, y : arrays, optional
+            Rows that were not used in the fit, which then judge the model; by default
+            cross-validation does, with features chosen anew in each fold.
+        title : str, optional
+            The headline.
+
+        Raises
+        ------
+        NotSolvedError
+            If the rows of the fit are not at hand: they are not kept by
+            ``partial_fit``, nor in pickles.
+        """
+        from cardqp.estimators.reporting import page_of
+
+        check_is_fitted(self)
+        test = None
+        if X is not None:
+            X, y = self._checked(X, y, reset=False)
+            test = X, np.asarray(y, dtype=np.float64)
+        storage.write_text(path, page_of(self, test, title))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -305,8 +378,8 @@ class SparseLinearModel(LinearModel):
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
             always_include=self.always_include,
-            groups=self.groups,
-            standardize=bool(self.standardize or is_automatic(self.eta)),
+            blocks=self.blocks,
+            standardize=self._is_standardized,
             coef_bounds=self.coef_bounds,
             positive=self.positive,
         )
@@ -317,6 +390,11 @@ class SparseLinearModel(LinearModel):
         if self.refit:
             return super()._coefficients(design, scaled, x)
         return scaled.coefficients(x)
+
+    @property
+    def _is_standardized(self) -> bool:
+        """Whether features are scaled; without a ridge that is for accuracy only."""
+        return bool(self.standardize or is_automatic(self.eta) or self.eta is None)
 
     @property
     def _solver(self) -> Any:

@@ -5,8 +5,10 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from cardqp._iterate import Callback
+from cardqp._iterate import Callback, Watch
+from cardqp._keywords import did_you_mean
 from cardqp.estimators.linear_model import Choice, Sample, SparseLinearModel
+from cardqp.estimators.ridge_choice import chosen_ridge
 from cardqp.pipeline.path import path
 from cardqp.problem import validation as check
 from cardqp.regression import (
@@ -15,10 +17,15 @@ from cardqp.regression import (
     criterion,
 )
 from cardqp.regression.criteria import CriterionName
-from cardqp.regression.design_settings import read_etas, read_sparsities
+from cardqp.regression.design_settings import (
+    is_automatic,
+    read_etas,
+    read_sparsities,
+)
 from cardqp.solution import Solution
 
 
+@did_you_mean
 @dataclass(eq=False, repr=False)
 class SparseRidgePath(SparseLinearModel):
     """Sparse ridge regression for a range of sizes; one is chosen by a criterion.
@@ -34,7 +41,7 @@ class SparseRidgePath(SparseLinearModel):
         From 0, which is BIC, to 1: how much choosing from many features costs in EBIC.
     time_limit : float or None
         Seconds for each size.
-    eta, fit_intercept, standardize, positive, coef_bounds, always_include, groups, \
+    eta, fit_intercept, standardize, positive, coef_bounds, always_include, blocks, \
 method, gap, random_state, refit
         As for :class:`SparseRidge`.
 
@@ -73,9 +80,14 @@ eta_, solution_
     def _choose(self, sample: Sample, callback: Callback | None) -> Choice:
         """Fit models of all sizes and choose one."""
         check.at_least("ebic_gamma", self.ebic_gamma, 0.0)
-        design, rows = sample.design, sample.moments()
+        design = sample.design
         sizes = read_sparsities(self.n_nonzero_coefs, design)
-        [eta] = read_etas([self.eta])
+        if is_automatic(self.eta):
+            with Watch(self.time_limit, callback) as watch:
+                rows, eta = chosen_ridge(sample, sizes, watch)
+            callback = watch.relay if watch.is_unwanted else callback
+        else:
+            rows, [eta] = sample.moments(), read_etas([self.eta])
         scaled = design.scaled(rows, eta, sizes[-1])
         self.path_ = path(
             scaled.problem,

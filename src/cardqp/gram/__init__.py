@@ -3,6 +3,7 @@
 from cardqp.gram.accumulator import GramAccumulator
 from cardqp.gram.least_squares_problem import (
     is_constant,
+    is_target_constant,
     regression_problem,
     unit_scale,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "Moments",
     "RowMoments",
     "is_constant",
+    "is_target_constant",
     "mean_squared_error",
     "merge",
     "moments",

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cardqp import storage
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ProblemError
 from cardqp.gram.least_squares_problem import regression_problem, unit_scale
@@ -25,6 +26,7 @@ from cardqp.tables.encoder import TableEncoder
 from cardqp.tables.text import MISSING, Layout
 
 
+@did_you_mean
 class GramAccumulator:
     """Second moments of more rows than fit into memory.
 

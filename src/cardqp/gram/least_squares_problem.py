@@ -17,6 +17,11 @@ def is_constant(rows: Moments) -> BoolArray:
     return np.asarray(rows.variance <= (unit * rows.mean) ** 2)
 
 
+def is_target_constant(rows: Moments) -> bool:
+    """Whether the target's variance is none, or all rounding."""
+    return rows.power <= (mean_unit(rows.n_samples) * rows.target_mean) ** 2
+
+
 def unit_scale(rows: Moments) -> FloatArray:
     """Divisors that give features unit variance; 1 for constant ones."""
     return np.where(is_constant(rows), 1.0, np.sqrt(rows.variance))

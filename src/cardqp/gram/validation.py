@@ -26,6 +26,7 @@ def checked_rows(
     X: ArrayLike, y: ArrayLike, weights: ArrayLike | None
 ) -> tuple[Any, FloatArray, FloatArray | None]:
     """Rows of numbers; whether they are finite is seen from their sums."""
+    check.refuse_texts(X, y)
     if scipy.sparse.issparse(X):
         features = X.tocsr()
         check.numeric_array("X", features.data, 1)

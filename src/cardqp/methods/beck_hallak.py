@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.heuristics.local_search import IMPROVEMENT, best_exchange
 from cardqp.methods.context import SolveContext
@@ -17,6 +18,7 @@ from cardqp.problem import validation as check
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class BeckHallak:
     """Exchange variables one at a time, with a refit each, until nothing improves.
@@ -122,6 +124,7 @@ def cheap_exchange(problem: SparseQP, fit: SupportFit) -> SupportFit:
     return fit if problem.rule.excess(support) else fit_support(problem, support)
 
 
+@did_you_mean
 def beck_hallak(
     problem: SparseQP,
     *,

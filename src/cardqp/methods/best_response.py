@@ -7,6 +7,7 @@ from typing import ClassVar, Generic
 import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
+from cardqp._keywords import did_you_mean
 from cardqp._typing import IntArray
 from cardqp.bounds.farkas import proves_empty
 from cardqp.methods.context import SolveContext
@@ -43,6 +44,7 @@ class BestResponseState(Generic[Dual]):
         return tuple(self.climb.supports[self.repeats : -1])
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class BestResponse:
     """Alternate the best dual reply and the best support until they repeat.
@@ -145,6 +147,7 @@ class BestResponse:
         )
 
 
+@did_you_mean
 def best_response(
     problem: SparseQP,
     level: int | None = None,

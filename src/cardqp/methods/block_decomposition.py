@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.methods.block_problem import load_block_kernels, solve_block
@@ -22,6 +23,7 @@ MOST_AT_ONCE = 26
 """The largest working set: 10 million supports of half its size."""
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class BlockDecomposition:
     """Choose a working set, solve for it exactly while all else stays, repeat.
@@ -168,6 +170,7 @@ def _polished(problem: SparseQP, known: SupportFit) -> SupportFit:
     return fit if is_better or (fit.x is not None and not is_solved) else known
 
 
+@did_you_mean
 def block_decomposition(
     problem: SparseQP,
     *,

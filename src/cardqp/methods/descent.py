@@ -8,7 +8,7 @@ import numpy as np
 from cardqp._iterate import Callback, Progress, Stop, Watch
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.bounds.positive_ridge import with_positive_ridge
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, check_problem
 from cardqp.problem import validation as check
 from cardqp.subproblems.support_qp import SupportFit
 
@@ -106,7 +106,7 @@ def run_direct(
     callback: Callback | None,
 ) -> Descent:
     """Run a direct method on its own, outside of ``solve``."""
-    check.instance("problem", problem, SparseQP)
+    check_problem(problem)
     guess = None if start is None else check.vector("start", start, problem.n)
     with Watch(time_limit, callback) as watch:
         return improve(with_positive_ridge(problem), watch, guess)

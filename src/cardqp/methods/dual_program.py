@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
+from cardqp._keywords import did_you_mean
 from cardqp._typing import FloatArray
 from cardqp.methods.context import SolveContext
 from cardqp.methods.reply import (
@@ -49,6 +50,7 @@ class DualProgramState:
     tried: set[bytes] = field(default_factory=set)
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class DualProgram:
     """Climb the dual function along subgradients with steps ``a / sqrt(t)``.
@@ -181,6 +183,7 @@ class DualProgram:
         return replace(state, upper_bound=upper, stop=Stop.GAP if is_closed else None)
 
 
+@did_you_mean
 def dual_program(
     problem: SparseQP,
     level: int | None = None,

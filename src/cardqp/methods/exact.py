@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cardqp._keywords import did_you_mean
 from cardqp.branch_and_bound.settings import DEFAULT, SearchSettings
 from cardqp.methods.context import SolveContext
 from cardqp.problem import validation as check
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class Exact:
     """Search the whole problem until the gap is closed.

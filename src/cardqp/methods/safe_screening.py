@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from cardqp._iterate import Watch
+from cardqp._keywords import did_you_mean
 from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.bounds.tangent_bound import SeparableBound
 from cardqp.certificate import DualPoint
@@ -16,7 +17,7 @@ from cardqp.heuristics.local_search import grow_greedily, improve, round_switche
 from cardqp.methods.context import SolveContext
 from cardqp.methods.screening import SafeScreening, attainable, best_fit
 from cardqp.methods.stages import screen_problem
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, check_problem
 from cardqp.problem import validation as check
 from cardqp.relaxation.relaxation import Effort, Relaxation, Relaxed
 from cardqp.spectral.choose_level import choose_level
@@ -53,6 +54,7 @@ class PerspectiveScreening:
         return _build_screening(problem, fit, dual.bound(problem), dual)
 
 
+@did_you_mean
 def safe_screen(
     problem: SparseQP,
     upper_bound: float | None = None,
@@ -85,7 +87,7 @@ def safe_screen(
     >>> safe_screen(problem).zeros
     array([2])
     """
-    check.instance("problem", problem, SparseQP)
+    check_problem(problem)
     dual: DualPoint | LevelPoint
     ridged = with_positive_ridge(problem)
     if level is None:

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch, iterate
+from cardqp._keywords import did_you_mean
 from cardqp._typing import FloatArray
 from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.methods.best_response import BestResponse
@@ -14,7 +15,7 @@ from cardqp.methods.game import TangentPoint, WholeForm
 from cardqp.methods.reply import SupportReply, reply_to_dual, row_steps
 from cardqp.methods.screening import Climb, Screening, build_screening
 from cardqp.methods.stages import screen_problem
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, check_problem
 from cardqp.problem import validation as check
 from cardqp.subproblems.support_qp import SupportFit, fit_support
 
@@ -142,6 +143,7 @@ class PolyakSubgradient:
         return float(state.climb.best_value + guess)
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class WarmStart:
     """Screen with ``Q`` as it is, as Bertsimas and Van Parys do with the data.
@@ -192,6 +194,7 @@ class WarmStart:
         return climb.screen(game, watch)
 
 
+@did_you_mean
 def warm_start(
     problem: SparseQP,
     variant: Variant = "subgradient",
@@ -221,7 +224,7 @@ def warm_start(
     >>> warm_start(problem).candidates
     array([0])
     """
-    check.instance("problem", problem, SparseQP)
+    check_problem(problem)
     method = WarmStart(variant, max_iter, window)
     with Watch(time_limit, callback) as watch:
         return method.run(with_positive_ridge(problem), watch)

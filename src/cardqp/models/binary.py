@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.arithmetic.rounding import ZERO_ONE_UNIT, eigenvalue_margin, lowered
 from cardqp.bounds.gap import relative_gap
@@ -47,6 +48,7 @@ class BinarySolution:
     solution: Solution
 
 
+@did_you_mean
 class BinaryQP:
     r"""A quadratic program in 0-1 variables.
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.branch_and_bound.precompile import load_kernels, load_tree_kernels
 from cardqp.exceptions import Phrase, ProblemError, Setting
@@ -139,6 +140,7 @@ class Condensed:
         )
 
 
+@did_you_mean
 class SparseControl:
     r"""Steer a linear system with few nonzero inputs.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._iterate import Stop
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.models.portfolio import Portfolio, PortfolioSolution
@@ -92,6 +93,7 @@ class Frontier:
         return saved(plot_frontier(self, ax), path)
 
 
+@did_you_mean
 def frontier(
     portfolio: Portfolio,
     n_points: int = 20,
@@ -175,7 +177,7 @@ def _spread(
         raise ProblemError(
             "portfolio",
             "must be feasible",
-            given="no portfolio was found within its limits",
+            given=calm.reason or "no portfolio was found within its limits",
             remedy="relax them, or allow more time",
         )
     high = max(low, high - INSIDE * (high - low))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from cardqp._keywords import NamedParameters, did_you_mean
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import BackendNotFoundError, NotSolvedError, ParameterError
 from cardqp.models.portfolio import Portfolio
@@ -23,8 +24,9 @@ except ImportError as err:
 
 
 # scikit-learn has no types.
+@did_you_mean
 @dataclass(eq=False, repr=False)
-class SparseMeanVariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class SparseMeanVariance(NamedParameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Mean-variance portfolios with few assets, fitted to returns.
 
     Parameters
@@ -100,10 +102,9 @@ class SparseMeanVariance(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         )
         weights = answer.weights
         if weights is None:
-            raise NotSolvedError(
-                f"{answer.status.name}: {answer.status.value}; "
-                f"{answer.solution.advice}."
-            )
+            status = f"{answer.status.name}: {answer.status.value}"
+            parts = (status, answer.reason, answer.solution.advice)
+            raise NotSolvedError(f"{'; '.join(filter(None, parts))}.")
         if not answer.solution.has_gap:
             warnings.warn(
                 f"the gap is {answer.gap:.2e}, not within {self.gap:.2e}; raise "

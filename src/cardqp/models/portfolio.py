@@ -7,15 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.models import risk
 from cardqp.models import validation as rule
 from cardqp.models.allocation import Allocation
-from cardqp.models.limits import Row, Sales, plan_sales, sector_rows, stack
+from cardqp.models.limits import (
+    Row,
+    Sales,
+    plan_sales,
+    sector_rows,
+    stack,
+    stacked_names,
+)
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
+from cardqp.solution.reason import Words, shown
 
 NEGLIGIBLE = 1e-9
 """A ridge that stands for none, as a share of the mean variance."""
@@ -25,6 +34,7 @@ SALES_RIDGE = 1e-6
 relaxations of problems with many rows are solved slowly."""
 
 
+@did_you_mean
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Portfolio:
     r"""The portfolio of least variance, or of best utility, with few assets.
@@ -172,13 +182,24 @@ class Portfolio:
         risk_aversion, target_return : float, optional
             As for :class:`Portfolio`; what is left out is dropped.
         """
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        portfolio = Portfolio.__new__(Portfolio)
-        vars(portfolio).update(
-            fields,
+        return self._with(
             risk_aversion=rule.risk_aversion(risk_aversion),
             target_return=_optional_scalar("target_return", target_return),
         )
+
+    def with_any_count(self) -> "Portfolio":
+        """A copy that may hold any number of assets, each of them as little as wanted.
+
+        Its risk tells what the limit on the number of assets costs.
+        """
+        lower = np.where(self.lower > 0, 0.0, self.lower)
+        return self._with(max_assets=self.n, lower=lower)
+
+    def _with(self, **changes: Any) -> "Portfolio":
+        """A copy with other fields; no data are rechecked."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        portfolio = Portfolio.__new__(Portfolio)
+        vars(portfolio).update(fields | changes)
         return portfolio
 
     @property
@@ -258,10 +279,22 @@ class Portfolio:
 
     def _rows(self) -> Iterator[Row]:
         if self.target_return is not None:
-            yield self.expected_returns, self.target_return, np.inf
+            least = self.target_return
+            yield Row(self.expected_returns, least, np.inf, "the expected return")
         yield from sector_rows(self.sector_limits, self.n)
         if self._sales is not None:
-            yield from self._sales.rows(self.n)
+            yield from self._sales.rows(self.names)
+
+    @property
+    def _words(self) -> Words:
+        """How the rows of the problem are called."""
+        extra = 0 if self._sales is None else len(self._sales)
+        return Words("asset", "assets", stacked_names(self._rows()), extra)
+
+    @property
+    def _missing_turnover(self) -> float:
+        """By how much ``max_turnover`` is too small for any portfolio, or zero."""
+        return 0.0 if self._sales is None else 2.0 * self._sales.shortage
 
     def solve(self, **settings: Any) -> "PortfolioSolution":
         """Find the portfolio and prove how good it is.
@@ -300,6 +333,20 @@ class PortfolioSolution(Allocation):
     portfolio: Portfolio
 
     @property
+    def _words(self) -> Words:
+        """How the rows of the problem, and what it chooses, are called."""
+        return self.portfolio._words
+
+    @property
+    def reason(self) -> str:
+        """Why no weights meet the limits: see :attr:`cardqp.Solution.reason`."""
+        most, missing = self.portfolio.max_turnover, self.portfolio._missing_turnover
+        if most is None or not missing:
+            return super().reason
+        least = shown(most + missing, most, is_upper=False)
+        return f"the turnover is at least {least}, and must be at most {most:.12g}"
+
+    @property
     def variance(self) -> float:
         """The variance of the portfolio; NaN without weights."""
         weights = self.weights
@@ -311,6 +358,19 @@ class PortfolioSolution(Allocation):
     def risk(self) -> float:
         """The standard deviation of the portfolio."""
         return float(np.sqrt(max(self.variance, 0.0)))
+
+    @property
+    def risk_contributions(self) -> FloatArray | None:
+        """The share of the variance that each asset brings; None without a risk.
+
+        They sum to 1; assets that hedge others have negative shares.
+        """
+        weights, variance = self.weights, self.variance
+        if weights is None or not variance > 0:
+            return None
+        model = self.portfolio.risk_model
+        slope = model.form.apply(weights) + model.specific * weights
+        return np.asarray(weights * slope / variance)
 
     @property
     def expected_return(self) -> float:

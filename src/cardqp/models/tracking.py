@@ -7,17 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.models import validation as rule
 from cardqp.models.allocation import Allocation
+from cardqp.models.limits import BUDGET
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
-from cardqp.problem import validation as check
+from cardqp.solution.reason import Words
 
 NEGLIGIBLE = 1e-9
 """A ridge that stands for none, as a share of the mean squared return."""
 
 
+@did_you_mean
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class IndexTracking:
     r"""Few assets that follow an index as closely as possible.
@@ -96,7 +99,7 @@ class IndexTracking:
         default = NEGLIGIBLE * (float(np.mean(table**2)) or 1.0)
         vars(self).update(
             returns=table,
-            index=_index_returns(index, len(table)),
+            index=rule.index_returns(index, len(table)),
             max_assets=rule.max_assets(max_assets, n),
             lower=lower,
             upper=upper,
@@ -151,6 +154,11 @@ class TrackingSolution(Allocation):
     model: IndexTracking
 
     @property
+    def _words(self) -> Words:
+        """How the rows of the problem, and what it chooses, are called."""
+        return Words("asset", "assets", (BUDGET,))
+
+    @property
     def tracking_error(self) -> float:
         """Root of the mean squared difference of returns; NaN without weights."""
         weights = self.weights
@@ -167,9 +175,3 @@ class TrackingSolution(Allocation):
         """
         spread = float(self.model.index.var())
         return 1.0 - self.tracking_error**2 / spread if spread > 0 else np.nan
-
-
-def _index_returns(index: ArrayLike, periods: int) -> FloatArray:
-    array = check.real_array("index", index, 1)
-    check.entries("index", array, periods, "row of `returns`")
-    return array

@@ -13,6 +13,9 @@ from cardqp.problem import validation as check
 
 Labels = tuple[str, ...]
 
+LARGE_RETURN = 0.5
+"""No asset earns more than this in half of all periods."""
+
 
 @dataclass(frozen=True, slots=True)
 class SectorLimit:
@@ -64,7 +67,44 @@ def returns_table(name: str, value: ArrayLike) -> FloatArray:
     table = check.real_array(name, value, 2)
     rule = "must have at least two rows, one per period, and a column per asset"
     check.shaped(len(table) >= 2 and table.shape[1] > 0, name, rule, table)
+    _refuse_prices(name, value, table)
     return table
+
+
+def index_returns(value: ArrayLike, periods: int) -> FloatArray:
+    """Returns of an index, one for each period."""
+    array = check.real_array("index", value, 1)
+    check.entries("index", array, periods, "row of `returns`")
+    _refuse_prices("index", value, array[:, None])
+    return array
+
+
+def look_like_prices(table: FloatArray) -> bool:
+    """Whether numbers are prices rather than returns, one row per period.
+
+    They are if all are positive, those of some asset are large, and those of most
+    change slowly: the mean square of the changes from one period to the next is below
+    the variance.  Returns have both signs, or else are small; for numbers that have
+    nothing to do with those before them, that mean square is twice the variance.
+    """
+    if not (table > 0).all() or np.median(table, axis=0).max() <= LARGE_RETURN:
+        return False
+    is_slow = (np.diff(table, axis=0) ** 2).mean(axis=0) < table.var(axis=0)
+    return bool(is_slow.mean() > 0.5)
+
+
+def _refuse_prices(name: str, value: Any, table: FloatArray) -> None:
+    if not look_like_prices(table):
+        return
+    is_frame = hasattr(value, "pct_change")
+    pass_on = ".pct_change().dropna()" if is_frame else "[1:] / prices[:-1] - 1"
+    raise ProblemError(
+        name,
+        "must hold returns, such as 0.01 for 1 %",
+        given=f"are these prices? All are positive, {np.median(table):.4g} in the "
+        "median, and change slowly",
+        remedy=f"pass `prices{pass_on}`",
+    )
 
 
 def max_assets(value: Any, n: int) -> int:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from cardqp._iterate import Callback, Stop, Watch, iterate
+from cardqp._keywords import did_you_mean, not_a_problem
 from cardqp._typing import IntArray
 from cardqp.bounds.gap import finite, gap_unit
 from cardqp.branch_and_bound.precompile import load_for
 from cardqp.branch_and_bound.streamed.size import is_streamed
-from cardqp.exceptions import ParameterError
 from cardqp.methods.exact import Exact
 from cardqp.pipeline.coverage import covers, recheck
 from cardqp.pipeline.partition import Enumeration, bounded
@@ -223,6 +223,7 @@ class Alternatives:
             yield f"not all supports within {self.percent:g} % need be listed"
 
 
+@did_you_mean
 def alternatives(
     source: SparseQP | Solution,
     percent: float = 5.0,
@@ -272,11 +273,7 @@ def alternatives(
     All supports within 10 % are listed.
     """
     if not isinstance(source, SparseQP | Solution):
-        raise ParameterError(
-            "source",
-            "must be a SparseQP or a Solution",
-            given=f"it is a {type(source).__name__}",
-        )
+        raise not_a_problem("source", source)
     check.at_least("percent", percent, 0.0)
     check.count("max_count", max_count)
     check.at_least("gap", gap, 0.0)

@@ -12,6 +12,7 @@ from cardqp.bounds.positive_ridge import find_start
 from cardqp.bounds.start import has_ridge
 from cardqp.certificate import Certificate
 from cardqp.methods.context import SolveContext
+from cardqp.pipeline.dense_bound import with_dense_bound
 from cardqp.problem import SparseQP, in_memory
 from cardqp.problem.streamed_form import StreamedForm
 from cardqp.solution import Solution, Status
@@ -55,6 +56,8 @@ def build_solution(context: SolveContext, tree: Searched, stop: Stop) -> Solutio
     if not tree.is_recorded:
         # What cannot be replayed is the search's word, not a proof.
         bound = certificate.lower_bound(problem, context.threads)
+    if relative_gap(problem, x, objective, bound) > context.gap:
+        certificate, bound = with_dense_bound(problem, certificate, bound)
     lower = min(bound, objective)
     gap = relative_gap(problem, x, objective, lower)
     status = Status.UNKNOWN if x is None else Status.FEASIBLE
@@ -160,7 +163,12 @@ def _judged(solution: Solution) -> Solution:
         return replace(solution, status=Status.INFEASIBLE, stop=Stop.INFEASIBLE)
     is_optimal = solution.tolerance <= LARGEST_GAP
     status = Status.OPTIMAL if is_optimal else Status.FEASIBLE
-    return replace(solution, status=status, stop=Stop.GAP)
+    return replace(solution, status=status, stop=_unless_stopped(solution, Stop.GAP))
+
+
+def _unless_stopped(solution: Solution, stop: Stop) -> Stop:
+    """Why the computation ended: somebody's wish to end everything is not forgotten."""
+    return solution.stop if solution.stop.is_wish else stop
 
 
 def _is_quick(certificate: Certificate, problem: SparseQP) -> bool:

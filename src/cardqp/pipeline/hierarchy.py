@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 
 from cardqp._iterate import Callback, Watch
+from cardqp._keywords import did_you_mean
 from cardqp.bounds.positive_ridge import with_positive_ridge
 from cardqp.exceptions import ParameterError
 from cardqp.methods import Method
 from cardqp.methods.context import SolveContext, solve_reduced
 from cardqp.methods.registry import resolve
 from cardqp.methods.screening import Screening
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, check_problem
 from cardqp.problem import validation as check
 from cardqp.spectral.level import Level
 from cardqp.spectral.spectrum import Spectrum
@@ -103,6 +104,7 @@ class Hierarchy:
         return saved(plot_hierarchy(self, ax), path)
 
 
+@did_you_mean
 def hierarchy(
     problem: SparseQP,
     levels: Iterable[int] | None = None,
@@ -140,7 +142,7 @@ def hierarchy(
     >>> [result.level for result in hierarchy(problem).levels]
     [1, 2, 3]
     """
-    check.instance("problem", problem, SparseQP)
+    check_problem(problem)
     check.at_least("gap", gap, 0.0)
     screener = _level_method(method)
     wanted = _check_levels(levels, problem.n)

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from cardqp._iterate import Callback, Stop
+from cardqp._iterate import Callback
+from cardqp._keywords import did_you_mean
 from cardqp.exceptions import ParameterError
 from cardqp.methods import Method
 from cardqp.pipeline.solve import solve
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, check_problem
 from cardqp.problem import validation as check
 from cardqp.solution import Solution
 
@@ -59,6 +60,7 @@ class Path:
         return saved(plot_path(self, ax), path)
 
 
+@did_you_mean
 def path(
     problem: SparseQP,
     sparsities: Iterable[int] = range(1, 21),
@@ -92,7 +94,7 @@ def path(
     >>> [s.support.tolist() for s in path(problem, [1, 2]).solutions]
     [[0], [0, 1]]
     """
-    check.instance("problem", problem, SparseQP)
+    check_problem(problem)
     wanted = _check_sparsities(sparsities, problem.n)
     solutions: list[Solution] = []
     for sparsity in wanted:
@@ -105,7 +107,7 @@ def path(
             start=solutions[-1].x if solutions else None,
         )
         solutions.append(solution)
-        if solution.stop in (Stop.CALLBACK, Stop.INTERRUPTED):
+        if solution.stop.is_wish:
             break
     return Path(tuple(wanted[: len(solutions)]), tuple(solutions))
 

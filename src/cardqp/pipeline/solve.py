@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from cardqp._iterate import Callback, Watch
+from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike
 from cardqp.backends.catalogue import Backend
 from cardqp.branch_and_bound.distributed.search import searches_on
@@ -31,12 +32,13 @@ from cardqp.pipeline.searches import (
     stays_streamed,
     use_start,
 )
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, check_problem
 from cardqp.problem import validation as check
 from cardqp.solution import Solution
 from cardqp.spectral.spectrum import Spectrum
 
 
+@did_you_mean
 def solve(
     problem: SparseQP,
     *,
@@ -142,7 +144,7 @@ def solve(
     >>> solution.status.name, solution.support.tolist(), solution.objective
     ('OPTIMAL', [0], -2.0)
     """
-    check.instance("problem", problem, SparseQP)
+    check_problem(problem)
     chosen, solver = resolve(method), find_backend(backend)
     check_limits(gap, node_limit, threads, proof_memory)
     check_method(chosen, solver, level, spectrum, resume)

@@ -7,7 +7,7 @@ import numpy as np
 from cardqp.plot.style import BLUE, ORANGE, new_axes, plain, whole_numbers
 
 if TYPE_CHECKING:
-    from cardqp.subsets.measures import MeasureName
+    from cardqp.subsets.measures import ChoiceName
     from cardqp.subsets.result import Subset, Subsets
 
 TITLES = {
@@ -17,10 +17,11 @@ TITLES = {
     "ebic": "EBIC",
     "cp": "Cp",
     "adjusted_r2": "adjusted R2",
+    "cv": "CV error",
 }
 
 
-def plot_subsets(subsets: "Subsets", criterion: "MeasureName", ax: Any = None) -> Any:
+def plot_subsets(subsets: "Subsets", criterion: "ChoiceName", ax: Any = None) -> Any:
     """A row for each subset, a column for each feature, as ``regsubsets`` has it.
 
     The best subset by the measure is on top; the shade is by the measure.
@@ -53,7 +54,7 @@ def plot_subsets(subsets: "Subsets", criterion: "MeasureName", ax: Any = None) -
     return ax
 
 
-def plot_sizes(subsets: "Subsets", criterion: "MeasureName", ax: Any = None) -> Any:
+def plot_sizes(subsets: "Subsets", criterion: "ChoiceName", ax: Any = None) -> Any:
     """A measure against the size; the best of each size are joined by a line.
 
     Parameters
@@ -81,7 +82,7 @@ def plot_sizes(subsets: "Subsets", criterion: "MeasureName", ax: Any = None) -> 
     return ax
 
 
-def _ordered(subsets: "list[Subset]", criterion: "MeasureName") -> "list[Subset]":
+def _ordered(subsets: "list[Subset]", criterion: "ChoiceName") -> "list[Subset]":
     """Subsets by a measure, the best first; those for which it is unknown last."""
     sign = -1.0 if criterion == "adjusted_r2" else 1.0
     values = [sign * each.measures[criterion] for each in subsets]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cardqp._keywords import did_you_mean, not_a_problem
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.problem import archive as files
 from cardqp.problem import changes
@@ -19,6 +20,7 @@ from cardqp.problem.rows import Rows
 from cardqp.problem.streamed_form import StreamedForm
 
 
+@did_you_mean
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class SparseQP(ProblemData):
     r"""A convex quadratic program with few nonzeros.
@@ -191,6 +193,7 @@ class SparseQP(ProblemData):
         return cls(form, c, eta=1.0 / (own + ridge), **settings)
 
     @classmethod
+    @did_you_mean
     def from_regression(
         cls,
         X: ArrayLike,
@@ -227,6 +230,7 @@ class SparseQP(ProblemData):
         return cls(**error, eta=eta, sparsity=sparsity, names=names, **settings)
 
     @classmethod
+    @did_you_mean
     def from_data(
         cls,
         X: Any,
@@ -418,3 +422,9 @@ class SparseQP(ProblemData):
             parts.append(f"groups={len(self.group_sparsity)}")
         parts += [f"blocks={len(set(self.blocks))}"] if self.blocks is not None else []
         return f"SparseQP({', '.join(parts)})"
+
+
+def check_problem(value: Any) -> None:
+    """Refuse what is no problem, such as its matrix, and say how to make one."""
+    if not isinstance(value, SparseQP):
+        raise not_a_problem("problem", value)

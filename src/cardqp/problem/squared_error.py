@@ -18,6 +18,7 @@ from cardqp.problem.streamed_form import StreamedForm
 
 def of_arrays(X: Any, y: ArrayLike) -> dict[str, Any]:
     """The error for data in memory, dense or sparse."""
+    check.refuse_texts(X, y)
     target = check.target("y", y)
     N = len(target)
     data = _matrix(X)

@@ -1,16 +1,15 @@
 """Cross-validation of certified models, with one pass over the rows."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from cardqp._iterate import Callback, Stop
+from cardqp._iterate import Watch
 from cardqp._typing import FloatArray
-from cardqp.exceptions import NotSolvedError
 from cardqp.gram import Moments, mean_squared_error, merge
 from cardqp.methods import Method
 from cardqp.pipeline.solve import solve
@@ -18,6 +17,10 @@ from cardqp.regression.design import Design, ScaledProblem
 from cardqp.solution import Solution
 
 SelectionName = Literal["min", "one-standard-error"]
+
+
+HALF = 0.5
+"""Standard errors that a stronger ridge may cost, where the choice is ours."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,17 +33,19 @@ class CrossValidation:
         The grid.
     errors : (etas, sparsities, folds) array
         Mean squared errors on the fold that was left out; NaN where it was not reached.
+        Where somebody broke off the first ridge, there are fewer folds.
     gaps : (etas, sparsities, folds) array
-        Proved gaps of the models behind them.
+        Proved gaps of the models behind them, infinite where nothing was proved.
     solutions : tuple of tuples of Solution
-        For each ridge the models on all rows, one per sparsity that was reached.
+        For each ridge the models on all rows, one per sparsity that was reached, if
+        they were solved.
     """
 
     etas: tuple[float, ...]
     sparsities: tuple[int, ...]
     errors: FloatArray
     gaps: FloatArray
-    solutions: tuple[tuple[Solution, ...], ...]
+    solutions: tuple[tuple[Solution, ...], ...] = ()
 
     @property
     def mean_errors(self) -> FloatArray:
@@ -50,10 +55,16 @@ class CrossValidation:
     @property
     def standard_errors(self) -> FloatArray:
         """Standard errors of these means."""
-        n_folds = self.errors.shape[2]
-        return np.asarray(self.errors.std(axis=2, ddof=1) / np.sqrt(n_folds))
+        return _standard_error(self.errors)
 
-    def best(self, selection: SelectionName = "min") -> tuple[int, int]:
+    @property
+    def n_reached(self) -> int:
+        """How many models were compared."""
+        return int((~np.isnan(self.mean_errors)).sum())
+
+    def best(
+        self, selection: SelectionName = "min", *, is_stronger_better: bool = False
+    ) -> tuple[int, int]:
         """Where the chosen model is in the grid.
 
         Parameters
@@ -61,13 +72,30 @@ class CrossValidation:
         selection : {"min", "one-standard-error"}
             The least mean error; or, with the same ridge, the smallest model whose mean
             error is within one standard error of that.
+        is_stronger_better : bool
+            Whether the ridge is the strongest one with a model whose excess over the
+            least error is within half its standard error, as folds differ in it.
         """
         mean = self.mean_errors
-        i, j = np.unravel_index(int(np.nanargmin(mean)), mean.shape)
-        if selection == "one-standard-error":
+        i, j = divmod(int(np.nanargmin(mean)), mean.shape[1])
+        if is_stronger_better and self.errors.shape[2] > 1:
+            excess = self.errors - self.errors[i, j]
+            is_near = excess.mean(axis=2) <= HALF * _standard_error(excess)
+            near = np.flatnonzero(is_near.any(axis=1)).tolist()
+            i = min(near, key=self.etas.__getitem__)
+            j = int(np.nanargmin(mean[i]))
+        if selection == "one-standard-error" and self.errors.shape[2] > 1:
             most = mean[i, j] + self.standard_errors[i, j]
-            j = np.flatnonzero(mean[i] <= most)[0]
-        return int(i), int(j)
+            j = int(np.flatnonzero(mean[i] <= most)[0])
+        return i, j
+
+
+def _standard_error(values: FloatArray) -> FloatArray:
+    """The standard error of means over the last axis; NaN for means of one."""
+    count = values.shape[-1]
+    if count == 1:
+        return np.full(values.shape[:-1], np.nan)
+    return np.asarray(values.std(axis=-1, ddof=1) / np.sqrt(count))
 
 
 @dataclass(slots=True)
@@ -90,6 +118,9 @@ class Budget:
 Fit = Callable[..., Solution]
 """A model to be fitted: ``solve`` with all that it takes but for a callback."""
 
+Share = Callable[[Sequence[Fit]], list[Solution]]
+"""Runs fits wherever it likes; fewer solutions come back if somebody stops it."""
+
 
 def cross_validate(
     parts: Sequence[Moments],
@@ -99,12 +130,11 @@ def cross_validate(
     *,
     method: str | Method = "exact",
     gap: float = 1e-4,
-    time_limit: float | None = None,
-    callback: Callback | None = None,
+    watch: Watch,
     refit: bool = False,
-    share: Callable[[Sequence[Fit]], Iterable[Solution]] | None = None,
+    share: Share | None = None,
 ) -> CrossValidation:
-    """Fit models to all rows but those of one part, and judge them there.
+    """Fit certified models to all rows but those of one part, and judge them there.
 
     Parameters
     ----------
@@ -116,10 +146,8 @@ def cross_validate(
         The grid, sparsities in increasing order.
     method, gap
         As for :func:`cardqp.solve`.
-    time_limit : float or None
-        Seconds for everything.
-    callback : callable, optional
-        Called with a :class:`cardqp.Progress`; True ends everything, as Ctrl-C does.
+    watch : Watch
+        The clock, whose time limit is for everything.
     refit : bool
         Whether models are judged by coefficients without the ridge.
     share : callable, optional
@@ -129,96 +157,84 @@ def cross_validate(
     Returns
     -------
     CrossValidation
-        With what was reached, if somebody stopped it.
-
-    Raises
-    ------
-    KeyboardInterrupt, NotSolvedError
-        If it was stopped before the first sparsity was done.
+        With what was reached, if somebody stopped it: a sparsity counts if no fold of
+        it was cut short.
     """
     shape = len(etas), len(sparsities), len(parts)
     errors, gaps = np.full(shape, np.nan), np.full(shape, np.nan)
     solutions: list[list[Solution]] = [[] for _ in etas]
     scaled = [
-        design.scaled(merge(rows), etas[0], sparsities[-1])
-        for rows in (parts, *_all_but_one(parts))
+        design.scaled(rows, etas[0], sparsities[-1])
+        for rows in (merge(parts), *others(parts))
     ]
-    budget = Budget(time_limit, len(etas) * len(sparsities) * len(scaled))
+    budget = Budget(watch.time_limit, len(etas) * len(sparsities) * len(scaled))
     for i, j in np.ndindex(shape[:2]):
         start = solutions[i][-1].x if solutions[i] else None
         ridged = [each.with_eta(etas[i]).problem for each in scaled]
         problems = [each.with_limits(sparsity=sparsities[j]) for each in ridged]
         fits = [partial(solve, each, method=method, gap=gap) for each in problems]
-        answers = _answers(fits, start, budget, callback, share)
-        if _is_stopped(answers[-1]):
-            _stop_early(answers[-1], is_empty=not solutions[0])
+        answers = _answers(fits, start, budget, watch, share)
+        if watch.is_unwanted or len(answers) < len(fits):
             break
         solutions[i].append(answers[0])
         errors[i, j] = [
-            _error(design, *each, refit=refit)
-            for each in zip(scaled[1:], answers[1:], parts, strict=True)
+            error_on(part, training, answer.x, design, refit=refit)
+            for training, answer, part in zip(
+                scaled[1:], answers[1:], parts, strict=True
+            )
         ]
         gaps[i, j] = [answer.gap for answer in answers[1:]]
     kept = tuple(tuple(found) for found in solutions)
     return CrossValidation(tuple(etas), tuple(sparsities), errors, gaps, kept)
 
 
+def others(parts: Sequence[Moments]) -> Iterator[Moments]:
+    """The moments of all parts but one, for each of them."""
+    for k in range(len(parts)):
+        yield merge([part for i, part in enumerate(parts) if i != k])
+
+
+def error_on(
+    left_out: Moments,
+    training: ScaledProblem,
+    x: FloatArray | None,
+    design: Design,
+    *,
+    refit: bool,
+) -> float:
+    """The mean squared error of a model on rows that were left out.
+
+    Infinite without a model; ``refit`` drops the ridge from its coefficients.
+    """
+    if x is None:
+        return np.inf
+    coef = training.coefficients(x)
+    if refit:
+        coef = design.refitted(training.rows, training.chosen(x))
+    return mean_squared_error(left_out, coef, training.intercept(coef))
+
+
 def _answers(
     fits: Sequence[Fit],
     start: FloatArray | None,
     budget: Budget,
-    callback: Callback | None,
-    share: Callable[[Sequence[Fit]], Iterable[Solution]] | None,
+    watch: Watch,
+    share: Share | None,
 ) -> list[Solution]:
     """The model of all rows, then those of the folds, until somebody stops them."""
+    callback = None if watch.callback is None else watch.relay
     whole = fits[0](start=start, time_limit=budget.share(), callback=callback)
-    if _is_stopped(whole):
+    if watch.is_unwanted:
         return [whole]
     # Folds differ little from all rows.
     shares = [
         partial(fit, start=whole.x, time_limit=budget.share()) for fit in fits[1:]
     ]
-    return [whole, *(share(shares) if share else _in_turn(shares, callback))]
-
-
-def _in_turn(fits: Sequence[Fit], callback: Callback | None) -> list[Solution]:
-    """Fits one after the other, until somebody stops them."""
-    answers: list[Solution] = []
-    for fit in fits:
+    if share is not None:
+        return [whole, *share(shares)]
+    answers = [whole]
+    for fit in shares:
         answers.append(fit(callback=callback))
-        if _is_stopped(answers[-1]):
+        if watch.is_unwanted:
             break
     return answers
-
-
-def _is_stopped(answer: Solution) -> bool:
-    return answer.stop in (Stop.INTERRUPTED, Stop.CALLBACK)
-
-
-def _all_but_one(parts: Sequence[Moments]) -> Iterator[list[Moments]]:
-    for k in range(len(parts)):
-        yield [part for i, part in enumerate(parts) if i != k]
-
-
-def _error(
-    design: Design,
-    training: ScaledProblem,
-    answer: Solution,
-    left_out: Moments,
-    *,
-    refit: bool,
-) -> float:
-    if answer.x is None:
-        return np.inf
-    coef = training.coefficients(answer.x)
-    if refit:
-        coef = design.refitted(training.rows, training.chosen(answer.x))
-    return mean_squared_error(left_out, coef, training.intercept(coef))
-
-
-def _stop_early(answer: Solution, *, is_empty: bool) -> None:
-    """Go on with what is done; if there is nothing, there is no answer."""
-    if is_empty and answer.stop is Stop.INTERRUPTED:
-        raise KeyboardInterrupt
-    if is_empty:
-        raise NotSolvedError(f"Cross-validation has no model yet: {answer.stop.value}.")

@@ -15,15 +15,9 @@ from cardqp.gram import (
     unit_scale,
 )
 from cardqp.problem import SparseQP
-from cardqp.problem.validation import whole_blocks
+from cardqp.problem import validation as check
+from cardqp.problem.quadratic import Gram
 from cardqp.regression.least_squares import least_squares
-
-AUTOMATIC_ETA = 20.0
-"""``eta`` for standardised features, if it is chosen automatically.  The ridge is then
-a twentieth of each feature's variance: little enough to predict well, and enough for
-proofs to be quick where features are correlated.  Weaker ridges predict better from
-many rows, and worse from few; fewer models are then proved best in time, and features
-are found no more often (``python -m benchmarks.ridge``, and the README)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +57,7 @@ class Design:
     def unit_of(self, feature: int) -> IntArray:
         """A feature and what is chosen together with it."""
         alone = np.array([feature])
-        return alone if self.blocks is None else whole_blocks(alone, self.blocks)
+        return alone if self.blocks is None else check.whole_blocks(alone, self.blocks)
 
     def refitted(self, rows: Moments, chosen: IntArray) -> FloatArray:
         """Coefficients of chosen features without the ridge, within their bounds."""
@@ -139,10 +133,17 @@ class ScaledProblem:
 def _without_constants(problem: SparseQP, rows: Moments) -> SparseQP:
     """The problem without features that are constant but for rounding.
 
-    A ridge keeps their coefficients small; without one, nothing does.
+    A ridge keeps their coefficients small; without one, nothing does.  They would count
+    as linearly dependent, which says something of subsets that have none of them: so
+    they keep a diagonal entry alone.
     """
     out = is_constant(rows)
     out[problem.forced_in] = False
     if problem.blocks is not None:
         out &= ~np.isin(problem.blocks, problem.blocks[~out])
+    form = problem.quadratic
+    if out.any() and isinstance(form, Gram):
+        kept = np.where(np.logical_or.outer(out, out), 0.0, form.array)
+        alone = check.quadratic_matrix(kept + np.diag(out.astype(np.float64)))
+        problem = problem.with_quadratic(alone)
     return problem.with_forced(forced_out=np.flatnonzero(out))

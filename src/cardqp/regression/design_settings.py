@@ -8,12 +8,17 @@ import numpy as np
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.exceptions import ParameterError, Phrase, Setting
 from cardqp.problem import validation as check
-from cardqp.regression.design import AUTOMATIC_ETA, Design
+from cardqp.regression.design import Design
 
 Names = Sequence[str] | None
 
 LARGEST_SIZE = 20
 """The largest model that is tried by default."""
+
+AUTOMATIC_ETAS = (1.0, 3.0, 10.0, 30.0)
+"""Values of ``eta`` to choose from, for standardised features, if it is left to us.
+Stronger ridges are hardly ever of use, and weaker ones predict no better even from many
+rows, while proofs take longer (docs/prediction.md)."""
 
 
 def read_design(
@@ -21,20 +26,20 @@ def read_design(
     names: Names,
     *,
     always_include: Any,
-    groups: Any,
+    blocks: Any,
     standardize: bool = True,
     coef_bounds: Any = None,
     positive: bool = False,
 ) -> Design:
     """The design for so many features, which may have names."""
     lower, upper = _bounds(coef_bounds, positive, n)
-    check.refuse_masked(always_include=always_include, groups=groups)
-    blocks = _blocks(groups, n, names)
+    check.refuse_masked(always_include=always_include, blocks=blocks)
+    shared = _blocks(blocks, n, names)
     inside = _indices(always_include, n, names)
-    if blocks is not None and len(inside):
-        inside = check.whole_blocks(inside, blocks)
+    if shared is not None and len(inside):
+        inside = check.whole_blocks(inside, shared)
     known = None if names is None else tuple(names)
-    return Design(standardize, lower, upper, inside, blocks, known)
+    return Design(standardize, lower, upper, inside, shared, known)
 
 
 def read_sparsities(value: Any, design: Design) -> tuple[int, ...]:
@@ -59,21 +64,25 @@ def read_sparsities(value: Any, design: Design) -> tuple[int, ...]:
     return tuple(sorted({min(int(each), design.n_units) for each in given}))
 
 
-def sizes_up_to(largest: int, design: Design) -> tuple[int, ...]:
-    """All sizes up to one that leave room for what is always included."""
-    least = max(1, design.n_chosen(design.forced_in))
+def sizes_up_to(largest: int, design: Design, least: int = 1) -> tuple[int, ...]:
+    """All sizes between two that leave room for what is always included."""
+    least = max(least, design.n_chosen(design.forced_in))
     most = min(max(largest, least), design.n_units)
     return tuple(range(min(least, most), most + 1))
 
 
 def read_etas(value: Any) -> tuple[float, ...]:
-    """Ridges to try, as their inverses; infinite if there is to be none."""
+    """Ridges to try, as their inverses; infinite if there is to be none.
+
+    Those that are left to us are several.
+    """
     given = list(value) if is_several(value) else [value]
     if not given:
         raise ParameterError(
             "eta", "must name at least one number", given="it is empty"
         )
-    return tuple(_eta(each) for each in given)
+    lists = [AUTOMATIC_ETAS if is_automatic(e) else (_eta(e),) for e in given]
+    return tuple(dict.fromkeys(eta for several in lists for eta in several))
 
 
 def is_several(value: Any) -> bool:
@@ -87,8 +96,6 @@ def is_automatic(eta: Any) -> bool:
 
 
 def _eta(value: Any) -> float:
-    if is_automatic(value):
-        return AUTOMATIC_ETA
     if value is None:
         return np.inf
     rule = 'must be "auto", a positive number, or None for no ridge'
@@ -157,11 +164,11 @@ def _blocks(value: Any, n: int, names: Names) -> IntArray | None:
     if isinstance(value, Mapping):
         if names is None:
             raise ParameterError(
-                "groups", "must be one label per feature, for X has no names"
+                "blocks", "must be one label per feature, for X has no names"
             )
         if unknown := set(value) - set(names):
             raise ParameterError(
-                "groups",
+                "blocks",
                 "must name features of X",
                 given=f"{sorted(map(str, unknown))[0]!r} is none",
             )
@@ -169,13 +176,13 @@ def _blocks(value: Any, n: int, names: Names) -> IntArray | None:
     labels = list(value) if np.iterable(value) else [value]
     if len(labels) != n:
         raise ParameterError(
-            "groups",
+            "blocks",
             f"must have one label for each of the {n} features",
             given=f"it has {len(labels)}",
             remedy="None stands for a feature of its own",
         )
     number: dict[Any, int] = {}
-    keys = [("alone", j) if _is_none(v) else ("group", v) for j, v in enumerate(labels)]
+    keys = [("alone", j) if _is_none(v) else ("block", v) for j, v in enumerate(labels)]
     found = np.array([number.setdefault(key, len(number)) for key in keys])
     return found if len(number) < n else None
 

@@ -42,5 +42,9 @@ def least_squares(
     half = roots[:, None] * vectors[:, kept].T
     target = (vectors[:, kept].T @ (cross / scale)) / roots
     bounds = lower[free] * scale, upper[free] * scale
-    coef[free] = lsq_linear(half, target, bounds, method="bvls").x / scale
+    if np.isinf(bounds).all():
+        solved = vectors[:, kept] @ (target / roots)
+    else:
+        solved = lsq_linear(half, target, bounds, method="bvls").x
+    coef[free] = solved / scale
     return coef

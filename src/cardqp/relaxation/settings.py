@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from cardqp._keywords import did_you_mean
 from cardqp.problem import validation as check
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class RelaxationSettings:
     """How the relaxation of a node is solved.

@@ -1,9 +1,13 @@
 """The contents of a report: plain numbers, names and our own results."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cardqp.exceptions import ParameterError
+from cardqp.models.efficient_frontier import Frontier
+from cardqp.models.portfolio import PortfolioSolution
+from cardqp.pipeline.hierarchy import Hierarchy
 from cardqp.pipeline.path import Path
 from cardqp.problem import validation as check
 from cardqp.regression.inference import Inference
@@ -129,20 +133,64 @@ class Predictions:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """Another model of the same data, to compare with.
+
+    Attributes
+    ----------
+    name : str
+        What it is.
+    n_features : int
+        How many features it has.
+    r2_in_sample, r2_out_of_sample : float, float or None
+        Share of the variation that it explains, judged as the model is.
+    note : str
+        A sentence on how it was fitted; may be empty.
+    """
+
+    name: str
+    n_features: int
+    r2_in_sample: float
+    r2_out_of_sample: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Correlations:
+    """Correlations of the chosen features, a row for each."""
+
+    names: tuple[str, ...]
+    matrix: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        n = len(self.names)
+        is_square = len(self.matrix) == n and all(len(row) == n for row in self.matrix)
+        check.demand(is_square, "matrix", "must have a row for each name", self.matrix)
+
+    @property
+    def pairs(self) -> list[tuple[float, str, str]]:
+        """All pairs with their correlations, the strongest first."""
+        found = [
+            (self.matrix[i][j], self.names[i], self.names[j])
+            for i in range(len(self.names))
+            for j in range(i)
+        ]
+        return sorted(found, key=lambda pair: -abs(pair[0]))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageData:
+class PageOrigin:
     """Where the numbers on a page are from, and how to get them again.
 
     Attributes
     ----------
-    title, source, target : str
-        The headline, the name of the file or table, the name of what is predicted.
+    title, source : str
+        The headline, and the name of the file or table.
     command : str
         What to run to get the same.
     date : str
         As it shall be printed.
-    n_samples, n_features : int
-        Rows and columns that took part.
     notes : tuple of str
         What was done to the data.
     versions : mapping of str to str
@@ -151,13 +199,27 @@ class PageData:
 
     title: str
     source: str
-    target: str
     command: str
     date: str
-    n_samples: int
-    n_features: int
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageData(PageOrigin):
+    """The origin of a page about a regression.
+
+    Attributes
+    ----------
+    target : str
+        The name of what is predicted.
+    n_samples, n_features : int
+        Rows and columns that took part.
+    """
+
+    target: str
+    n_samples: int
+    n_features: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,9 +236,21 @@ class ReportData(PageData):
         The prediction where all features are zero.
     r2_in_sample, r2_out_of_sample : float, float or None
         Share of the variation that is explained.
+    judged_by : str
+        What the latter was found by, such as "5-fold cross-validation".
+    eta : float
+        The ridge is ``1/eta``; infinite if there is none.
+    is_automatic : bool
+        Whether the data chose it.
+    is_standardized : bool
+        Whether features were scaled to unit variance for the ridge.
     is_refitted : bool
         Whether coefficients were fitted without the ridge, once features were chosen.
-    path, cv, trace, predictions : optional
+    rivals : tuple of Rival
+        Other models to compare with.
+    correlations : Correlations or None
+        Those of the chosen features.
+    path, cv, trace, predictions, hierarchy : optional
         Each has a section, or a picture, if it is there.
     alternatives, alternatives_note : tuple of Alternative, str
         Choices that are nearly as good, and a sentence about them.
@@ -187,11 +261,18 @@ class ReportData(PageData):
     intercept: float
     r2_in_sample: float
     r2_out_of_sample: float | None = None
+    judged_by: str = "rows that were left out"
+    eta: float = math.inf
+    is_automatic: bool = False
+    is_standardized: bool = False
     is_refitted: bool = False
+    rivals: tuple[Rival, ...] = ()
+    correlations: Correlations | None = None
     path: Path | None = None
     cv: CVCurve | None = None
     trace: Trace | None = None
     predictions: Predictions | None = None
+    hierarchy: Hierarchy | None = None
     alternatives: tuple[Alternative, ...] = ()
     alternatives_note: str = ""
 
@@ -220,3 +301,30 @@ class SubsetsData(PageData):
 
     def __post_init__(self) -> None:
         check.instance("subsets", self.subsets, Subsets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortfolioData(PageOrigin):
+    """All that a page about a portfolio tells, besides its origin.
+
+    Attributes
+    ----------
+    answer : PortfolioSolution
+        The weights and what is proved about them.
+    n_periods : int or None
+        How many periods the risk was estimated from, if that is known.
+    frontier, free_frontier : Frontier or None
+        Portfolios of least variance by expected return; and without a limit on the
+        number of assets.
+    trace : Trace or None
+        How the problem was solved.
+    """
+
+    answer: PortfolioSolution
+    n_periods: int | None = None
+    frontier: Frontier | None = None
+    free_frontier: Frontier | None = None
+    trace: Trace | None = None
+
+    def __post_init__(self) -> None:
+        check.instance("answer", self.answer, PortfolioSolution)

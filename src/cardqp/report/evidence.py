@@ -1,14 +1,19 @@
 """Sections about what else was tried, and about the proof."""
 
+from typing import Any
+
+import numpy as np
+
 from cardqp.pipeline.path import Path
 from cardqp.plot import plot_coefficients, plot_convergence, plot_path, plot_screening
 from cardqp.report import pictures
 from cardqp.report.contents import ReportData
-from cardqp.report.page import table, text
+from cardqp.report.page import prose, table
 from cardqp.report.sections import paragraph, section
 from cardqp.report.sentences import (
     PROVED,
     bound_of,
+    error_of,
     gap_of,
     number,
     objective_of,
@@ -18,7 +23,10 @@ from cardqp.report.sentences import (
 from cardqp.solution import Solution, Stage, Status
 from cardqp.solution.trace import Trace
 
-ALLOWED, ERROR = "features allowed", "penalised error"
+ALLOWED = "features allowed"
+
+FEWEST_SEEN = 3
+"""A line through fewer points of a search shows nothing."""
 
 KNOWN = {
     Status.OPTIMAL: "proved",
@@ -37,18 +45,25 @@ def along_path(data: ReportData) -> str:
         [str(k), objective_of(s), bound_of(s), gap_of(s), KNOWN[s.status]]
         for k, s in zip(path.sparsities, path.solutions, strict=True)
     ]
-    header = [ALLOWED, ERROR, "proved bound", "gap", "optimality"]
+    error = short_error(data)
+    header = [ALLOWED, error, "proved bound", "gap", "optimality"]
     listed = table(header, rows, numbers=(1, 2, 3), label="Path")
     title = "If more or fewer features were allowed"
-    return section("path", title, [_path_pictures(path), listed])
+    drawn = _path_pictures(path, error) if len(path) > 1 else ""
+    return section("path", title, [drawn, listed])
 
 
-def _path_pictures(path: Path) -> str:
+def short_error(data: ReportData) -> str:
+    """A short name of what is minimised."""
+    return error_of(data.solution.problem).replace("mean ", "")
+
+
+def _path_pictures(path: Path, error: str) -> str:
     ends = f"from {path.sparsities[0]} to {path.sparsities[-1]} features"
     axes = {"title": "", "xlabel": ALLOWED}
     errors = pictures.figure(
-        lambda: pictures.worded(plot_path(path), ylabel=ERROR, **axes),
-        f"Penalised error and its proved lower bound {ends}",
+        lambda: pictures.worded(plot_path(path), ylabel=error, **axes),
+        f"{error.capitalize()} and its proved lower bound {ends}",
         "The best error found for each number of features; the band reaches down to "
         "what is proved to be out of reach.",
     )
@@ -70,12 +85,14 @@ def cross_validation(data: ReportData) -> str:
         f"{plural(cv.chosen, 'feature')}: the error on left-out data is "
         f"{number(cv.error_of_chosen)}. {cv.rule}"
     )
+    if len(cv.sparsities) == 1:
+        return section("cv", "How many features", [paragraph(prose(words))])
     drawn = pictures.figure(
         lambda: pictures.plot_cv(cv),
         f"Error on left-out data by number of features; {cv.chosen} were taken",
         "Mean over the folds; bars are one standard error to each side.",
     )
-    return section("cv", "How many features", [paragraph(text(words)), drawn])
+    return section("cv", "How many features", [paragraph(prose(words)), drawn])
 
 
 def alternatives(data: ReportData) -> str:
@@ -92,30 +109,44 @@ def alternatives(data: ReportData) -> str:
         ]
         for a in data.alternatives
     ]
-    header = ["rank", ERROR, "above the best", "without", "but with"]
+    header = ["rank", short_error(data), "above the best", "without", "but with"]
     listed = table(header, rows, numbers=(1, 2), label="Alternatives") if rows else ""
-    words = paragraph(text(data.alternatives_note)) if data.alternatives_note else ""
+    words = paragraph(prose(data.alternatives_note)) if data.alternatives_note else ""
     return section("alternatives", "Choices that are nearly as good", [words, listed])
 
 
 def how_proved(data: ReportData) -> str:
     """Time, bounds and decisions."""
-    solution, trace = data.solution, data.trace
-    drawn = "" if trace is None or len(trace) == 0 else _convergence(trace)
+    solution = data.solution
+    drawn = convergence(data.trace, short_error(data), least=0.0)
     certificate = solution.certificate
     if certificate is not None and certificate.decides:
         drawn += _screening(solution)
+    return proof_section(solution, drawn)
+
+
+def proof_section(solution: Solution, drawn: str) -> str:
+    """The section on the stages of a proof, with its pictures."""
     both = f"<div class='pictures'>{drawn}</div>" if drawn else ""
     is_proved = solution.status in PROVED
     title = "How it was proved" if is_proved else "What was proved, and when"
     return section("proof", title, [both, _stages(solution.stages)])
 
 
-def _convergence(trace: Trace) -> str:
+def convergence(trace: Trace | None, what: str, least: float = -np.inf) -> str:
+    """Bounds against time, none below the least that makes sense."""
+    if trace is None or len(trace) < FEWEST_SEEN:
+        return ""
+
+    def draw() -> Any:
+        ax = pictures.worded(plot_convergence(trace), title="", ylabel=what)
+        ax.set_ylim(bottom=max(ax.get_ylim()[0], least))
+        return ax
+
     return pictures.figure(
-        lambda: pictures.worded(plot_convergence(trace), ylabel=ERROR),
+        draw,
         "Best point and proved lower bound against time",
-        "The best possible error is between the lines.",
+        f"The best possible {what} is between the lines.",
     )
 
 

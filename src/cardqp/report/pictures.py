@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from cardqp._typing import FloatArray
 from cardqp.plot.style import BLUE, GREEN, ORANGE, new_axes, plain, whole_numbers
-from cardqp.report.contents import CVCurve, Feature, Predictions
+from cardqp.report.contents import Correlations, CVCurve, Feature, Predictions
 from cardqp.report.page import picture, text
 
 WIDTH = 5.0
@@ -16,6 +17,12 @@ WIDTH = 5.0
 
 MOST_BARS = 40
 """More bars cannot be told apart."""
+
+MOST_DOTS = 2000
+"""More dots make pages heavy, and nothing clearer."""
+
+MOST_CORRELATED = 15
+"""More numbers cannot be read on a phone."""
 
 
 def figure(draw: Callable[[], Any], alt: str, caption: str) -> str:
@@ -40,7 +47,8 @@ def _as_svg(draw: Callable[[], Any]) -> bytes:
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         drawn = draw().figure
         drawn.set_size_inches(WIDTH, drawn.get_figheight())
-        drawn.savefig(stream, format="svg", metadata={"Date": None})
+        # Without a ground of its own, so that pages can be dark.
+        drawn.savefig(stream, format="svg", metadata={"Date": None}, transparent=True)
     return stream.getvalue()
 
 
@@ -83,11 +91,62 @@ def plot_cv(cv: CVCurve) -> Any:
 def plot_predictions(predictions: Predictions, target: str) -> Any:
     """Predictions against observations; the diagonal is perfect."""
     ax = new_axes()
-    observed, predicted = predictions.observed, predictions.predicted
-    ax.plot(predicted, observed, ".", color=BLUE, alpha=0.5, markersize=5)
-    both = np.array([observed, predicted])
+    predicted, observed = _some(predictions)
+    _dots(ax, predicted, observed)
+    both = np.array([predicted, observed])
     ends = [both.min(initial=np.inf), both.max(initial=-np.inf)]
     if np.isfinite(ends).all():
         ax.plot(ends, ends, "--", color=GREEN, linewidth=1.2)
     ax.set(xlabel=f"predicted {plain(target)}", ylabel=f"observed {plain(target)}")
+    return ax
+
+
+def plot_residuals(predictions: Predictions, target: str) -> Any:
+    """Observations less predictions, against predictions."""
+    ax = new_axes()
+    predicted, observed = _some(predictions)
+    ax.axhline(0.0, linestyle="--", color=GREEN, linewidth=1.2)
+    _dots(ax, predicted, observed - predicted)
+    ax.set(xlabel=f"predicted {plain(target)}", ylabel="observed less predicted")
+    return ax
+
+
+def left_out(predictions: Predictions) -> str:
+    """A sentence on dots that are not drawn, if there are any."""
+    count = len(predictions.observed)
+    return f" {MOST_DOTS:,} of {count:,} are drawn." if count > MOST_DOTS else ""
+
+
+def _some(predictions: Predictions) -> tuple[FloatArray, FloatArray]:
+    """Predictions and observations; of very many, some at random."""
+    pairs = np.array([predictions.predicted, predictions.observed])
+    if pairs.shape[1] > MOST_DOTS:
+        places = np.random.default_rng(0).choice(pairs.shape[1], MOST_DOTS, False)
+        pairs = pairs[:, np.sort(places)]
+    return pairs[0], pairs[1]
+
+
+def _dots(ax: Any, x: FloatArray, y: FloatArray) -> None:
+    ax.plot(x, y, ".", color=BLUE, alpha=0.5, markersize=5)
+
+
+def plot_correlations(correlations: Correlations) -> Any:
+    """The correlations as numbers in coloured squares, each pair once."""
+    names = correlations.names[:MOST_CORRELATED]
+    count = len(names)
+    ax = new_axes(height=1.2 + 0.3 * count)
+    matrix = np.array(correlations.matrix)[:count, :count]
+    shown = np.where(np.tri(count, k=-1, dtype=bool), matrix, np.nan)
+    places = np.arange(count + 1) - 0.5
+    ax.pcolormesh(places, places, shown, cmap="RdBu_r", vmin=-1, vmax=1, alpha=0.6)
+    ax.invert_yaxis()
+    for i in range(count):
+        for j in range(i):
+            value = round(float(matrix[i, j]), 2) + 0.0  # no minus before a zero
+            ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=7)
+    numbered = [f"{plain(each)}  {i + 1}" for i, each in enumerate(names)]
+    ax.set_yticks(range(count), numbered)
+    ax.set_xticks(range(count), [str(i + 1) for i in range(count)])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
     return ax

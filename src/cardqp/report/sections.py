@@ -3,9 +3,24 @@
 from collections.abc import Sequence
 
 from cardqp.report import pictures
-from cardqp.report.contents import Feature, PageData, ReportData
-from cardqp.report.page import made_with, name, table, text
-from cardqp.report.sentences import PROVED, certificate, gap_of, number, plural
+from cardqp.report.contents import (
+    Feature,
+    PageData,
+    PageOrigin,
+    Predictions,
+    ReportData,
+    Rival,
+)
+from cardqp.report.page import made_with, name, prose, table, text
+from cardqp.report.sentences import (
+    PROVED,
+    about_refit,
+    certificate,
+    gap_of,
+    number,
+    objective,
+    plural,
+)
 
 STYLE = """
 .lead { font-size: 1.2rem; line-height: 1.45; }
@@ -24,6 +39,14 @@ STYLE = """
 """The looks of what is made here."""
 
 
+INSIDE, OUTSIDE = "R² in sample", "R² out of sample"
+
+FEWEST_CORRELATED = 2
+
+STRONG = 0.5
+"""From this correlation on two features may stand for each other."""
+
+
 def section(identity: str, title: str, parts: Sequence[str]) -> str:
     """A part of the page with a heading that can be linked to."""
     inside = "\n".join(part for part in parts if part)
@@ -35,7 +58,7 @@ def paragraph(words: str, kind: str = "") -> str:
     return f"<p class='{kind}'>{words}</p>" if kind else f"<p>{words}</p>"
 
 
-def header(data: PageData, lead: str) -> str:
+def header(data: PageOrigin, lead: str) -> str:
     """The head of a page: where it is from, its title, and the answer in a sentence."""
     about = paragraph(f"{name(data.source)} · {text(data.date)}", "small")
     title = f"<h1>{text(data.title)}</h1>"
@@ -47,10 +70,10 @@ def facts(data: ReportData) -> str:
     """The few numbers to remember."""
     shown = [
         ("features chosen", f"{len(data.features)} of {data.n_features:,}"),
-        ("R² in sample", number(data.r2_in_sample, 3)),
     ]
     if data.r2_out_of_sample is not None:
-        shown.append(("R² out of sample", number(data.r2_out_of_sample, 3)))
+        shown.append((OUTSIDE, number(data.r2_out_of_sample, 3)))
+    shown.append((INSIDE, number(data.r2_in_sample, 3)))
     shown.append(("gap to the best possible", gap_of(data.solution)))
     return fact_list(shown)
 
@@ -67,13 +90,16 @@ def fact_list(shown: Sequence[tuple[str, str]]) -> str:
 def proof(data: ReportData) -> str:
     """The section on the proof, set apart from all else."""
     is_proved = data.solution.status in PROVED
-    return proof_box(certificate(data.solution), is_proved=is_proved)
+    said = [objective(data), *certificate(data.solution)]
+    if data.is_refitted:
+        said.append(about_refit())
+    return proof_box(said, is_proved=is_proved)
 
 
 def proof_box(sentences: Sequence[str], *, is_proved: bool) -> str:
     """What is proved; another colour tells that not all of it is."""
     kind = "proof" if is_proved else "proof missing"
-    said = paragraph(text(" ".join(sentences)))
+    said = paragraph(prose(" ".join(sentences)))
     return f"<div id='certificate' class='{kind}'>{said}</div>"
 
 
@@ -125,18 +151,75 @@ def quality(data: ReportData) -> str:
     """Section with the R² of the model, and its predictions."""
     if data.solution.x is None:
         return ""
-    shown = [number(data.r2_in_sample, 3), number(data.r2_out_of_sample, 3)]
-    header = ["R²", "in sample", "out of sample"]
-    parts = [table(header, [["this model", *shown]], numbers=(1, 2), label="R²")]
-    predictions = data.predictions
-    if predictions is not None:
-        drawn = pictures.figure(
-            lambda: pictures.plot_predictions(predictions, data.target),
-            f"Observed against predicted values of {data.target}",
-            "Each dot is an observation; on the dashed line the prediction is right.",
-        )
-        parts.append(drawn)
+    own = Rival(
+        "this model", len(data.features), data.r2_in_sample, data.r2_out_of_sample
+    )
+    rows = [
+        [
+            each.name,
+            f"{each.n_features:,}",
+            number(each.r2_in_sample, 3),
+            number(each.r2_out_of_sample, 3),
+        ]
+        for each in (own, *data.rivals)
+    ]
+    header = ["model", "features", INSIDE, OUTSIDE]
+    parts = [table(header, rows, numbers=(1, 2, 3), label="R²"), _judged(data)]
+    if data.predictions is not None:
+        parts.append(_predictions(data.predictions, data.target))
     return section("quality", "How well it predicts", parts)
+
+
+def _judged(data: ReportData) -> str:
+    """What stands behind the numbers out of sample."""
+    if data.r2_out_of_sample is None:
+        words = "Nothing is known of other rows: there are too few for folds."
+    else:
+        words = f"Out of sample means {data.judged_by}."
+    notes = [rival.note for rival in data.rivals if rival.note]
+    return paragraph(text(" ".join([words, *notes])), "small")
+
+
+def _predictions(predictions: Predictions, target: str) -> str:
+    """Observations and residuals against predictions."""
+    drawn = pictures.figure(
+        lambda: pictures.plot_predictions(predictions, target),
+        f"Observed against predicted values of {target}",
+        "Each dot is an observation; on the dashed line the prediction is right."
+        + pictures.left_out(predictions),
+    )
+    residuals = pictures.figure(
+        lambda: pictures.plot_residuals(predictions, target),
+        f"Residuals against predicted values of {target}",
+        "What the model leaves over: a pattern is something that it misses.",
+    )
+    return f"<div class='pictures'>{drawn}{residuals}</div>"
+
+
+def correlations(data: ReportData) -> str:
+    """Which of the chosen features go together."""
+    found = data.correlations
+    if found is None or len(found.names) < FEWEST_CORRELATED:
+        return ""
+    value, first, second = found.pairs[0]
+    words = (
+        f"The strongest correlation is that of {name(first)} and {name(second)}: "
+        f"{number(value, 2)}."
+    )
+    count = sum(abs(pair[0]) >= STRONG for pair in found.pairs)
+    if count:
+        words += (
+            f" It is {STRONG:g} or more, up or down, for {plural(count, 'pair')} of "
+            "features, which can stand for each other: their coefficients depend on "
+            "which others are chosen."
+        )
+    drawn = pictures.figure(
+        lambda: pictures.plot_correlations(found),
+        "Correlations of the chosen features",
+        "Correlations of the chosen features, numbered alike in rows and columns.",
+    )
+    title = "How the chosen features go together"
+    return section("correlations", title, [paragraph(words), drawn])
 
 
 def about_data(data: PageData) -> str:
@@ -145,12 +228,16 @@ def about_data(data: PageData) -> str:
         f"{plural(data.n_samples, 'row')} and {plural(data.n_features, 'feature')} "
         f"from {name(data.source)}, to predict {name(data.target)}."
     )
-    notes = "".join(f"<li>{text(note)}</li>" for note in data.notes)
-    listed = f"<ul>{notes}</ul>" if notes else ""
-    return section("data", "The data", [paragraph(start), listed])
+    return section("data", "The data", [paragraph(start), listed_notes(data)])
 
 
-def reproduce(data: PageData) -> str:
+def listed_notes(data: PageOrigin) -> str:
+    """What was done to the data, as a list."""
+    notes = "".join(f"<li>{prose(note)}</li>" for note in data.notes)
+    return f"<ul>{notes}</ul>" if notes else ""
+
+
+def reproduce(data: PageOrigin) -> str:
     """Section with the command and the versions that reproduce the result."""
     made = paragraph(f"Made with {made_with(data.versions)}.", "small")
     return section(

@@ -9,9 +9,9 @@ from cardqp.problem import SparseQP
 from cardqp.report.contents import ReportData
 from cardqp.solution import Solution, Status
 
-PROVED = (Status.OPTIMAL, Status.INFEASIBLE)
+SQUARED = "mean squared error"
 
-ERROR = "penalised mean squared error"
+PROVED = (Status.OPTIMAL, Status.INFEASIBLE)
 
 FINEST = 0.01
 """Smaller gaps, in percent, are not told apart."""
@@ -40,6 +40,11 @@ def rounded(value: float, rounding: str, digits: int = 6) -> str:
     return f"{plain:#.{digits}g}".rstrip(".").replace("-", "−")
 
 
+def error_of(problem: SparseQP) -> str:
+    """What is minimised: without a ridge there is nothing to penalise."""
+    return "penalised mean squared error" if problem.ridge.any() else SQUARED
+
+
 def at_most(share: float) -> str:
     """A share in percent that is not exceeded."""
     if 100 * share <= FINEST:
@@ -57,10 +62,14 @@ def bound_of(solution: Solution) -> str:
     return rounded(solution.lower_bound, ROUND_FLOOR)
 
 
+def has_bound(solution: Solution) -> bool:
+    """Whether more is proved than that no error is negative, a gap of 1."""
+    return solution.gap < 1.0
+
+
 def gap_of(solution: Solution) -> str:
     """Upper bound on the relative gap as text, or "not known"."""
-    is_known = math.isfinite(solution.gap)
-    return f"≤ {at_most(solution.gap)}" if is_known else "not known"
+    return f"≤ {at_most(solution.gap)}" if has_bound(solution) else "not known"
 
 
 def plural(count: int, singular: str, ending: str = "s") -> str:
@@ -88,37 +97,68 @@ def choices(problem: SparseQP) -> str:
 
 
 def headline(data: ReportData) -> str:
-    """The answer in one sentence."""
+    """The answer in one sentence: what it is worth on other rows, if that is known."""
     solution = data.solution
     if solution.x is None:
         return f"No {choices(solution.problem)} was found."
-    known = data.r2_out_of_sample
-    r2 = data.r2_in_sample if known is None else known
     subject = f"{len(data.features)} of {plural(data.n_features, 'feature')}"
-    if not 0 <= r2 <= 1:
-        start = f"{subject} were chosen to predict {data.target}"
-    else:
-        verb = "explains" if len(data.features) == 1 else "explain"
-        start = f"{subject} {verb} {100 * r2:.3g} % of the variation of {data.target}"
-        start += "" if known is None else " in data that was left out"
+    r2 = data.r2_out_of_sample
+    verb, were = ("explains", "was") if len(data.features) == 1 else ("explain", "were")
+    start = f"{subject} {were} chosen to predict {data.target}"
+    if r2 is not None and 0 < r2 <= 1:
+        start = (
+            f"{subject} {verb} {100 * r2:.3g} % of the variation of {data.target} in "
+            f"data that was left out ({data.judged_by})"
+        )
+    elif r2 is not None and r2 <= 0:
+        start += (
+            "; in data that was left out none of its variation is explained "
+            f"({data.judged_by})"
+        )
     return f"{start}{_outlook(solution)}."
 
 
 def _outlook(solution: Solution) -> str:
     """End of a sentence: by how much another choice could lower the error at most."""
-    if not math.isfinite(solution.gap):
+    if not has_bound(solution):
         return "; how good other choices could be is not known"
-    less = at_most(solution.gap)
+    less, error = at_most(solution.gap), error_of(solution.problem)
     if solution.status is Status.OPTIMAL:
-        return f", and no other choice has a {ERROR} more than {less} smaller"
-    return f"; another choice could have a {ERROR} up to {less} smaller"
+        return f", and no other choice has a {error} more than {less} smaller"
+    return f"; another choice could have a {error} up to {less} smaller"
+
+
+def objective(data: ReportData) -> str:
+    """What is minimised, in words, with the numbers of the ridge."""
+    among = f"minimised over every {choices(data.solution.problem)}"
+    if data.solution.problem.penalty:
+        among += f", with {data.solution.problem.penalty:g} added for each feature"
+    if not math.isfinite(data.eta):
+        return f"The {SQUARED}, without a ridge, is {among}."
+    scaled = ", features being scaled to unit variance" if data.is_standardized else ""
+    by_data = ", chosen by these data" if data.is_automatic else ""
+    return (
+        f"The penalised {SQUARED} is {among}: the mean of the squared residuals plus "
+        f"{1.0 / data.eta:.4g} times the sum of the squared coefficients (eta is "
+        f"{data.eta:.4g}{by_data}, and the factor 1/eta{scaled})."
+    )
+
+
+def about_refit() -> str:
+    """What is not proved of coefficients that were fitted again."""
+    return (
+        "The proof is about the penalised error. The coefficients and R² on this page "
+        "are those of a fit without the ridge on the features that were chosen with "
+        "it: another choice may have a smaller squared error. With `--no-ridge` "
+        "(`eta=None` in Python) the choice itself is made, and proved, without a ridge."
+    )
 
 
 def certificate(solution: Solution) -> list[str]:
     """Sentences on what is proved."""
     end = f"What could help: {solution.advice}."
     if solution.status in PROVED:
-        end = _how(solution)
+        end = how(solution)
     said = [*_known(solution), end]
     claim = solution.claim
     if claim is not None:
@@ -131,16 +171,20 @@ def _known(solution: Solution) -> list[str]:
     if solution.status is Status.OPTIMAL:
         return _between(solution)
     if solution.status is Status.INFEASIBLE:
-        return [f"No {choices(solution.problem)} exists."]
+        reason = solution.reason
+        why = [f"{reason[0].upper()}{reason[1:]}."] if reason else []
+        return [f"No {choices(solution.problem)} exists.", *why]
     if solution.status is Status.UNKNOWN:
         return [
             f"No {choices(solution.problem)} was found, and it is not proved that "
             f"there is none: {stopped}."
         ]
-    if solution.lower_bound == -np.inf:
+    if not has_bound(solution):
         return [
-            f"This choice has a {ERROR} of {objective_of(solution)}.",
-            "How far it is from the best possible is not known: no bound was proved.",
+            f"This choice has a {error_of(solution.problem)} of "
+            f"{objective_of(solution)}.",
+            "How far it is from the best possible is not known: no bound was proved "
+            f"but that no error is negative. It ended early: {stopped}.",
         ]
     return [*_between(solution), f"It is not proved to be the best: {stopped}."]
 
@@ -150,17 +194,15 @@ def _between(solution: Solution) -> list[str]:
     priced = ""
     if solution.problem.penalty:
         priced = f", with {solution.problem.penalty:g} added for each feature,"
-    below = ""
-    if math.isfinite(solution.gap):
-        below = f": the best possible is at most {at_most(solution.gap)} lower"
+    below = f": the best possible is at most {at_most(solution.gap)} lower"
     return [
-        f"No {choices(solution.problem)} has a {ERROR}{priced} "
+        f"No {choices(solution.problem)} has a {error_of(solution.problem)}{priced} "
         f"below {bound_of(solution)}.",
         f"This one has {objective_of(solution)}{below}.",
     ]
 
 
-def _how(solution: Solution) -> str:
+def how(solution: Solution) -> str:
     """A sentence on the cost of the proof, and whether it was checked."""
     took = seconds(solution.seconds)
     branches = plural(solution.n_nodes, "branch", "es")

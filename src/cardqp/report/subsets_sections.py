@@ -6,7 +6,7 @@ from cardqp.plot import plot_sizes, plot_subsets
 from cardqp.plot.subsets import TITLES
 from cardqp.report import pictures, subsets_sentences
 from cardqp.report.contents import SubsetsData
-from cardqp.report.page import name, table, text
+from cardqp.report.page import name, prose, table
 from cardqp.report.sections import fact_list, paragraph, proof_box, section
 from cardqp.report.sentences import at_most, number, rounded
 from cardqp.subsets.result import Subset, Subsets
@@ -59,7 +59,7 @@ def coefficients(data: SubsetsData) -> str:
         for feature, *values in zip(*inference.to_dict().values(), strict=True)
     ]
     listed = table(header, rows, numbers=range(1, 7), label=title)
-    note = paragraph(text(inference.note), "small")
+    note = paragraph(prose(inference.note), "small")
     return section("chosen", title, [start, listed, note])
 
 

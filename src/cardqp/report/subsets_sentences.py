@@ -15,9 +15,14 @@ def headline(subsets: Subsets, target: str, *, is_centred: bool) -> str:
     """Which subset is chosen, and what it explains, in one sentence or two."""
     best = subsets.best()
     of = plural(len(subsets.names), "feature")
+    is_folded = subsets.criterion == "cv"
+    subject = "Cross-validation" if is_folded else TITLES[subsets.criterion]
+    chooses = f"{subject} chooses"
+    if not best.features:
+        rest = "the intercept alone" if is_centred else "the prediction is always 0"
+        return f"{chooses} none of {of} to predict {target}: {rest}."
     chosen = (
-        f"{TITLES[subsets.criterion]} chooses {len(best.features)} of {of} to predict "
-        f"{target}: {_named(best)}."
+        f"{chooses} {len(best.features)} of {of} to predict {target}: {_named(best)}."
     )
     if best.size != len(best.features):
         chosen += f" What is chosen together counts once: its size is {best.size}."

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from cardqp._iterate import Callback, Progress
+from cardqp._keywords import did_you_mean
 from cardqp.problem import validation as check
 from cardqp.solution import Solution
 
@@ -36,6 +37,7 @@ class TracePoint:
     lower_bound: float
 
 
+@did_you_mean
 @dataclass(slots=True)
 class Trace:
     """A callback that records progress, for one run at a time.

@@ -8,10 +8,11 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
+from cardqp._keywords import did_you_mean
 from cardqp._typing import FloatArray
 from cardqp.arithmetic.rounding import eigenpair_unit
 from cardqp.exceptions import ParameterError, Phrase, Setting
-from cardqp.problem import SparseQP
+from cardqp.problem import SparseQP, check_problem
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor, Gram, QuadraticForm
 from cardqp.problem.streamed_form import StreamedForm
@@ -161,6 +162,7 @@ class Spectrum:
         return int(large[-1]) + 1 if len(large) else 1
 
 
+@did_you_mean
 def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
     """Decompose ``Q`` into principal components.
 
@@ -180,7 +182,7 @@ def spectrum(problem: SparseQP, max_level: int | None = None) -> Spectrum:
     >>> spectrum(problem).eigenvalues
     array([4., 1.])
     """
-    check.instance("problem", problem, SparseQP)
+    check_problem(problem)
     form = problem.quadratic
     most = min(problem.n, rank_bound(form))
     count = most if max_level is None else min(check.level(max_level, problem.n), most)

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from cardqp._keywords import did_you_mean
 from cardqp.problem import validation as check
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class BarrierSettings:
     """The barrier method that optimises a diagonal.
@@ -38,6 +40,7 @@ class BarrierSettings:
         check.ranges(self)
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class DiagonalSettings:
     """Diagonals that are moved from ``Q`` to the ridge.
@@ -76,6 +79,7 @@ class DiagonalSettings:
         check.instance("row_barrier", self.row_barrier, BarrierSettings)
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class SupergradientSettings:
     """How supergradients of the bound of a split are smoothed.
@@ -105,6 +109,7 @@ class SupergradientSettings:
         check.ranges(self)
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class AscentSettings:
     """The ascent to a sparse minorant with a good bound.
@@ -178,6 +183,7 @@ class AscentSettings:
         check.listing("checkpoints", self.checkpoints, "integers", int)
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class FunctionSettings:
     """Splits by a matrix function, for problems too large for an ascent.
@@ -239,6 +245,7 @@ class FunctionSettings:
         check.ranges(self)
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class TrackingSettings:
     """Where the ascent starts for index tracking, along a row.
@@ -269,6 +276,7 @@ class TrackingSettings:
         check.listing("levels", self.levels, "numbers", float)
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class JointSettings:
     """The ascent to a sparse minorant together with its weights.
@@ -340,6 +348,7 @@ class JointSettings:
         check.listing("checkpoints", self.checkpoints, "integers", int)
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class SplittingSettings:
     """Splits of ``Q`` into a part that stays quadratic and one for the ridge.

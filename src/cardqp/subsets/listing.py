@@ -7,29 +7,35 @@ left gains too little (docs/theory.md#dropping).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 
 import numpy as np
+import scipy.linalg
 
+from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
-from cardqp.arithmetic.rounding import COMPLETION_UNIT
+from cardqp.arithmetic.rounding import COMPLETION_UNIT, elimination_unit
 from cardqp.bounds.circuits import Part, independent_parts
 from cardqp.branch_and_bound.dropping import PartSearch
-from cardqp.certificate.completions import gain_error
+from cardqp.certificate.completions import gain_condition
 from cardqp.certificate.dropping_kernel import Inside, Nodes
 from cardqp.certificate.full_gain import FullGain
 from cardqp.problem import SparseQP
 from cardqp.problem.independence import is_independent
 from cardqp.subsets.kernel import DONE, PAUSED, ROOT, Best, list_best
-from cardqp.subsets.known import Pool
+from cardqp.subsets.known import Pool, Support
 
-LARGEST_ERROR = 1e-6
-"""The largest relative error of gains with which supports are listed."""
+LARGEST_ERROR = 1e-4
+"""The largest relative error of gains with which supports are listed: a bound of
+rounding, and of gaps that are far smaller than what branch and bound leaves then."""
 
 SLICE = 50_000
 """Steps between two looks at the clock."""
+
+FIRST = 2_000
+"""Steps before the whole search is estimated, which costs as much."""
 
 MOST_EXPECTED = 1e7
 """The most steps that a search may be expected to take, some ten seconds."""
@@ -49,16 +55,23 @@ class Ranked:
     objective, lower_bound : arrays
         Their objectives, and bounds for all supports of this size that are not before
         them.
+    stop : Stop or None
+        Why there may be more of them than are known; None if there are not.
     """
 
     supports: tuple[IntArray, ...]
     objective: FloatArray
     lower_bound: FloatArray
+    stop: Stop | None = None
 
     def take(self, kept: list[int]) -> "Ranked":
         """Some of them."""
-        supports = tuple(self.supports[k] for k in kept)
-        return Ranked(supports, self.objective[kept], self.lower_bound[kept])
+        return replace(
+            self,
+            supports=tuple(self.supports[k] for k in kept),
+            objective=self.objective[kept],
+            lower_bound=self.lower_bound[kept],
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,11 +86,23 @@ class ListedPart:
         These.
     full : FullGain
         All of them together: where the search begins.
+    condition : float
+        That of the matrix, for rounding.
     """
 
     problem: SparseQP
     part: Part
     full: FullGain
+    condition: float
+
+    @classmethod
+    def of(cls, problem: SparseQP, part: Part) -> "ListedPart | None":
+        """Prepare a part of a problem; None if digits are lost."""
+        full = FullGain.of(problem, part.index)
+        if full is None:
+            return None
+        own = problem.restrict(part.index)
+        return cls(own, part, full, gain_condition(own))
 
     @property
     def fixed_in(self) -> IntArray:
@@ -91,27 +116,31 @@ class ListedPart:
 
     def error(self, size: int) -> float:
         """By what share a gain may exceed the computed one."""
-        return gain_error(self.problem, size)
+        return elimination_unit(size, self.problem.quadratic.formed) * self.condition
 
     def expected(self, size: int, least: float) -> float:
         """How many steps to expect for supports that gain more than a number."""
         search = PartSearch(self.part, self.full, size)
         return search.expected(self.full.threshold(least), DIVES)
 
-    def fill(self, best: Best, is_over: Callable[[], bool]) -> bool:
-        """Put supports into a list, in numbers of the part; whether that was possible.
+    def fill(
+        self, best: Best, most: float, is_over: Callable[[], bool]
+    ) -> float | None:
+        """Put supports into a list, in numbers of the part.
 
-        Time may be up, or digits may be lost.
+        Returns what is left of the steps that may be expected of all parts; None if
+        they are too many, time is up, or digits are lost.
         """
-        full, n_inside = self.full, len(self.fixed_in)
+        full, n_inside, size = self.full, len(self.fixed_in), best.member.shape[1]
         nodes = Nodes.start(full, n_inside)
-        inside = Inside.start(full, n_inside, best.member.shape[1])
-        code, at = PAUSED, ROOT
-        while code == PAUSED and not is_over():
-            code, at, _ = list_best(
-                nodes, inside, best, at, full.share, full.error, SLICE
-            )
-        return code == DONE
+        inside = Inside.start(full, n_inside, size)
+        share, error = full.share, full.error
+        code, at, _ = list_best(nodes, inside, best, ROOT, share, error, FIRST)
+        if code == PAUSED:
+            most -= self.expected(size, float(best.gain[-1]))
+        while code == PAUSED and most >= 0.0 and not is_over():
+            code, at, _ = list_best(nodes, inside, best, at, share, error, SLICE)
+        return most if code == DONE else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,11 +171,11 @@ class Listing:
         fixed_in = np.asarray(problem.forced_in, dtype=np.intp)
         free = np.setdiff1d(np.flatnonzero(~is_out), fixed_in)
         found = []
-        for part in independent_parts(problem, fixed_in, free) or ():
-            full = FullGain.of(problem, part.index)
-            if full is None:
+        for each in independent_parts(problem, fixed_in, free) or ():
+            part = ListedPart.of(problem, each)
+            if part is None:
                 return None
-            found.append(ListedPart(problem.restrict(part.index), part, full))
+            found.append(part)
         G = problem.quadratic.dense() + np.diag(problem.ridge)
         return cls(problem, G, problem.c, found) if found else None
 
@@ -163,12 +192,13 @@ class Listing:
         size, count : int
             How many variables, and how many supports.
         known : dict
-            Gains of supports of this size: the larger, the shorter the search.
+            Supports of this size, with about what they gain: the more that is, the
+            shorter the search.
         is_over : callable
             Whether time is up.
         """
         ordered = sorted(known, key=known.__getitem__, reverse=True)
-        gains = (known[support] for support in ordered if self.counts(support))
+        gains = (self.gain(support) for support in ordered if self.counts(support))
         wanted, good = count, list(islice(gains, count))
         while (found := self._best(size, wanted, good, is_over)) is not None:
             kept = [k for k, s in enumerate(found.supports) if self.counts(s)]
@@ -177,6 +207,13 @@ class Listing:
             good += islice(gains, wanted)
             wanted *= 2
         return None
+
+    def gain(self, support: Support) -> float:
+        """What a support gains, by elimination; 0 if it has lost its digits."""
+        index = np.array(support, np.intp)
+        c = self.c[index]
+        _, solved, failed = scipy.linalg.lapack.dposv(self.G[np.ix_(index, index)], c)
+        return float(c @ solved) if failed == 0 else 0.0
 
     def counts(self, support: Sequence[int] | IntArray) -> bool:
         """Whether a support may be listed: its columns are independent, and not out."""
@@ -188,7 +225,7 @@ class Listing:
     def _best(
         self, size: int, count: int, gains: list[float], is_over: Callable[[], bool]
     ) -> Ranked | None:
-        """List the best supports of all parts; known gains are in falling order."""
+        """List the best supports of all parts, as many of which gain what is known."""
         parts = [
             part for part in self.parts if len(part.fixed_in) <= size <= len(part.index)
         ]
@@ -196,15 +233,15 @@ class Listing:
         if not error < LARGEST_ERROR:
             return None
         # Known gains are added up in another order, and are to be found again.
-        least = gains[count - 1] * (1.0 - 4.0 * error) if len(gains) >= count else -1.0
-        best = Best.above(least, count, size)
-        if sum(part.expected(size, least) for part in parts) > MOST_EXPECTED:
-            return None
+        is_known = len(gains) >= count
+        least = min(gains[:count]) * (1.0 - 4.0 * error) if is_known else -1.0
+        best, left = Best.above(least, count, size), MOST_EXPECTED
         for part in parts:
             own = Best(best.gain.copy(), np.full_like(best.member, -1))
-            if not part.fill(own, is_over):
+            after = part.fill(own, left, is_over)
+            if after is None:
                 return None
-            best = _merged(best, own, part.index)
+            best, left = _merged(best, own, part.index), after
         return self._ranked(best, error)
 
     def _ranked(self, best: Best, error: float) -> Ranked:

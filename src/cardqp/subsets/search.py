@@ -7,18 +7,21 @@ import numpy as np
 
 from cardqp._iterate import Stop, Watch
 from cardqp._typing import FloatArray, IntArray
-from cardqp.bounds.dependence import describe
 from cardqp.bounds.positive_ridge import counted
 from cardqp.exceptions import NotSolvedError, ParameterError
-from cardqp.gram import Moments, is_constant
+from cardqp.gram import Moments, is_constant, is_target_constant
+from cardqp.regression.criteria import PERFECT
 from cardqp.regression.design import Design, ScaledProblem
-from cardqp.subsets.measures import MeasureName, Rows
+from cardqp.subsets.listing import Ranked
+from cardqp.subsets.measures import MeasureName, Rows, gap_of
+from cardqp.subsets.notes import (
+    dependence,
+    missing_ranks,
+    missing_sizes,
+    reason_of,
+)
 from cardqp.subsets.result import Subset, Subsets
 from cardqp.subsets.sizes import SizeSearch
-
-NEARLY = 1e-6
-"""Gaps are relative to the sum of squared residuals, or to this share of the total if
-that is more: fits are nearly perfect then."""
 
 
 def best_subsets(
@@ -40,7 +43,7 @@ def best_subsets(
     design : Design
         Which features are chosen in any case, or together.
     sizes : sequence of int
-        Sizes in increasing order.
+        Sizes in increasing order; 0 is the null model.
     n_best : int
         How many of each size.
     criterion : str
@@ -53,7 +56,7 @@ def best_subsets(
     Raises
     ------
     NotSolvedError
-        When time is up before the first size is searched.
+        When time is up before the first size is searched, or there is no subset.
     ParameterError
         When Mallows' Cp is to choose, and is not known.
     """
@@ -66,15 +69,24 @@ def best_subsets(
             "must be another than cp",
             given="Cp needs more rows than features, and a fit with errors",
         )
-    found: list[Subset] = []
-    for size, ranked in SizeSearch.of(scaled.problem, n_best, gap, watch).run(sizes):
-        pairs = zip(ranked.supports, ranked.lower_bound.tolist(), strict=True)
-        found += [fits.subset(size, k, *pair) for k, pair in enumerate(pairs, start=1)]
-    if not found:
-        reason = "" if watch.stopped is None else f": {watch.stopped.value}"
-        raise NotSolvedError(f"No subset was found{reason}.")
+    ruled = counted(scaled.problem)
+    found = [fits.null_model()] if sizes[0] == 0 else []
+    short: dict[tuple[int, Stop], list[int]] = {}
+    if not is_target_constant(rows):
+        search = SizeSearch.of(scaled.problem, ruled, n_best, gap, watch)
+        for size, ranked in search.run(sizes[len(found) :]):
+            found += fits.subsets(size, ranked)
+            if (count := len(ranked.supports)) < n_best and ranked.stop is not None:
+                short.setdefault((count, ranked.stop), []).append(size)
     stop = watch.stopped or Stop.COMPLETED
-    notes = tuple(_notes(scaled, sizes, found[-1].size, stop))
+    reason = reason_of(rows, stop)
+    if not found or (found[-1].size == 0 and stop.is_early):
+        raise NotSolvedError(f"No subset was found: {reason}.")
+    notes = (
+        *dependence(ruled, names),
+        *missing_ranks(short, n_best),
+        *missing_sizes(sizes, found[-1].size, reason),
+    )
     return Subsets(tuple(found), names, rows.n_samples, criterion, notes, stop)
 
 
@@ -100,13 +112,23 @@ class Fits:
     rows: Rows
     gap: float
 
-    def subset(self, size: int, rank: int, support: IntArray, bound: float) -> Subset:
+    def null_model(self) -> Subset:
+        """The fit without any feature."""
+        return self._subset(0, 1, np.zeros(0, np.intp), self.scaled.rows.power)
+
+    def subsets(self, size: int, ranked: Ranked) -> Iterator[Subset]:
+        """The fits of supports of one size."""
+        pairs = zip(ranked.supports, ranked.lower_bound.tolist(), strict=True)
+        for rank, (support, bound) in enumerate(pairs, start=1):
+            yield self._subset(size, rank, support, bound)
+
+    def _subset(self, size: int, rank: int, support: IntArray, bound: float) -> Subset:
         """The fit of a support, with a bound on mean squares."""
         moments = self.scaled.rows
         coef = self.design.refitted(moments, support)
         rss = moments.weight * moments.mean_square(coef)
-        lower = max(moments.weight * bound, 0.0)
-        gap = max(rss - lower, 0.0) / (max(rss, NEARLY * self.rows.total) or 1.0)
+        lower = min(max(moments.weight * bound, 0.0), rss)
+        gap = gap_of(rss, lower, self.rows.total)
         return Subset(
             size=size,
             rank=rank,
@@ -129,10 +151,11 @@ def _rows(rows: Moments, design: Design) -> Rows:
     """
     n, intercepts = len(rows.mean), int(rows.is_centred)
     left, variance = rows.weight - n - intercepts, np.nan
+    total = 0.0 if is_target_constant(rows) else rows.weight * rows.power
     if left > 0:
         rss = rows.weight * rows.mean_square(design.refitted(rows, np.arange(n)))
-        variance = rss / (left + _n_dependent(rows))
-    total = rows.weight * rows.power
+        if rss > PERFECT * total:
+            variance = rss / (left + _n_dependent(rows))
     return Rows(rows.weight, total, intercepts, design.n_units, variance)
 
 
@@ -143,15 +166,3 @@ def _n_dependent(rows: Moments) -> int:
     block: FloatArray = rows.block(varied) / np.multiply.outer(scale, scale)
     n_constant = len(rows.mean) - len(varied)
     return n_constant + len(varied) - int(np.linalg.matrix_rank(block, hermitian=True))
-
-
-def _notes(
-    scaled: ScaledProblem, sizes: Sequence[int], last: int, stop: Stop
-) -> Iterator[str]:
-    """What people should know."""
-    problem = counted(scaled.problem)
-    if problem.independence > 0.0:
-        yield f"Linearly dependent, and not chosen together: {describe(problem)}."
-    if last < sizes[-1]:
-        reason = stop.value if stop.is_early else "no subset was found"
-        yield f"Sizes above {last} are missing: {reason}."

@@ -8,16 +8,12 @@ import numpy as np
 
 from cardqp._iterate import Callback, Progress, Stop, Watch
 from cardqp._typing import IntArray
-from cardqp.bounds.positive_ridge import counted
 from cardqp.branch_and_bound.precompile import load_for, load_tree_for
 from cardqp.exceptions import NotSolvedError
 from cardqp.pipeline.alternatives import Alternatives, alternatives
 from cardqp.problem import SparseQP
 from cardqp.subsets.known import Pool, good_supports
 from cardqp.subsets.listing import Listing, Ranked, load_listing
-
-EXCHANGED = 2
-"""How many of the best supports that are known of a size are improved by exchanges."""
 
 SHARPER = 0.01
 """Branch and bound closes the gap to this share, so that ranks are right."""
@@ -49,10 +45,10 @@ class SizeSearch:
 
     @classmethod
     def of(
-        cls, problem: SparseQP, n_best: int, gap: float, watch: Watch
+        cls, problem: SparseQP, ruled: SparseQP, n_best: int, gap: float, watch: Watch
     ) -> "SizeSearch":
-        """Prepare a problem."""
-        listing = Listing.of(counted(problem))
+        """Prepare a problem, also given with the rule which points count."""
+        listing = Listing.of(ruled)
         if listing is not None:
             with watch.paused():
                 load_listing()
@@ -89,10 +85,10 @@ class SizeSearch:
     def _known(
         self, listing: Listing, size: int, smaller: tuple[IntArray, ...]
     ) -> Pool:
-        """Good supports of a size, with their gains."""
+        """Good supports of a size, with about what they gain."""
         inside, pool = np.asarray(self.problem.forced_in, np.intp), Pool()
         while smaller and len(smaller[0]) < size:
-            pool = good_supports(listing.G, listing.c, smaller, inside, EXCHANGED)
+            pool = good_supports(listing.G, listing.c, smaller, inside, self.n_best)
             best = sorted(pool, key=pool.__getitem__, reverse=True)[: self.n_best]
             smaller = tuple(np.array(support, np.intp) for support in best)
         return pool
@@ -157,7 +153,8 @@ def _ranked(found: Alternatives, kept: list[int]) -> Ranked:
     bounds = [found.lower_bound, *(s.lower_bound for s in reversed(found.solutions))]
     least = np.minimum.accumulate(bounds)[:0:-1]
     objective = np.array([solution.objective for solution in found])
-    return Ranked(found.supports, objective, least).take(kept)
+    stop = None if found.is_complete else found.stop
+    return Ranked(found.supports, objective, least, stop).take(kept)
 
 
 def _progress(size: int, seconds: float) -> Progress:

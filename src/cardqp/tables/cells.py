@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import BoolArray, FloatArray, IntArray
-from cardqp.exceptions import DataError, Phrase, Setting
+from cardqp.exceptions import Phrase, Setting
 from cardqp.problem.validation import LARGEST
+from cardqp.tables.complaints import ColumnError, Complaints
 from cardqp.tables.kinds import (
     BOOLEAN,
     CATEGORY,
@@ -68,14 +69,18 @@ class Cells:
         self, wrong: BoolArray, content: str, remedy: Callable[[str], Phrase]
     ) -> None:
         """Refuse cells that are wrong; the remedy depends on the column's name."""
-        if wrong.any():
-            row, j = (int(i) for i in np.argwhere(wrong)[0])
-            raise DataError(
-                None,
-                f"column `{self.names[j]}` must hold {content}",
-                given=f"{self.place.row(row)} has {self.numbers[row, j]:g}",
-                remedy=remedy(self.names[j]),
-            )
+        complaints = Complaints()
+        for j in np.flatnonzero(wrong.any(axis=0)).tolist():
+            row, drop = int(wrong[:, j].argmax()), Setting("drop", [self.names[j]])
+            with complaints.kept():
+                raise ColumnError(
+                    self.names[j],
+                    f"must hold {content}",
+                    given=f"{self.place.row(row)} has {self.numbers[row, j]:g}",
+                    remedy=remedy(self.names[j]),
+                    fix=[drop],
+                )
+        complaints.check()
 
     def take(self, rows: IntArray) -> "Cells":
         """Some rows."""

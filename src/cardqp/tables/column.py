@@ -9,10 +9,8 @@ import numpy as np
 
 from cardqp._typing import FloatArray
 from cardqp.exceptions import DataError
-from cardqp.tables.kinds import BOOLEAN, CATEGORY, DATE, KINDS, NUMBER
-
-_NUMBERS = {NUMBER: ("fill",), BOOLEAN: ("fill",), DATE: ("origin", "fill")}
-"""Fields that hold a number, by the kinds that use them."""
+from cardqp.tables.dates import DATES
+from cardqp.tables.kinds import CATEGORY, is_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,8 @@ class Column:
     name : str
         Its name.
     kind : str
-        ``number``, ``boolean``, ``date`` or ``category``.
+        ``number``, ``boolean``, ``date`` or ``category``.  Numbers may have a unit, as
+        in ``number in kg``, and dates an order, as in ``date, day first``.
     origin : float
         What is subtracted from numbers: the first date, in days since 1970, or 0.
     fill : float
@@ -67,7 +66,7 @@ class Column:
         entry: dict[str, Any] = {"name": self.name, "kind": self.kind}
         if self.kind == CATEGORY:
             return entry | {"levels": list(self.levels)}
-        return entry | {key: getattr(self, key) for key in _NUMBERS[self.kind]}
+        return entry | {key: getattr(self, key) for key in _numbers(self.kind)}
 
     @classmethod
     def from_dict(cls, entry: Any) -> "Column":
@@ -78,22 +77,27 @@ class Column:
         name, kind = entry["name"], entry["kind"]
         if kind == CATEGORY:
             return cls(name, kind, levels=tuple(entry["levels"]))
-        numbers: dict[str, Any] = {key: float(entry[key]) for key in _NUMBERS[kind]}
+        numbers: dict[str, Any] = {key: float(entry[key]) for key in _numbers(kind)}
         return cls(name, kind, **numbers)
+
+
+def _numbers(kind: str) -> tuple[str, ...]:
+    """Fields that hold a number, if they are used for columns of a kind."""
+    return ("origin", "fill") if kind in DATES else ("fill",)
 
 
 def _complaint(entry: Any) -> str:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
         return f"an entry without a name is {str(entry)[:40]!r}"
     name, kind = entry["name"], entry.get("kind")
-    if kind not in KINDS:
+    if not is_kind(kind):
         return f"the kind of {name!r} is {kind!r}"
     if kind == CATEGORY:
         good = _are_texts(entry.get("levels"))
         return (
             "" if good else f"`levels` of {name!r} must be distinct texts, two or more"
         )
-    for key in _NUMBERS[kind]:
+    for key in _numbers(str(kind)):
         if not is_finite(entry.get(key)):
             return f"`{key}` of {name!r} is {entry.get(key)!r}"
     return ""

@@ -10,25 +10,32 @@ from typing import Any
 import numpy as np
 
 from cardqp._typing import BoolArray
-from cardqp.exceptions import DataError, Phrase, Setting
+from cardqp.exceptions import Phrase, Setting
+from cardqp.tables.complaints import ColumnError
+from cardqp.tables.dates import DATE, DATES, DAY_FIRST, MONTH_FIRST, ORDERS, iso_date
 from cardqp.tables.frames import require_pandas
 from cardqp.tables.kinds import (
     BOOLEAN,
     CATEGORY,
-    DATE,
-    ISO_DATE,
+    FEW,
     NUMBER,
     Distinct,
-    parsed,
+    OddCells,
+    is_numeric,
+    number_in,
     plain_kinds,
-    refuse,
+    quantities,
+    unit_of,
 )
 from cardqp.tables.place import MissingCells, Place
 
 MOST = 0.5
 """A column of text with a larger share of numbers, or of dates, is meant to be one."""
 
-_MOMENT, _COMMA, _MISSING = "moment", "comma", "missing"
+MOST_UNITS = 20
+"""More different units are not told apart."""
+
+_MOMENT, _COMMA = "moment", "comma"
 _WITH_COMMA = r"[+-]?\d*,\d+"
 _CELLS = (str, bool, int, float, np.bool_, np.number, Decimal, datetime.date)
 
@@ -45,8 +52,10 @@ class ColumnProfile:
         Number of rows, and of rows without a cell.
     counts : Counter
         How many cells could be of each kind; a cell may be of several.
-    first : dict
-        The first cell that is not of a kind, with its row; the first missing one.
+    odd : dict
+        The cells that are not of a kind, for the kinds of some cells.
+    first_missing : str
+        The first row without a cell; empty if there is none.
     is_text : bool
         Whether it came as text, at least in part.
     is_label : bool
@@ -57,7 +66,8 @@ class ColumnProfile:
     n_rows: int = 0
     n_missing: int = 0
     counts: Counter[str] = field(default_factory=Counter)
-    first: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
+    odd: Mapping[str, OddCells] = field(default_factory=dict)
+    first_missing: str = ""
     is_text: bool = False
     is_label: bool = False
 
@@ -66,33 +76,26 @@ class ColumnProfile:
         """Count the cells of a column whose type is not one of numbers."""
         gone = series.isna().to_numpy(dtype=bool)
         present = len(gone) - int(gone.sum())
-        first: dict[str, tuple[str, Any]] = {}
-        if present < len(gone):
-            first[_MISSING] = (place.row(int(np.argmax(gone))), None)
         size = len(gone), len(gone) - present
+        where = place.row(int(np.argmax(gone))) if present < len(gone) else ""
         if isinstance(series.dtype, require_pandas().CategoricalDtype):
-            return cls(name, *size, first=first, is_label=True)
+            return cls(name, *size, first_missing=where, is_label=True)
         if series.dtype.kind == "M":
-            return cls(name, *size, Counter({_MOMENT: present, DATE: present}), first)
-        found = Distinct.of(series)
-        _check_types(found.cells, series, name)
-        number, counts = found.counts(), Counter[str]()
-        for kind, is_one in _kinds(found.cells).items():
-            counts[kind] = int(number[is_one].sum())
-            wrong = np.flatnonzero(np.append(~is_one, False)[found.codes])
-            if len(wrong):
-                row = int(wrong[0])
-                first[kind] = (place.row(row), series.iloc[row])
-        return cls(name, *size, counts, first, is_text=True)
+            found = Counter({_MOMENT: present, DATE: present})
+            return cls(name, *size, found, first_missing=where)
+        return cls(name, *size, *_counted(series, name, place), where, is_text=True)
 
     def __add__(self, other: "ColumnProfile") -> "ColumnProfile":
         """The counts of both; the first cells of this one come first."""
+        odd = {**self.odd, **other.odd}
+        both = self.odd.keys() & other.odd.keys()
         return ColumnProfile(
             self.name,
             self.n_rows + other.n_rows,
             self.n_missing + other.n_missing,
             self.counts + other.counts,
-            {**other.first, **self.first},
+            odd | {kind: self.odd[kind] + other.odd[kind] for kind in both},
+            self.first_missing or other.first_missing,
             self.is_text or other.is_text,
             self.is_label or other.is_label,
         )
@@ -102,8 +105,9 @@ class ColumnProfile:
         """Count and first row of the missing cells, if there are some."""
         if not self.n_missing:
             return []
-        where, _ = self.first[_MISSING]
-        return [MissingCells(self.name, self.n_missing, self.n_rows, where)]
+        return [
+            MissingCells(self.name, self.n_missing, self.n_rows, self.first_missing)
+        ]
 
     @property
     def is_empty(self) -> bool:
@@ -115,36 +119,79 @@ class ColumnProfile:
         """Whether cells that could be numbers or booleans are text, as others are."""
         return self.is_text and self.counts[BOOLEAN] < self.n_rows - self.n_missing
 
-    def kind(self) -> str:
-        """The type of the column that its cells suggest: one of ``KINDS``.
+    @property
+    def n_present(self) -> int:
+        """Number of rows with a cell."""
+        return self.n_rows - self.n_missing
 
-        Columns where most cells are numbers, or dates, but not all, are refused.
+    @property
+    def share_missing(self) -> float:
+        """Share of the rows without a cell."""
+        return self.n_missing / max(self.n_rows, 1)
+
+    def kind(self, dates: str = "auto") -> str:
+        """The kind of the column that its cells suggest.
+
+        Columns where most cells are numbers, or dates, but not all, are refused; so are
+        dates such as 03/04/2024 only, unless ``dates`` has the order of their parts.
         """
-        present = self.n_rows - self.n_missing
+        present = self.n_present
         if self.is_label:
             return CATEGORY
         for kind, name in ((DATE, _MOMENT), (BOOLEAN, BOOLEAN)):
             if self.counts[name] == present:
                 return kind
-        for kind in (NUMBER, DATE):
-            found = self.counts[kind]
-            if found > MOST * present and found < present and kind in self.first:
-                where, cell = self.first[kind]
-                refuse(cell, where, present - found, self.name, kind)
-            if found > MOST * present:
+        for kind, number in (self._numeric_kind(), self._date_kind(dates)):
+            if number > MOST * present:
+                n_odd = present - self.counts[kind]
+                if n_odd and kind in self.odd:
+                    self.odd[kind].refuse(self.name, kind, n_odd)
                 return kind
         if self.counts[_COMMA] > MOST * present:
-            where, _ = self.first[NUMBER]
-            raise DataError(
-                None,
-                f"column `{self.name}` must have decimal points",
-                given=f"{where} has {self.first[NUMBER][1]!r}",
-                remedy=Phrase(
-                    "use {}, or remove commas that separate thousands",
-                    Setting("decimal", ","),
-                ),
+            odd = self.odd[NUMBER]
+            raise ColumnError(
+                self.name,
+                "must have decimal points",
+                given=f"{odd.where} has {odd.cell!r}",
+                remedy=Phrase("use {}", Setting("decimal", ",")),
+                fix=[Setting("decimal", ",")],
             )
         return CATEGORY
+
+    def _numeric_kind(self) -> tuple[str, int]:
+        """The kind of most numbers, and how many cells are numbers of any.
+
+        Words count as units only if all cells have the same: others are labels, such as
+        1 year, 2 years.
+        """
+        found = {
+            kind: number
+            for kind, number in self.counts.items()
+            if is_numeric(kind)
+            and (number == self.n_present or not unit_of(kind).isalpha())
+        }
+        return max(found, key=lambda k: found[k], default=NUMBER), sum(found.values())
+
+    def _date_kind(self, dates: str) -> tuple[str, int]:
+        """The kind of most dates, and how many cells are of it."""
+        wanted = (DATE, ORDERS[dates]) if ORDERS[dates] else DATES
+        best = max(wanted, key=lambda kind: self.counts[kind])
+        number = self.counts[best]
+        is_open = DAY_FIRST in wanted and MONTH_FIRST in wanted
+        is_tie = number == self.counts[DAY_FIRST] == self.counts[MONTH_FIRST]
+        if is_open and is_tie and number > MOST * self.n_present:
+            raise ColumnError(
+                self.name,
+                "must show whether days or months come first",
+                given="no number in its dates is above 12",
+                remedy=Phrase(
+                    "use {} or {}",
+                    Setting("dates", "month-first"),
+                    Setting("dates", "day-first"),
+                ),
+                fix=[Setting("dates", "month-first")],
+            )
+        return best, number
 
 
 def column_profiles(frame: Any, place: Place) -> dict[str, ColumnProfile]:
@@ -157,14 +204,31 @@ def column_profiles(frame: Any, place: Place) -> dict[str, ColumnProfile]:
     counts = gone.sum(axis=0).tolist()
     rows = gone.argmax(axis=0).tolist() if n_rows else counts
     for (name, kind), number, row in zip(plain.items(), counts, rows, strict=True):
-        first = {_MISSING: (place.row(row), None)} if number else {}
+        where = place.row(row) if number else ""
         # True and false can stand among numbers.
         cells = Counter({kind: n_rows - number, NUMBER: n_rows - number})
-        found[name] = ColumnProfile(name, n_rows, number, cells, first)
+        found[name] = ColumnProfile(name, n_rows, number, cells, first_missing=where)
     return {
         name: found[name] if kind else ColumnProfile.of(frame[name], name, place)
         for name, kind in kinds.items()
     }
+
+
+def _counted(
+    series: Any, name: str, place: Place
+) -> tuple[Counter[str], dict[str, OddCells]]:
+    """How many cells could be of each kind, and those that are not."""
+    found = Distinct.of(series)
+    _check_types(found.cells, series, name)
+    number, counts, odd = found.counts(), Counter[str](), dict[str, OddCells]()
+    for kind, is_one in _kinds(found.cells).items():
+        counts[kind] = int(number[is_one].sum())
+        rows = np.flatnonzero(np.append(~is_one, False)[found.codes])
+        if len(rows):
+            row, texts = int(rows[0]), found.cells[~is_one].astype(str).str.strip()
+            few = tuple(texts.unique()[: FEW + 1])
+            odd[kind] = OddCells(place.row(row), series.iloc[row], few)
+    return counts, odd
 
 
 def _kinds(cells: Any) -> dict[str, BoolArray]:
@@ -173,10 +237,16 @@ def _kinds(cells: Any) -> dict[str, BoolArray]:
     found = {
         _MOMENT: cells.map(lambda cell: isinstance(cell, datetime.date)),
         BOOLEAN: texts.str.lower().isin(["true", "false"]),
-        NUMBER: ~np.isnan(parsed(cells)),
-        DATE: texts.str.fullmatch(ISO_DATE),
         _COMMA: texts.str.fullmatch(_WITH_COMMA),
     }
+    for kind in DATES:
+        found[kind] = [iso_date(text, kind) is not None for text in texts]
+    values, units = quantities(cells)
+    is_number = ~np.isnan(values)
+    several = set(units[is_number])
+    # Texts with many different words after numbers are no measurements.
+    for unit in several | {""} if len(several) <= MOST_UNITS else {""}:
+        found[number_in(unit)] = is_number & (units == unit)
     return {kind: np.asarray(is_one, dtype=bool) for kind, is_one in found.items()}
 
 
@@ -187,9 +257,11 @@ def _check_types(cells: Any, series: Any, name: str) -> None:
     kind = series.dtype
     if series.dtype.kind == "O":
         kind = type(cells.iloc[int(np.argmin(is_usable))]).__name__
-    raise DataError(
-        None,
-        f"column `{name}` must hold numbers, texts or dates",
+    drop = Setting("drop", [name])
+    raise ColumnError(
+        name,
+        "must hold numbers, texts or dates",
         given=f"it holds {kind}",
-        remedy=Phrase("use {}", Setting("drop", [name])),
+        remedy=Phrase("use {}", drop),
+        fix=[drop],
     )

@@ -8,8 +8,9 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.exceptions import DataError, Phrase, Setting
+from cardqp.exceptions import Phrase, Setting
 from cardqp.tables.cells import Cells
+from cardqp.tables.complaints import ColumnError
 
 MANY = 10_000
 """More labels than this are not counted to the end."""
@@ -100,9 +101,10 @@ def refuse_labels(
     name: str, counts: Counter[str], most: int, found: str, remedy: Phrase
 ) -> NoReturn:
     """Complain of a category with too many labels."""
-    raise DataError(
-        None,
-        f"column `{name}` must have at most {most} different labels",
+    raise ColumnError(
+        name,
+        f"must have at most {most} different labels",
         given=f"it has {found}, such as {min(counts)[:40]!r}",
         remedy=remedy,
+        fix=[Setting("drop", [name])],
     )

@@ -12,9 +12,9 @@ from cardqp.problem.validation import one_of, repeated
 from cardqp.tables import validation as check
 from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.column import Column
-from cardqp.tables.phrases import count
+from cardqp.tables.phrases import count, percent
 from cardqp.tables.place import Place
-from cardqp.tables.schema import Request, Schema, infer_schema
+from cardqp.tables.schema import MAX_MISSING, Request, Schema, infer_schema
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -29,7 +29,7 @@ class Encoded:
         The target, if the table has it and it was asked for.
     names : tuple of str
         One name per feature; ``city=Paris`` for a level of a category.
-    groups : (n_features,) array of int
+    blocks : (n_features,) array of int
         Which column of the encoder each feature is from: the features of one category
         have the same number.
     rows : (n_rows,) array of int
@@ -41,7 +41,7 @@ class Encoded:
     X: FloatArray
     y: FloatArray | None
     names: tuple[str, ...]
-    groups: IntArray
+    blocks: IntArray
     rows: IntArray
     notes: tuple[str, ...] = ()
 
@@ -54,8 +54,8 @@ class TableEncoder:
     ----------
     target : str
         The column to predict.
-    target_kind : {"number", "boolean"}
-        What it holds.
+    target_kind : str
+        What it holds: ``number``, also with a unit, or ``boolean``.
     columns : tuple of Column
         The columns that are used.
     missing : {"error", "drop", "mean"}
@@ -104,13 +104,17 @@ class TableEncoder:
         categorical: Sequence[str] = (),
         missing: str = "error",
         max_levels: int = 50,
+        max_missing: float = MAX_MISSING,
+        dates: str = "auto",
     ) -> "TableEncoder":
         """Infer types from a table and choose an encoding for each column.
 
         Numbers stay as they are, true and false become 1 and 0, dates the days since
         the first one, and texts categories: a column of zeros and ones for each level
-        but the most frequent.  Columns without any cell, and columns that do not vary,
-        are left out.
+        but the most frequent.  Texts such as ``1,234.5``, ``$12`` and ``3 kg`` are
+        numbers if all in a column have the same unit, which is taken off: ``12 %``
+        becomes 12.  Columns that miss most of their cells, that do not vary, or whose
+        texts are all different, are left out.
 
         Parameters
         ----------
@@ -129,15 +133,27 @@ class TableEncoder:
             is ``"error"``.
         max_levels : int
             The most levels of a category.
+        max_missing : float
+            Columns that miss a larger share of their cells are left out, unless they
+            are named by ``only``.
+        dates : {"auto", "day-first", "month-first"}
+            The order of dates such as 03/04/2024; by default that which all dates of a
+            column can have.  2024-04-03 and 3.4.2024 need no order.
 
         Raises
         ------
         DataError
-            When the table cannot be made into numbers.
+            When the table cannot be made into numbers; a ``TableError``, whose
+            ``errors`` are several, if more than one column is the reason.
         ParameterError
             When a setting is outside its range.
         """
-        request = Request(target, drop, only, categorical, missing, max_levels)
+        request = Request(
+            *(target, drop, only, categorical, missing),
+            max_levels=max_levels,
+            max_missing=max_missing,
+            dates=dates,
+        )
         schema = infer_schema(
             list(frame.columns), lambda measure, _: measure(frame, Place()), request
         )
@@ -160,7 +176,7 @@ class TableEncoder:
         return tuple(name for column in self.columns for name in column.encoded_names)
 
     @property
-    def groups(self) -> IntArray:
+    def blocks(self) -> IntArray:
         """Which column each feature is from."""
         widths = [len(column.encoded_names) for column in self.columns]
         return np.repeat(np.arange(len(widths)), widths)
@@ -186,7 +202,8 @@ class TableEncoder:
         gone = len(frame) - len(encoded.rows)
         if not gone:
             return encoded
-        note = f"left out {count(gone, 'row')} with missing cells"
+        share = percent(gone / len(frame))
+        note = f"left out {count(gone, 'row')} with missing cells ({share})"
         return replace(encoded, notes=(note, *encoded.notes))
 
     def apply_features(self, frame: Any) -> Encoded:
@@ -231,7 +248,7 @@ class TableEncoder:
             for name, number in unknown.items()
         ]
         target = None if y is None else y[rows]
-        return Encoded(X, target, self.names, self.groups, rows, tuple(notes))
+        return Encoded(X, target, self.names, self.blocks, rows, tuple(notes))
 
     def _kept_rows(self, cells: Cells, y: FloatArray | None) -> IntArray:
         kept = np.ones(cells.n_rows, dtype=bool) if y is None else ~np.isnan(y)
@@ -248,17 +265,17 @@ class TableEncoder:
     def _matrix(self, cells: Cells) -> tuple[FloatArray, dict[str, int]]:
         """Features, and the number of labels of each category that are not known."""
         X = np.empty((cells.n_rows, len(self.names)))
-        groups, unknown = self.groups, {}
+        blocks, unknown = self.blocks, {}
         is_numeric = np.array([c.name not in cells.labels for c in self.columns], bool)
         numbers = cells.numbers - np.array([column.origin for column in self.columns])
         if self.missing == "mean":
             row, j = np.nonzero(np.isnan(numbers))
             numbers[row, j] = np.array([column.fill for column in self.columns])[j]
-        X[:, is_numeric[groups]] = numbers[:, is_numeric]
+        X[:, is_numeric[blocks]] = numbers[:, is_numeric]
         for k in np.flatnonzero(~is_numeric):
             column, codes = self.columns[k], cells.numbers[:, k]
             labels = cells.labels[column.name]
-            X[:, groups == k], strange = column.dummies(codes, labels)
+            X[:, blocks == k], strange = column.dummies(codes, labels)
             if strange:
                 unknown[column.name] = strange
         return X, unknown

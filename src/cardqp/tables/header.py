@@ -2,9 +2,12 @@
 
 import csv
 import io
+import re
 import string
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Any, NamedTuple
 
 from cardqp.exceptions import DataError, ParameterError, Phrase, Setting
 from cardqp.problem.validation import demand, repeated
@@ -17,10 +20,40 @@ UNUSUAL = (":", " ", "~", "^")
 
 _NO_MARKS, _LETTERS = '"\r\n\0', string.ascii_letters + string.digits
 
+_STATED = re.compile(r"\s*\"?sep=(.)\"?[ \t]*[\r\n]", re.IGNORECASE)
+
 SEEN = 20
 """How many records decide about the delimiter."""
 
 Record = tuple[int, list[str]]
+
+
+class Names(NamedTuple):
+    """Names of columns, and sentences on those that had to be changed."""
+
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def column_names(cells: Sequence[str]) -> Names:
+    """Names without spaces around them; those that are empty or come twice are changed.
+
+    Examples
+    --------
+    >>> column_names(["a", "", " a"]).names
+    ('a', 'column 2', 'a (2)')
+    """
+    names, notes, seen = list[str](), list[str](), Counter[str]()
+    taken = {cell.strip() for cell in cells}
+    for place, cell in enumerate(cells, start=1):
+        name = cell.strip() or f"column {place}"
+        seen[name] += 1
+        while seen[name] > 1 or (name in taken and name != cell.strip()):
+            old, name = name, f"{name} ({max(seen[name], 2)})"
+            notes.append(f"column {place} is called `{name}`, for `{old}` is another")
+            seen[name] += 1
+        names.append(name)
+    return Names(tuple(names), tuple(notes))
 
 
 def check_names(names: Sequence[str], label: str) -> list[str]:
@@ -71,24 +104,39 @@ def _is_mark(text: str) -> bool:
     return len(text) == 1 and text.isascii() and text not in _NO_MARKS + _LETTERS
 
 
-def guess(text: str, decimal: str) -> str:
-    """The delimiter that cuts the first records into most cells, equally many in each.
+def stated_delimiter(text: str) -> str | None:
+    """The delimiter in a first line such as ``sep=;``, which Excel understands."""
+    found = _STATED.match(text)
+    return found and found[1]
 
-    If none does, the one that cuts the first record into most.
+
+def guess(text: str, decimal: str) -> str:
+    """The delimiter that cuts most of the first records into equally many cells.
+
+    Of several, the one that cuts them into most.
     """
-    marks = [mark for mark in DELIMITERS if mark != decimal]
-    widths = {mark: _first_widths(text, mark) for mark in marks}
-    return max(marks, key=lambda m: (len(set(widths[m])) == 1, widths[m][:1]))
+
+    def fit(mark: str) -> tuple[int, int, int]:
+        widths = _first_widths(text, mark)
+        usual, number = _usual(widths)
+        return number, usual, max(widths[:1], default=0)
+
+    return max((mark for mark in DELIMITERS if mark != decimal), key=fit)
+
+
+def _usual(widths: Sequence[int]) -> tuple[int, int]:
+    """The number of cells that most records with several have, and how many have it."""
+    several = Counter(width for width in widths if width > 1)
+    return max(several.items(), key=lambda pair: (pair[1], pair[0]), default=(0, 0))
 
 
 def _first_widths(text: str, mark: str) -> list[int]:
-    """Numbers of cells in the first records; empty if the first has only one cell."""
+    """Numbers of cells in the first records."""
     try:
         found = records(io.StringIO(text, newline=""), mark)
-        widths = [len(row) for _, row in islice(found, SEEN)]
+        return [len(row) for _, row in islice(found, SEEN)]
     except csv.Error:
         return []
-    return widths if widths and widths[0] > 1 else []
 
 
 def records(lines: io.StringIO, mark: str) -> Iterator[Record]:
@@ -100,23 +148,26 @@ def records(lines: io.StringIO, mark: str) -> Iterator[Record]:
 
 
 def header(text: str, mark: str, label: str, least: int) -> Record:
-    """Number of lines of the header, and the names of the columns in it."""
+    """Number of lines of the header, and its cells."""
     found = records(io.StringIO(text, newline=""), mark)
     try:
         lines, first = next(found, (0, []))
+        if _STATED.match(text) and lines == 1:
+            lines, first = next(found, (0, []))
+        if not first:
+            raise DataError(None, f"{label} must be a table", given="it is empty")
+        _refuse_titles(label, [(lines, first), *islice(found, SEEN)])
     except csv.Error as err:
         raise broken(label, err) from err
-    if not first:
-        raise DataError(None, f"{label} must be a table", given="it is empty")
     if len(first) < least:
         raise DataError(
             None,
             f"{label} must have two columns or more",
             given=f"its first line, {_short(first[0])}, has one",
-            remedy=_suggestion(first[0], mark),
+            **_suggestion(first[0], mark),
         )
-    names = check_names(first, label)
-    if all(_is_number(name) for name in names) and not all(map(str.isdigit, names)):
+    names = [cell.strip() for cell in first]
+    if all(map(_is_number, names)) and not all(map(str.isdigit, names)):
         raise DataError(
             None,
             f"{label} must start with a line that names the columns",
@@ -126,14 +177,31 @@ def header(text: str, mark: str, label: str, least: int) -> Record:
     return lines, names
 
 
-def _suggestion(line: str, mark: str) -> str:
+def _refuse_titles(label: str, first: Sequence[Record]) -> None:
+    """Refuse lines with one cell above a table, such as a title."""
+    widths = [len(cells) for _, cells in first]
+    usual, number = _usual(widths)
+    if widths[0] != 1 or 2 * number <= len(widths):
+        return
+    lines = first[widths.index(usual) - 1][0]
+    skip = Setting("skip_lines", list(range(1, lines + 1)))
+    raise DataError(
+        None,
+        f"{label} must start with a line that names the columns",
+        given=f"its first line, {_short(first[0][1][0])}, has one cell, others {usual}",
+        remedy=Phrase("remove what is above, or use {}", skip),
+        fix=[skip],
+    )
+
+
+def _suggestion(line: str, mark: str) -> dict[str, Any]:
+    """What may help where a line has one cell only."""
     for other in (*DELIMITERS, *UNUSUAL):
         if other != mark and other in line:
-            shown = "tab" if other == "\t" else other
-            return Phrase(
-                "the delimiter may be another, try {}", Setting("delimiter", shown)
-            )
-    return "a table needs a target and a feature"
+            wanted = Setting("delimiter", "tab" if other == "\t" else other)
+            remedy = Phrase("the delimiter may be another, try {}", wanted)
+            return {"remedy": remedy, "fix": [wanted]}
+    return {"remedy": "a table needs a target and a feature"}
 
 
 def broken(label: str, err: csv.Error) -> DataError:

@@ -10,21 +10,49 @@ from typing import Any, NoReturn
 import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
-from cardqp.exceptions import DataError, Phrase, Setting
+from cardqp.exceptions import Phrase, Setting
+from cardqp.tables.complaints import ColumnError
+from cardqp.tables.dates import DATES, EXAMPLES, days, moments
 from cardqp.tables.frames import require_pandas
+from cardqp.tables.number_texts import quantity
 from cardqp.tables.place import Place
 
-KINDS = ("number", "boolean", "date", "category")
-NUMBER, BOOLEAN, DATE, CATEGORY = KINDS
+NUMBER, BOOLEAN, CATEGORY = "number", "boolean", "category"
 
-ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
+_IN = f"{NUMBER} in "
 
-EXPECTED = {
-    NUMBER: "numbers",
-    BOOLEAN: "true or false",
-    DATE: "dates such as 2024-12-31",
-}
-"""Names of the cells of each kind in messages."""
+FEW = 3
+"""So many different texts among numbers may be words for what is missing."""
+
+
+def number_in(unit: str) -> str:
+    """The kind of numbers with a unit, or without one if it is empty."""
+    return f"{_IN}{unit}" if unit else NUMBER
+
+
+def unit_of(kind: str) -> str:
+    """The unit of the numbers of a kind; empty if there is none."""
+    return kind.removeprefix(_IN) if kind.startswith(_IN) else ""
+
+
+def is_numeric(kind: str) -> bool:
+    """Whether cells of a kind are numbers, with a unit or without."""
+    return kind == NUMBER or kind.startswith(_IN)
+
+
+def is_kind(kind: object) -> bool:
+    """Whether something, which may be from a file, is a kind."""
+    if not isinstance(kind, str):
+        return False
+    return kind in (BOOLEAN, CATEGORY, *DATES) or is_numeric(kind)
+
+
+def expected(kind: str) -> str:
+    """How messages call the cells of a kind."""
+    if kind in DATES:
+        return f"dates such as {EXAMPLES[kind]}"
+    return "true or false" if kind == BOOLEAN else kind.replace(NUMBER, "numbers", 1)
+
 
 _UNIFORM = ("string", "date", "empty")
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
@@ -85,17 +113,24 @@ def as_numbers(series: Any, name: str, place: Place, kind: str) -> FloatArray:
     Dates become days since 1970, in UTC where there are time zones; false becomes 0,
     true 1.
     """
-    if kind == DATE and series.dtype.kind == "M":
-        return _days(series)
+    if kind in DATES and series.dtype.kind == "M":
+        return days(series)
     found = Distinct.of(series)
-    convert = {NUMBER: parsed, BOOLEAN: _truths, DATE: _moments}[kind]
-    values = np.asarray(convert(found.cells), dtype=float)
+    values = _converted(found.cells, kind)
     wrong = np.isnan(values)
     if wrong.any():
         rows = np.flatnonzero(np.append(wrong, False)[found.codes])
-        cell = series.iloc[int(rows[0])]
-        refuse(cell, place.row(int(rows[0])), len(rows), name, kind)
+        row, texts = int(rows[0]), found.cells[wrong].astype(str).str.strip()
+        odd = OddCells(place.row(row), series.iloc[row], tuple(texts.unique()))
+        odd.refuse(name, kind, len(rows))
     return found.spread(values)
+
+
+def _converted(cells: Any, kind: str) -> FloatArray:
+    """Numbers where objects are of a kind, NaN elsewhere."""
+    if kind == BOOLEAN:
+        return np.asarray(_truths(cells), dtype=float)
+    return moments(cells, kind) if kind in DATES else parsed(cells, unit_of(kind))
 
 
 def as_codes(series: Any) -> tuple[FloatArray, tuple[str, ...]]:
@@ -114,53 +149,79 @@ def label(cell: Any) -> str:
     return str(cell).strip()
 
 
-def parsed(cells: Any) -> FloatArray:
-    """Numbers where objects are numbers, NaN elsewhere."""
+def parsed(cells: Any, unit: str = "") -> FloatArray:
+    """Numbers where objects are numbers in a unit, NaN elsewhere."""
+    values, units = quantities(cells)
+    return np.where(units == unit, values, np.nan)
+
+
+def quantities(cells: Any) -> tuple[FloatArray, Any]:
+    """Numbers where objects are numbers, NaN elsewhere; and an array of their units."""
+    values, units = _plain_numbers(cells), np.full(len(cells), "", dtype=object)
+    for i in np.flatnonzero(np.isnan(values)):
+        found = quantity(cells.iloc[i]) if isinstance(cells.iloc[i], str) else None
+        if found is not None:
+            values[i], units[i] = found
+    return values, units
+
+
+def _plain_numbers(cells: Any) -> FloatArray:
     pandas = require_pandas()
     try:
         values = pandas.to_numeric(cells, errors="coerce")
     except OverflowError:  # an integer beyond all floats: pandas reads no cell at all
         values = pandas.to_numeric(cells.map(_as_float), errors="coerce")
-    return np.asarray(values.astype(float).to_numpy(dtype=float, na_value=np.nan))
+    return np.array(values.astype(float).to_numpy(dtype=float, na_value=np.nan))
 
 
-def refuse(cell: Any, where: str, number: int, name: str, kind: str) -> NoReturn:
-    """Complain of some cells, the first in row ``where``, that are not of a kind."""
-    text = str(cell)[:40]
-    more = f" (and {number - 1} more such cells)" if number > 1 else ""
-    raise DataError(
-        None,
-        f"column `{name}` must hold {EXPECTED[kind]}",
-        given=f"{where} has {text!r}{more}",
-        remedy=Phrase(
-            "correct it, or use {}, {} or {}",
-            Setting("missing_values", [text]),
-            Setting("categorical", [name]),
-            Setting("drop", [name]),
-        ),
-    )
+@dataclass(frozen=True, slots=True)
+class OddCells:
+    """Cells of a column that are not of a kind.
+
+    Attributes
+    ----------
+    where : str
+        The row of the first of them.
+    cell : object
+        The first of them.
+    texts : tuple of str
+        Different ones, not all if they are more than ``FEW``.
+    """
+
+    where: str
+    cell: Any
+    texts: tuple[str, ...]
+
+    def __add__(self, other: "OddCells") -> "OddCells":
+        """Those of both; this one's come first."""
+        texts = tuple(dict.fromkeys((*self.texts, *other.texts)))
+        return OddCells(self.where, self.cell, texts[: FEW + 1])
+
+    def refuse(self, name: str, kind: str, number: int) -> NoReturn:
+        """Complain of the cells, so many in all, in a column that must be of a kind."""
+        text = str(self.cell)[:40]
+        more = f" (and {number - 1} more such cells)" if number > 1 else ""
+        fix = Setting("drop", [name])
+        # Numbers among dates, say, are no words for what is missing.
+        if len(self.texts) <= FEW and not any(map(quantity, self.texts)):
+            fix = Setting("missing_values", list(self.texts))
+        raise ColumnError(
+            name,
+            f"must hold {expected(kind)}",
+            given=f"{self.where} has {text!r}{more}",
+            remedy=Phrase(
+                "correct it, or use {}, {} or {}",
+                Setting("missing_values", [text]),
+                Setting("categorical", [name]),
+                Setting("drop", [name]),
+            ),
+            fix=[fix],
+        )
 
 
 def _truths(cells: Any) -> Any:
     """0 where objects say false, 1 where they say true, NaN elsewhere."""
     return cells.map(lambda cell: _TRUTH.get(label(cell).lower(), np.nan))
-
-
-def _moments(cells: Any) -> FloatArray:
-    """Days where texts are dates, NaN elsewhere."""
-    texts = cells.astype(str).str.strip()
-    valid = texts.str.fullmatch(ISO_DATE, na=False).astype(bool)
-    moments = require_pandas().to_datetime(
-        texts.where(valid), errors="coerce", format="ISO8601", utc=True
-    )
-    return _days(moments)
-
-
-def _days(moments: Any) -> FloatArray:
-    if getattr(moments.dtype, "tz", None) is not None:
-        moments = moments.dt.tz_convert(None)
-    since = moments.to_numpy().astype("datetime64[us]") - np.datetime64(0, "us")
-    return np.asarray(since / np.timedelta64(1, "D"))
 
 
 def _as_float(cell: Any) -> Any:

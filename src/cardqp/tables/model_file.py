@@ -12,8 +12,10 @@ import numpy as np
 from cardqp import __version__, storage
 from cardqp._typing import FloatArray
 from cardqp.exceptions import DataError
+from cardqp.tables.cells import read_cells
 from cardqp.tables.column import is_finite
 from cardqp.tables.encoder import Encoded, TableEncoder
+from cardqp.tables.score import Score
 
 FORMAT, VERSION = "cardqp model", 1
 
@@ -81,7 +83,7 @@ class ModelFile:
     ) -> "ModelFile":
         """The model whose coefficients are those of an encoder's features, in order."""
         nonzeros = np.flatnonzero(coefficients)
-        used = {encoder.columns[j].name for j in encoder.groups[nonzeros]}
+        used = {encoder.columns[j].name for j in encoder.blocks[nonzeros]}
         named = {encoder.names[j]: float(coefficients[j]) for j in nonzeros}
         return cls(encoder.restrict(tuple(used)), named, float(intercept), proof)
 
@@ -116,6 +118,19 @@ class ModelFile:
         predictions = np.full(len(frame), np.nan)
         predictions[encoded.rows] = encoded.X @ weights + self.intercept
         return predictions, encoded
+
+    def score(self, frame: Any, predictions: FloatArray) -> Score | None:
+        """The score of predictions for a table; None if it lacks the target.
+
+        Raises
+        ------
+        DataError
+            When the cells of the target are not of its kind.
+        """
+        if self.target not in frame.columns:
+            return None
+        cells = read_cells(frame, {self.target: self.encoder.target_kind})
+        return Score.of(cells.numbers[:, 0], predictions)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model; an existing file is replaced once everything is written."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from cardqp._typing import IntArray
+from cardqp.tables.phrases import percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,16 @@ class MissingCells:
     n_rows: int
     where: str
 
+    @property
+    def share(self) -> float:
+        """Share of the rows without a cell."""
+        return self.number / self.n_rows
+
     def __str__(self) -> str:
-        return f"{self.number} of {self.n_rows} are missing, the first in {self.where}"
+        return (
+            f"{self.number} of {self.n_rows} are missing ({percent(self.share)}), the "
+            f"first in {self.where}"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,8 @@ from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.tables import validation as check
 from cardqp.tables.cells import Cells, read_cells
 from cardqp.tables.column_profile import column_profiles
-from cardqp.tables.kinds import DATE, NUMBER
+from cardqp.tables.dates import DATES
+from cardqp.tables.kinds import NUMBER
 from cardqp.tables.place import Place
 
 
@@ -42,8 +43,8 @@ def read_returns(frame: Any, *, are_returns: bool = False) -> Returns:
     names = [str(name) for name in frame.columns]
     first = names[0]
     kind = column_profiles(frame.iloc[:, :1], Place())[first].kind()
-    if kind == DATE:
-        _check_order(read_cells(frame, {first: DATE}), first)
+    if kind in DATES:
+        _check_order(read_cells(frame, {first: kind}), first)
     if kind != NUMBER:
         names = names[1:]
     if not names:

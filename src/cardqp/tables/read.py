@@ -11,6 +11,7 @@ from typing import Any
 
 from cardqp.exceptions import DataError
 from cardqp.problem import validation as check
+from cardqp.tables import encodings, separators
 from cardqp.tables.frames import BROKEN_PARQUET, read_parquet, require_pandas
 from cardqp.tables.header import check_names
 from cardqp.tables.text import MISSING, Layout, parse_text
@@ -22,30 +23,41 @@ def read_table(
     path: str | PathLike[str],
     *,
     delimiter: str | None = None,
-    decimal: str = ".",
+    decimal: str = separators.AUTO,
     missing: Sequence[str] = MISSING,
     least_columns: int = 2,
+    encoding: str = encodings.AUTO,
+    skip_lines: Sequence[int] = (),
 ) -> Any:
     """Read a table whose first line names the columns.
 
     Parameters
     ----------
     path : path
-        Text in UTF-8 (``.csv``, ``.tsv``, ``.txt``, also ``.gz``) or ``.parquet``; what
-        it is, is seen from its contents.  ``"-"`` is standard input.
+        Text (``.csv``, ``.tsv``, ``.txt``, also ``.gz``) or ``.parquet``, as is seen
+        from the contents.  ``"-"`` is standard input.
     delimiter : str, optional
         What separates the cells of text: one character, or ``"tab"``.  By default that
         one of comma, semicolon, tab and ``|`` which fits the first lines best.
-    decimal : {".", ","}
-        What separates the decimals of text.
+    decimal : {"auto", ".", ","}
+        What separates the decimals of text; by default what the cells show.
     missing : sequence of str
         Cells of text that count as missing, besides empty ones.
     least_columns : int
         Text with fewer columns is refused: its delimiter must be another.
+    encoding : str
+        The encoding of text, such as ``"cp1250"``; by default UTF-8, or else UTF-16 or
+        the code page of Windows for Western Europe.
+    skip_lines : sequence of int
+        Numbers of lines of text, from 1, that are left out, such as titles above the
+        header.
 
     Returns
     -------
     pandas.DataFrame
+        ``attrs["notes"]`` says what was guessed and left out.  Columns without a name
+        are called by their place, unless the first one names rows; names that come
+        twice get a number.
 
     Raises
     ------
@@ -71,7 +83,13 @@ def read_table(
             remedy="save it as CSV",
         )
     check.listing("missing", missing, "texts", str)
-    layout = Layout(delimiter, decimal, tuple(missing), least_columns)
+    check.listing("skip_lines", skip_lines, "integers", int)
+    check.instance("encoding", encoding, str)
+    check.one_of("decimal", decimal, (separators.AUTO, ".", ","))
+    layout = Layout(
+        *(delimiter, decimal, tuple(missing), least_columns, encoding),
+        skip_lines=tuple(skip_lines),
+    )
     return parse_text(data, label, layout)
 
 

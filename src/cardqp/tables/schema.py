@@ -1,6 +1,6 @@
 """Schemas: types and values of the columns of a table, in memory or read in parts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -8,15 +8,23 @@ from typing import Any
 import numpy as np
 
 from cardqp.exceptions import DataError, Phrase, Setting
-from cardqp.problem.validation import Count, one_of, ranges
+from cardqp.problem.validation import Count, Share, one_of, ranges
 from cardqp.tables import validation as check
 from cardqp.tables.cells import read_cells
 from cardqp.tables.column import Column
 from cardqp.tables.column_profile import ColumnProfile, column_profiles
-from cardqp.tables.column_sums import ColumnSums, refuse_labels
-from cardqp.tables.kinds import CATEGORY, DATE
-from cardqp.tables.phrases import count, listed
+from cardqp.tables.column_sums import ColumnSums, Range, refuse_labels
+from cardqp.tables.complaints import Complaints
+from cardqp.tables.dates import DATE, DATES, ORDERS
+from cardqp.tables.kinds import CATEGORY, unit_of
+from cardqp.tables.phrases import count, listed, percent
 from cardqp.tables.place import Place
+
+MAX_MISSING = 0.5
+"""Columns that miss more of their cells than this are left out by default."""
+
+LEAST_UNLIKE = 10
+"""Fewer texts may be all different by chance."""
 
 Measure = Callable[[Any, Place], Any]
 """What is known of some rows, from a pandas.DataFrame of them and their place; what is
@@ -38,9 +46,12 @@ class Request:
     categorical: Sequence[str] = ()
     missing: str = "error"
     max_levels: Count = 50
+    max_missing: Share = MAX_MISSING
+    dates: str = "auto"
 
     def __post_init__(self) -> None:
         one_of("missing", self.missing, check.POLICIES)
+        one_of("dates", self.dates, tuple(ORDERS))
         ranges(self)
 
 
@@ -67,64 +78,84 @@ class Schema:
 
 
 def infer_schema(columns: Sequence[str], total: Total, request: Request) -> Schema:
-    """Infer the schema in two passes over a table: types first, then values."""
+    """Infer the schema in two passes over a table: types first, then values.
+
+    What is wrong with any column is said at once, after both.
+    """
     target, missing = request.target, request.missing
     names = check.feature_names(
         columns, target, request.drop, request.only, request.categorical
     )
     measure: Measure = partial(TableProfile.of, target=target, names=names)
     profiles = total(measure, None).each
-    kinds = infer_types(profiles, names, request)
+    sparse = _too_sparse(profiles, names, request)
+    complaints = Complaints()
+    used = [name for name in names if name not in sparse]
+    kinds = infer_types(profiles, used, request, complaints)
+    if target not in kinds:
+        complaints.check()
     text = frozenset(name for name in kinds if profiles[name].must_be_text)
     measure = partial(_sums, target=target, kinds=dict(kinds), missing=missing)
-    sums = total(measure, text)
-    if sums.n_rows == 0:
+    with complaints.kept():
+        sums = total(measure, text)
+        found = _columns(sums, kinds, request)
+    complaints.check()
+    if not found:
         raise DataError(
-            None,
-            "the table must have complete rows",
-            given="every row misses a value",
-            remedy=Phrase(
-                "use {}, or {} the columns that miss most",
-                Setting("missing", "mean"),
-                Setting("drop"),
-            ),
+            None, "the table must have features that vary", given="it has none"
         )
-    check.target_range(target, sums.ranges()[target])
-    target_kind = kinds.pop(target)
-    found = _columns(sums, kinds, request.max_levels)
-    used = {column.name for column in found}
-    constant = [name for name in kinds if name not in used]
-    is_filled = missing == "mean"
-    filled = [c.name for c in found if is_filled and profiles[c.name].missing_cells]
-    empty = [name for name in names if profiles[name].is_empty]
     notes = [
-        *_note(f"left out {count(len(empty), 'column')} without any value", empty),
-        *_note(
-            f"left out {count(len(constant), 'column')} without variation", constant
+        *_about_left_out(
+            *(profiles, names, sparse, _unlike(sums)), kinds.keys() - {target}, found
         ),
         *_about(found),
-        *_note(
-            "filled in missing cells, by the mean or the most frequent label", filled
-        ),
+        *_about_missing(profiles, found, missing),
     ]
-    return Schema(target_kind, found, tuple(notes), text)
+    return Schema(kinds[target], found, tuple(notes), text)
+
+
+def _too_sparse(
+    profiles: Mapping[str, ColumnProfile], names: Sequence[str], request: Request
+) -> list[str]:
+    """Features that miss too many cells; those that the user chose are kept."""
+    if request.only is not None:
+        return []
+    return [n for n in names if request.max_missing < profiles[n].share_missing < 1]
 
 
 def infer_types(
-    profiles: Mapping[str, ColumnProfile], names: Sequence[str], request: Request
+    profiles: Mapping[str, ColumnProfile],
+    names: Sequence[str],
+    request: Request,
+    complaints: Complaints,
 ) -> dict[str, str]:
     """The types of the target and of all features that have cells, by name.
 
-    Cells that are missing and must not be are refused, and a target without numbers.
+    Columns whose cells fit no type are left out, and what is wrong with them is kept,
+    as are complaints of missing cells.
     """
-    target = request.target
-    kinds = {target: check.target_kind(profiles[target], request.missing)}
+    target, kinds = request.target, dict[str, str]()
+    with complaints.kept():
+        kinds[target] = check.target_kind(profiles[target], request.dates)
     for name in names:
         if not profiles[name].is_empty:
             is_label = name in request.categorical
-            kinds[name] = CATEGORY if is_label else profiles[name].kind()
+            with complaints.kept():
+                kinds[name] = (
+                    CATEGORY if is_label else profiles[name].kind(request.dates)
+                )
     if request.missing == "error":
-        check.complete([each for n in kinds for each in profiles[n].missing_cells])
+        with complaints.kept():
+            check.target_complete(profiles[target].missing_cells)
+        with complaints.kept():
+            check.complete(
+                [
+                    each
+                    for n in names
+                    if n in kinds
+                    for each in profiles[n].missing_cells
+                ]
+            )
     return kinds
 
 
@@ -162,25 +193,55 @@ def _sums(
 
 
 def _columns(
-    sums: ColumnSums, kinds: Mapping[str, str], max_levels: int
+    sums: ColumnSums, kinds: Mapping[str, str], request: Request
 ) -> tuple[Column, ...]:
-    """Columns that vary."""
-    found, ranges = [], sums.ranges()
-    for name, kind in kinds.items():
-        if kind == CATEGORY:
-            levels = _levels(name, sums, max_levels)
-            if len(levels) > 1:
-                found.append(Column(name, CATEGORY, levels=levels))
-            continue
-        low, high, mean = ranges[name]
-        if low < high:
-            origin = low if kind == DATE else 0.0
-            found.append(Column(name, kind, origin, mean - origin))
-    if not found:
+    """Features that vary; the target must, too."""
+    if sums.n_rows == 0:
         raise DataError(
-            None, "the table must have features that vary", given="it has none"
+            None,
+            "the table must have complete rows",
+            given="every row misses a value",
+            remedy=Phrase(
+                "use {}, or {} the columns that miss most",
+                Setting("missing", "mean"),
+                Setting("drop"),
+            ),
+            fix=[Setting("missing", "mean")],
         )
+    complaints, ranges, unlike = Complaints(), sums.ranges(), _unlike(sums)
+    with complaints.kept():
+        check.target_range(request.target, ranges[request.target])
+    found = []
+    for name, kind in kinds.items():
+        if name == request.target or name in unlike:
+            continue
+        with complaints.kept():
+            column = _column(name, kind, sums, ranges[name], request.max_levels)
+            found += [] if column is None else [column]
+    complaints.check()
     return tuple(found)
+
+
+def _unlike(sums: ColumnSums) -> list[str]:
+    """Columns of labels that tell nothing of other rows: each occurs once."""
+    return [
+        name
+        for name, counts in sums.labels.items()
+        if len(counts) == counts.total() >= LEAST_UNLIKE
+    ]
+
+
+def _column(
+    name: str, kind: str, sums: ColumnSums, found: Range, max_levels: int
+) -> Column | None:
+    """The encoding of a column; None if it does not vary."""
+    if kind == CATEGORY:
+        levels = _levels(name, sums, max_levels)
+        return Column(name, CATEGORY, levels=levels) if len(levels) > 1 else None
+    if not found.low < found.high:
+        return None
+    origin = found.low if kind in DATES else 0.0
+    return Column(name, kind, origin, found.mean - origin)
 
 
 def _levels(name: str, sums: ColumnSums, most: int) -> tuple[str, ...]:
@@ -195,22 +256,83 @@ def _levels(name: str, sums: ColumnSums, most: int) -> tuple[str, ...]:
     return (first, *(level for level in levels if level != first))
 
 
-def _note(words: str, names: Sequence[str]) -> list[str]:
+def _note(
+    words: str, names: Sequence[str], details: Mapping[str, str] | None = None
+) -> list[str]:
     """A sentence about some columns, if there are any."""
-    return [f"{words}: {listed(names)}"] if names else []
+    return [f"{words}: {listed(names, details)}"] if names else []
+
+
+def _shares(
+    profiles: Mapping[str, ColumnProfile], names: Sequence[str]
+) -> dict[str, str]:
+    """The share of missing cells of each column, in percent."""
+    return {name: percent(profiles[name].share_missing) for name in names}
+
+
+def _about_left_out(
+    profiles: Mapping[str, ColumnProfile],
+    names: Sequence[str],
+    sparse: Sequence[str],
+    unlike: Sequence[str],
+    typed: Collection[str],
+    found: Sequence[Column],
+) -> list[str]:
+    """Sentences on columns that are not used, and why."""
+    empty = [name for name in names if profiles[name].is_empty]
+    used = {*unlike, *(column.name for column in found)}
+    constant = [name for name in names if name in typed and name not in used]
+    most = (
+        f"left out {count(len(sparse), 'column')} for missing cells, as {{}} says: {{}}"
+    )
+    shares = listed(sparse, _shares(profiles, sparse))
+    return [
+        *_note(f"left out {count(len(empty), 'column')} without any value", empty),
+        *([Phrase(most, Setting("max_missing"), shares)] if sparse else []),
+        *_note(
+            f"left out {count(len(unlike), 'column')} of texts that are all different",
+            unlike,
+        ),
+        *_note(
+            f"left out {count(len(constant), 'column')} without variation", constant
+        ),
+    ]
+
+
+def _about_missing(
+    profiles: Mapping[str, ColumnProfile], found: Sequence[Column], missing: str
+) -> list[str]:
+    """A sentence on missing cells, and what became of them."""
+    words = {
+        "mean": "filled in missing cells, by the mean or the most frequent label",
+        "drop": "columns with missing cells, whose rows were left out",
+    }
+    names = [c.name for c in found if profiles[c.name].n_missing]
+    # Those that miss most are the ones to think about.
+    names.sort(key=lambda name: -profiles[name].n_missing)
+    return _note(words[missing], names, _shares(profiles, names)) if names else []
 
 
 def _about(columns: Sequence[Column]) -> list[str]:
-    notes = []
-    dates = [column for column in columns if column.kind == DATE]
-    if dates:
-        since = ", ".join(f"`{c.name}` ({_day(c.origin)})" for c in dates[:5])
-        notes.append(f"dates became days since the first one: {since}")
+    """Sentences on columns that became numbers."""
+    dates = [column for column in columns if column.kind in DATES]
+    since = {column.name: _first_day(column) for column in dates}
+    units = {c.name: unit_of(c.kind) for c in columns if unit_of(c.kind)}
     labels = [column for column in columns if column.kind == CATEGORY]
     width = count(sum(len(column.levels) - 1 for column in labels), "feature")
     became = f"{count(len(labels), 'column')} of labels became {width}"
     words = f"{became}, one for each label but the most frequent"
-    return [*notes, *_note(words, [column.name for column in labels])]
+    return [
+        *_note("dates became days since the first one", list(since), since),
+        *_note("numbers were read without their units", list(units), units),
+        *_note(words, [column.name for column in labels]),
+    ]
+
+
+def _first_day(column: Column) -> str:
+    """The first date of a column, and the order of its parts if it was not plain."""
+    order = column.kind.removeprefix(DATE)
+    return f"{_day(column.origin)}{order}"
 
 
 def _day(days: float) -> str:

@@ -1,17 +1,30 @@
 """Text with delimiters: decoded, checked line by line, and parsed by pandas."""
 
-import csv
 import io
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cardqp.exceptions import DataError
 from cardqp.problem.validation import demand
+from cardqp.tables import encodings, separators
+from cardqp.tables.encodings import decode
 from cardqp.tables.frames import exact_decimals, require_pandas
-from cardqp.tables.header import broken, checked_delimiter, guess, header, records
+from cardqp.tables.header import (
+    checked_delimiter,
+    column_names,
+    guess,
+    header,
+    stated_delimiter,
+)
+from cardqp.tables.lines import Lines, without_empty_end, without_lines
+from cardqp.tables.row_names import without_row_names
+from cardqp.tables.separators import resolved, with_points
 
-MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", "#N/A")
+MISSING = (
+    *("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", "<NA>"),
+    *("#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"),
+)
 """Cells that count as missing, besides empty ones."""
 
 
@@ -23,6 +36,8 @@ class Layout:
     decimal: str = "."
     missing: tuple[str, ...] = MISSING
     least_columns: int = 2
+    encoding: str = encodings.AUTO
+    skip_lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +48,8 @@ class TextFormat:
     ----------
     label : str
         How messages call the text.
-    names : tuple of str
-        Names of its columns.
+    cells : tuple of str
+        The cells of the header; columns without a name have an empty one.
     mark, decimal : str
         What separates cells, and decimals.
     missing : tuple of str
@@ -44,7 +59,7 @@ class TextFormat:
     """
 
     label: str
-    names: tuple[str, ...]
+    cells: tuple[str, ...]
     mark: str
     decimal: str
     missing: tuple[str, ...]
@@ -55,9 +70,32 @@ class TextFormat:
         """Read the format from the first lines; the layout is what the user knows."""
         decimal = layout.decimal
         demand(decimal in (".", ","), "decimal", "must be . or ,", decimal)
-        mark = checked_delimiter(layout.delimiter, decimal) or guess(text, decimal)
-        lines, names = header(text, mark, label, layout.least_columns)
-        return cls(label, tuple(names), mark, decimal, layout.missing, lines)
+        mark = checked_delimiter(layout.delimiter, decimal)
+        mark = mark or stated_delimiter(text) or guess(text, decimal)
+        lines, cells = header(text, mark, label, layout.least_columns)
+        return cls(label, tuple(cells), mark, decimal, layout.missing, lines)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, all different."""
+        return column_names(self.cells).names
+
+    def fitted(self, rows: io.StringIO) -> "TextFormat":
+        """The format with a header of as many cells as all rows have.
+
+        Where these have one more than the header, there are row names, as R writes
+        them, or delimiters at the ends of rows; where they have one less, there is a
+        delimiter at the end of the header.
+        """
+        lines = Lines(rows, self.mark)
+        width = len(self.cells)
+        if lines.are_all(width + 1):
+            at_end = lines.end_empty()
+            cells = (*self.cells, "") if at_end else ("", *self.cells)
+            return replace(self, cells=cells)
+        if self.cells[-1] == "" and lines.are_all(width - 1):
+            return replace(self, cells=self.cells[:-1])
+        return self
 
     def parse(
         self, rows: io.StringIO, line: int, text_columns: Collection[str] = ()
@@ -75,7 +113,7 @@ class TextFormat:
         """
         pandas = require_pandas()
         start = rows.tell()
-        if not self._check_widths(rows, line):
+        if not Lines(rows, self.mark).check(len(self.cells), self.label, line):
             return pandas.DataFrame(columns=list(self.names))
         rows.seek(start)
         try:
@@ -99,109 +137,52 @@ class TextFormat:
         frame = frame.copy()  # one block of numbers instead of one per column
         frame.columns = list(self.names)
         self._remove_missing(frame, text_columns)
-        return frame if self.decimal == "." else _with_points(frame)
+        return frame if self.decimal == "." else with_points(frame)
 
     def _remove_missing(self, frame: Any, text_columns: Collection[str]) -> None:
-        """Take out cells that pandas leaves beside integers of 64 bits and no sign."""
+        """Take out cells that pandas leaves.
+
+        They are followed by spaces, or beside integers of 64 bits and no sign.
+        """
         for name, dtype in zip(self.names, frame.dtypes, strict=True):
             if dtype.kind == "O" and name not in text_columns:
-                gone = frame[name].isin(["", *self.missing])
+                cells = frame[name].astype(str).str.strip()
+                gone = cells.isin(["", *self.missing]) & frame[name].notna()
                 if gone.any():
                     frame[name] = frame[name].mask(gone)
 
-    def _check_widths(self, rows: io.StringIO, line: int) -> bool:
-        """Whether there are rows; those of another width than the header are refused.
-
-        pandas would fill in, or leave out, what is missing or too much.
-        """
-        width, count, start = len(self.names), 0, rows.tell()
-        seen = {-1 if '"' in text else text.count(self.mark) for text in rows}
-        if seen == {width - 1} and width > 1:
-            return True
-        rows.seek(start)
-        try:
-            for number, found in _widths(rows, self.mark, has_quotes=-1 in seen):
-                count += 1
-                if found != width:
-                    raise DataError(
-                        None,
-                        f"{self.label} must have {width} cells in each line, as in "
-                        "the first",
-                        given=f"line {line + number} has {found}",
-                        remedy="correct or remove it",
-                    )
-        except csv.Error as err:
-            raise broken(self.label, err) from err
-        return count > 0
-
 
 def parse_text(data: bytes, label: str, layout: Layout) -> Any:
-    """The table in a text, which messages call by its label."""
-    text = decoded(data, label)
-    found = TextFormat.of(text, label, layout)
-    rows = io.StringIO(text, newline="")
+    """The table in a text, which messages call by its label.
+
+    What was guessed and is not usual is said in ``attrs["notes"]`` of the table.
+    """
+    text, note = decode(data, label, layout.encoding)
+    text = without_lines(text, layout.skip_lines)
+    is_open = layout.decimal == separators.AUTO
+    usual = replace(layout, decimal=".") if is_open else layout
+    found = TextFormat.of(text, label, usual)
+    rows = io.StringIO(without_empty_end(text, found.mark), newline="")
     for _ in range(found.header_lines):
         rows.readline()
-    frame = found.parse(rows, found.header_lines)
+    start = rows.tell()
+    found = found.fitted(rows)
+
+    def parsed(text_columns: Collection[str] = ()) -> Any:
+        rows.seek(start)
+        return found.parse(rows, found.header_lines, text_columns)
+
+    frame = parsed()
+    notes = [*filter(None, [note]), *column_names(found.cells).notes]
     if len(frame) == 0:
         raise DataError(
             None, f"{label} must have rows below the header", given="it has none"
         )
-    return frame
-
-
-def decoded(data: bytes, label: str, line: int = 0) -> str:
-    """Some lines of a file as text; ``line`` others are before them."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(
-            None,
-            f"{label} must be UTF-8 text",
-            given="it is UTF-16",
-            remedy="save it as UTF-8",
-        )
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as err:
-        line += data.count(b"\n", 0, err.start) + 1
-        raise DataError(
-            None,
-            f"{label} must be UTF-8 text",
-            given=f"line {line} has the byte 0x{data[err.start]:02x}",
-            remedy=(
-                "save it as UTF-8, or convert it, for example by `iconv -f LATIN1 -t "
-                "UTF-8`"
-            ),
-        ) from None
-    if "\0" in text:
-        line += text.count("\n", 0, text.index("\0")) + 1
-        raise DataError(
-            None,
-            f"{label} must be text",
-            given=f"line {line} has a zero byte",
-            remedy="it is a binary file, or damaged",
-        )
-    return text
-
-
-def _widths(
-    rows: io.StringIO, mark: str, *, has_quotes: bool
-) -> Iterator[tuple[int, int]]:
-    """Numbers of lines, and of cells in them."""
-    if has_quotes:
-        yield from ((line, len(row)) for line, row in records(rows, mark))
-        return
-    blank = " \r\n" if mark == "\t" else None
-    for number, line in enumerate(rows, start=1):
-        if line.strip(blank):
-            yield number, line.count(mark) + 1
-
-
-def _with_points(frame: Any) -> Any:
-    """Decimal points in columns that are text because some cells are."""
-    for place, dtype in enumerate(frame.dtypes):
-        if dtype.kind == "O":
-            name = frame.columns[place]
-            frame[name] = frame[name].replace(
-                r"^([+-]?\d*),(\d+)$", r"\1.\2", regex=True
-            )
+    if is_open:
+        frame, more = resolved(frame, parsed, found.mark)
+        notes += more
+    if found.cells[0] == "":
+        frame, more = without_row_names(frame)
+        notes += more
+    frame.attrs["notes"] = tuple(notes)
     return frame

@@ -1,19 +1,27 @@
 """The rules for tables and encoders: each rule has one message, raised here only."""
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from cardqp.exceptions import DataError, Phrase, Setting
 from cardqp.problem.validation import LARGEST, LEAST_TARGET
 from cardqp.tables.column_profile import ColumnProfile
 from cardqp.tables.column_sums import Range
+from cardqp.tables.complaints import ColumnError, Complaints
 from cardqp.tables.header import check_distinct
-from cardqp.tables.kinds import BOOLEAN, NUMBER
-from cardqp.tables.phrases import count, listed
+from cardqp.tables.kinds import BOOLEAN, CATEGORY, NUMBER, is_numeric
+from cardqp.tables.phrases import listed
 from cardqp.tables.place import MissingCells
 
 POLICIES = ("error", "drop", "mean")
 """What to do about missing cells."""
+
+FEW_ROWS = 0.1
+"""A share of the rows that one would rather do without than fill in cells."""
+
+TARGET = "the target"
+"""How messages call the column to predict."""
 
 
 def feature_names(
@@ -40,14 +48,13 @@ def feature_names(
         "only": only or (),
         "categorical": categorical,
     }
+    complaints = Complaints()
     for option, given in named.items():
         for name in given:
             if name not in known:
-                raise DataError(
-                    option,
-                    "must name columns",
-                    given=f"{name!r} is none of {listed(columns)}",
-                )
+                with complaints.kept():
+                    raise _no_column(option, name, columns)
+    complaints.check()
     for option in ("drop", "categorical"):
         if target in named[option]:
             raise DataError(
@@ -63,50 +70,68 @@ def feature_names(
     return [name for name in columns if name in wanted]
 
 
-def target_kind(profile: ColumnProfile, missing: str) -> str:
+def _no_column(option: str, name: str, columns: Sequence[str]) -> DataError:
+    """The error about a name that no column has; some column may be meant."""
+    given = f"{name!r} is none of {listed(columns)}"
+    alike = {each.lower(): each for each in reversed(columns)}
+    close = get_close_matches(str(name).lower(), alike, n=1)
+    if not close:
+        return DataError(option, "must name columns", given=given)
+    meant = alike[close[0]]
+    # Lists of names are given as a whole, and others may be right.
+    fix = [Setting(option, meant)] if option == "target" else []
+    return DataError(
+        option,
+        "must name columns",
+        given=given,
+        remedy=f"perhaps {meant!r} is meant",
+        fix=fix,
+    )
+
+
+def target_kind(profile: ColumnProfile, dates: str) -> str:
     """The type of the target, which must hold numbers or booleans."""
     name = profile.name
     if profile.is_empty:
-        raise DataError(
-            None, f"the target `{name}` must have values", given="all are missing"
+        raise ColumnError(
+            name, "must have values", given="all are missing", what=TARGET
         )
-    kind = profile.kind()
-    if kind not in (NUMBER, BOOLEAN):
-        raise DataError(
-            None,
-            f"the target `{name}` must hold numbers",
-            given=f"it is a {kind}",
-            remedy="name another column, or encode it",
-        )
-    if missing == "error":
-        target_complete(profile.missing_cells)
-    return kind
+    kind = profile.kind(dates)
+    if is_numeric(kind) or kind == BOOLEAN:
+        return kind
+    given, remedy = f"it is a {kind}", "name another column, or encode it"
+    if kind == CATEGORY and NUMBER in profile.odd:
+        texts = profile.odd[NUMBER].texts[:2]
+        given += f", such as {' or '.join(repr(text[:40]) for text in texts)}"
+        remedy = "name another column, or write 1 for some labels and 0 for others"
+    raise ColumnError(
+        name, "must hold numbers", given=given, remedy=remedy, what=TARGET
+    )
 
 
 def target_range(name: str, found: Range) -> None:
     """The target must vary, and be neither too large nor too small."""
     most = max(abs(found.low), abs(found.high))
     if 0.0 < most < LEAST_TARGET:
-        raise DataError(
-            None,
-            f"the target `{name}` must reach {LEAST_TARGET:g} somewhere, for its "
-            "squares are lost otherwise",
+        raise ColumnError(
+            name,
+            f"must reach {LEAST_TARGET:g} somewhere, for its squares are lost "
+            "otherwise",
             given=f"it reaches {most:g}",
             remedy="rescale it",
+            what=TARGET,
         )
     if most > LARGEST**0.5:
-        raise DataError(
-            None,
-            f"the target `{name}` must hold numbers below {LARGEST**0.5:g}, for "
-            "they are squared",
+        raise ColumnError(
+            name,
+            f"must hold numbers below {LARGEST**0.5:g}, for they are squared",
             given=f"one is {most:g}",
             remedy="rescale it",
+            what=TARGET,
         )
     if found.low == found.high:
-        raise DataError(
-            None,
-            f"the target `{name}` must vary",
-            given=f"all its values are {found.low:g}",
+        raise ColumnError(
+            name, "must vary", given=f"all its values are {found.low:g}", what=TARGET
         )
 
 
@@ -122,42 +147,53 @@ def has_columns(frame: Any, wanted: Sequence[str]) -> None:
         )
 
 
-def complete(
-    missing: Sequence[MissingCells], remedy: str = "", what: str = "column"
-) -> None:
-    """No cell of a feature, or of what else it is, may be missing."""
-    if not missing:
-        return
-    first = missing[0]
-    others = f", and {count(len(missing) - 1, 'other column')}" * (len(missing) > 1)
-    usual = Phrase(
-        "use {} to leave out such rows, {} to fill in, or {}",
-        Setting("missing", "drop"),
-        Setting("missing", "mean"),
-        Setting("drop", [first.name]),
-    )
-    raise DataError(
-        None,
-        f"{what} `{first.name}` must not miss values",
-        given=f"{first}{others}",
-        remedy=remedy or usual,
-    )
+def complete(missing: Sequence[MissingCells], remedy: str = "") -> None:
+    """No cell of a feature, or of what else columns are, may be missing."""
+    # Not more rows are left out than this, and fewer if they miss several cells.
+    most = sum(each.share for each in missing)
+    complaints = Complaints()
+    for each in missing:
+        usual = Phrase(
+            "use {} to leave out such rows, {} to fill in, or {}",
+            Setting("missing", "drop"),
+            Setting("missing", "mean"),
+            Setting("drop", [each.name]),
+        )
+        fix = [Setting("missing", "drop" if most <= FEW_ROWS else "mean")]
+        with complaints.kept():
+            raise ColumnError(
+                each.name,
+                "must not miss values",
+                given=str(each),
+                remedy=remedy or usual,
+                fix=() if remedy else fix,
+            )
+    complaints.check()
 
 
 def target_complete(missing: Sequence[MissingCells]) -> None:
     """No row may be without a target."""
     drop = Setting("missing", "drop")
-    complete(missing, Phrase("use {} to leave out such rows", drop), "the target")
+    for each in missing:
+        raise ColumnError(
+            each.name,
+            "must not miss values",
+            given=str(each),
+            remedy=Phrase("use {} to leave out such rows", drop),
+            fix=[drop],
+            what=TARGET,
+        )
 
 
 def encoder_complaint(entry: Any) -> str:
     """The first fault of a stored encoder, columns aside; empty if there is none."""
     if not isinstance(entry, Mapping):
         return f"it is {str(entry)[:40]!r}"
-    allowed = {"target_kind": (NUMBER, BOOLEAN), "missing": POLICIES}
-    for key, values in allowed.items():
-        if entry.get(key) not in values:
-            return f"`{key}` is {entry.get(key)!r}"
+    kind, missing = entry.get("target_kind"), entry.get("missing")
+    if kind != BOOLEAN and not (isinstance(kind, str) and is_numeric(kind)):
+        return f"`target_kind` is {kind!r}"
+    if missing not in POLICIES:
+        return f"`missing` is {missing!r}"
     if not isinstance(entry.get("target"), str):
         return f"`target` is {entry.get('target')!r}"
     for key in ("columns", "notes"):

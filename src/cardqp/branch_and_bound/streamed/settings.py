@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from cardqp._keywords import did_you_mean
 from cardqp.problem import validation as check
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class CoarseningSettings:
     """How the open part of a stopped search is bounded.
@@ -40,6 +42,7 @@ class CoarseningSettings:
         check.at_least("growth", self.growth, 2)
 
 
+@did_you_mean
 @dataclass(frozen=True, slots=True)
 class StreamedSettings:
     """Tuning of the search on streamed data.

@@ -17,9 +17,10 @@ from cardqp.gram.readers.base import (
 )
 from cardqp.gram.readers.lines import opened, quoted_cell, whole_lines
 from cardqp.gram.sums import block_rows
+from cardqp.tables.encodings import decode_lines
 from cardqp.tables.frames import require_pandas
-from cardqp.tables.header import DELIMITERS
-from cardqp.tables.text import Layout, TextFormat, decoded
+from cardqp.tables.header import DELIMITERS, check_names
+from cardqp.tables.text import Layout, TextFormat
 
 PIECE_BYTES = 2**22
 """Text that is parsed at a time: more is no faster and takes more memory."""
@@ -55,7 +56,8 @@ class TextFile:
         """Read the header."""
         with opened(path) as stream:
             head, _ = whole_lines(stream, _HEAD_BYTES, quoted_cell(*DELIMITERS))
-        found = TextFormat.of(decoded(head, f"`{path}`"), f"`{path}`", layout)
+        found = TextFormat.of(decode_lines(head, f"`{path}`"), f"`{path}`", layout)
+        check_names(found.cells, f"`{path}`")
         lines = head.splitlines(keepends=True)[: found.header_lines]
         return cls(path, found, sum(map(len, lines)))
 
@@ -107,7 +109,7 @@ class Lines:
             yield frame.iloc[i : i + rows]
 
     def _parsed(self, text: frozenset[str]) -> Any:
-        content = decoded(self.text, f"`{self.path}`", self.line)
+        content = decode_lines(self.text, f"`{self.path}`", self.line)
         lines = io.StringIO(content, newline="")
         return self.layout.parse(lines, self.line, text)
 

@@ -57,6 +57,7 @@ from cardqp.problem.validation.settings import (
     share,
     whole,
 )
+from cardqp.problem.validation.texts import refuse_texts
 from cardqp.problem.validation.variables import (
     blocks,
     forced_in,
