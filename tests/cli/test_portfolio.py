@@ -129,11 +129,14 @@ def test_infeasible(file, tmp_path, capsys):
     path = tmp_path / "weights.csv"
     arguments = ("--max-assets", 2, "--max-weight", 0.4, "--save", path)
     assert run("portfolio", file, *arguments) == 4
-    assert "advice: relax" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "advice: relax" in out
+    assert "\nreason: the sum of the weights is at most 0.8 (2 x 0.4) with" in out
     assert not path.exists()
     assert run("portfolio", file, *arguments, "--json") == 4
     answer = json.loads(capsys.readouterr().out)
     assert answer["status"] == "INFEASIBLE"
+    assert answer["reason"].endswith("must be 1; it takes 3 assets or more")
     assert answer["objective"] is None
 
 

@@ -84,7 +84,9 @@ def test_pipeline_and_searches():
 
 def test_unsolved_is_told(monkeypatch):
     X = np.random.default_rng(0).normal(0.0, 0.05, (60, 20))
-    with pytest.raises(NotSolvedError, match="INFEASIBLE: proved"):
+    with pytest.raises(
+        NotSolvedError, match=r"INFEASIBLE: proved.*; the expected return"
+    ):
         SparseMeanVariance(5, target_return=9.0).fit(X)
     solve = Portfolio.solve
     monkeypatch.setattr(

@@ -121,3 +121,11 @@ def test_messages():
         frontier(portfolio(maximum_position=0.2))
     with pytest.raises(ProblemError, match="`mean` is missing"):
         frontier(Portfolio(covariance=np.eye(3), max_assets=1))
+
+
+def test_limits_that_nothing_meets_are_named():
+    portfolio = Portfolio([0.1, 0.2], np.eye(2), max_assets=2, maximum_position=0.4)
+    with pytest.raises(
+        ProblemError, match=r"at most 0.8 \(2 x 0.4\) within the bounds"
+    ):
+        frontier(portfolio, 3)

@@ -279,9 +279,67 @@ def test_answers_do_not_share_their_arrays():
     assert repr(answer.portfolio) == "Portfolio(n=7, max_assets=3)"
 
 
-def test_a_minimum_above_one_is_infeasible():
-    answer = Portfolio(**market(2), max_assets=3, minimum_position=1.5).solve()
+HALVES = {"sectors": ["a"] * 3 + ["b"] * 4}
+EVEN = np.full(N, 1.0 / N)
+RISING = {"covariance": np.eye(N), "mean": np.linspace(0.01, 0.07, N)}
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (
+            {"maximum_position": 0.2},
+            "the sum of the weights is at most 0.6 (3 x 0.2) with at most 3 assets "
+            "within the bounds, and must be 1; it takes 5 assets or more",
+        ),
+        (
+            {"maximum_position": 0.1},
+            "the sum of the weights is at most 0.7 (7 x 0.1) within the bounds, and "
+            "must be 1",
+        ),
+        (
+            {"minimum_position": 0.6, "maximum_position": 0.9},
+            "the sum of the weights is at most 0.9 with 1 asset and at least 1.2 with "
+            "more, and must be 1",
+        ),
+        (
+            {"minimum_position": 1.5},
+            "the sum of the weights is at least 1.5 with any asset, and must be 1",
+        ),
+        (
+            {"target_return": 0.08},
+            "the expected return is at most 0.07 within the bounds where the sum of "
+            "the weights is 1, and must be at least 0.08",
+        ),
+        (
+            {**HALVES, "sector_limits": {"a": 0.3, "b": 0.6}},
+            "the weight of sector 'a' is at least 0.4 within the bounds where the "
+            "weight of sector 'b' is at most 0.6 and the sum of the weights is 1, and "
+            "must be at most 0.3",
+        ),
+        (
+            {"holdings": EVEN, "max_turnover": 0.5},
+            "the turnover is at least 1.142, and must be at most 0.5",
+        ),
+        (
+            {"holdings": EVEN[::-1] * [0, 0, 0, 0, 0, 0, 7], "max_turnover": 0.5}
+            | {"maximum_position": 0.6},
+            "asset 6 with its sales is at most 0.85 within the bounds, and must be at "
+            "least 1",
+        ),
+    ],
+)
+def test_infeasible_limits_are_named(limits, reason):
+    answer = Portfolio(**RISING, max_assets=3, **limits).solve()
     assert answer.status is Status.INFEASIBLE
+    assert answer.reason == reason
+    assert answer.summary().splitlines()[1] == f"reason: {reason}"
+
+
+def test_feasible_limits_have_no_reason():
+    answer = Portfolio(**RISING, max_assets=3).solve()
+    assert answer.reason == ""
+    assert "reason" not in str(answer)
 
 
 def test_without_variance_there_is_still_a_portfolio():

@@ -77,6 +77,10 @@ def test_infeasible_is_a_status():
     answer = IndexTracking(returns, index, max_assets=2, maximum_position=0.3).solve()
     assert answer.status is Status.INFEASIBLE
     assert answer.weights is None
+    assert answer.reason == (
+        "the sum of the weights is at most 0.6 (2 x 0.3) with at most 2 assets within "
+        "the bounds, and must be 1; it takes 4 assets or more"
+    )
     assert np.isnan(answer.tracking_error)
     assert np.isnan(answer.r_squared)
     assert np.isnan(IndexTracking(returns, 0 * index, max_assets=2).solve().r_squared)

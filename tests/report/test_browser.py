@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 from cardqp import BestSubset
-from cardqp.report import regression_report
+from cardqp.report import portfolio_report, regression_report
 from cardqp.report.page import POLICY
 from tests.report.examples import ATTACK, HOSTILE, NAMES, report_data
+from tests.report.test_portfolio_page import data as portfolio_data
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
@@ -23,6 +24,11 @@ BROWSER = next(
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 
 WIDTHS = (390, 1280)
+
+PAGES = (
+    lambda: regression_report(report_data()),
+    lambda: portfolio_report(portfolio_data()),
+)
 
 PROBE = """
 window.hacked = false;
@@ -35,6 +41,9 @@ window.addEventListener('load', () => {
       width: Math.max(root.scrollWidth, page.body.scrollWidth),
       scripts: page.scripts.length,
       words: page.body.innerText,
+      ground: getComputedStyle(page.body).backgroundColor,
+      pictures: [...page.images].map(i => getComputedStyle(i).filter),
+      rows: [...page.querySelectorAll('tr')].map(r => getComputedStyle(r).display),
       broken: [...page.images].filter(i => !i.complete || !i.naturalWidth).length,
       images: page.images.length,
       outside: [...page.images].filter(i => !i.src.startsWith('data:')).length,
@@ -48,7 +57,10 @@ window.addEventListener('load', () => {
 """
 
 
-def look(folder, pages):
+DARK = "--blink-settings=preferredColorScheme=0"
+
+
+def look(folder, pages, *options):
     """What a browser makes of pages in frames of given widths, and what it logs."""
     frames = "".join(
         f'<iframe style="width:{width}px;height:900px;border:0" '
@@ -57,12 +69,15 @@ def look(folder, pages):
     )
     wrapper = folder / "wrapper.html"
     start = "<!doctype html><meta charset='utf-8'>"
+    # A frame is as dark as its reader wants only if what is around it can be.
+    start += "<meta name='color-scheme' content='light dark'>"
     wrapper.write_text(f"{start}<script>{PROBE}</script><body>{frames}</body>")
     run = subprocess.run(
         [
             BROWSER,
             "--headless",
             "--no-sandbox",
+            *options,
             "--disable-gpu",
             f"--user-data-dir={folder / 'profile'}",
             "--virtual-time-budget=5000",
@@ -129,3 +144,29 @@ def test_the_probe_sees_what_it_looks_for(tmp_path):
     assert second["scripts"] == 2
     assert second["outside"] == second["broken"] == 1
     assert any("no" in line for line in console)
+
+
+@pytest.mark.parametrize("make", PAGES)
+def test_pages_fit_phones_and_desks(make, tmp_path):
+    page = make()
+    found, console = look(tmp_path, [(page, width) for width in WIDTHS])
+    assert console == []
+    for seen in found["pages"]:
+        assert seen["width"] <= seen["room"]
+        assert seen["broken"] == 0
+        assert seen["images"] >= 2
+        assert seen["ground"] == "rgb(255, 255, 255)"
+        assert set(seen["pictures"]) == {"none"}
+    phone, desk = found["pages"]
+    # On a phone, rows are lists; heads of tables are there for those who listen.
+    assert "block" in phone["rows"]
+    assert set(desk["rows"]) == {"table-row"}
+
+
+@pytest.mark.parametrize("make", PAGES)
+def test_pages_are_dark_for_those_who_want_it(make, tmp_path):
+    found, console = look(tmp_path, [(make(), 390)], DARK)
+    assert console == []
+    [seen] = found["pages"]
+    assert max(map(int, re.findall(r"\d+", seen["ground"]))) < 64
+    assert {each.split("(")[0] for each in seen["pictures"]} == {"invert"}

@@ -138,6 +138,15 @@ def test_no_portfolio_is_told():
     assert "There is no portfolio." in page
 
 
+def test_limits_that_nothing_meets_are_named():
+    answer = Portfolio(covariance=np.eye(8), max_assets=2, maximum_position=0.4).solve()
+    assert headline(answer) == (
+        "No portfolio of at most 2 assets meets the limits: the sum of the weights is "
+        "at most 0.8 (2 x 0.4) with at most 2 assets within the bounds, and must be 1; "
+        "it takes 3 assets or more."
+    )
+
+
 def test_what_is_not_proved_is_said():
     solution = replace(
         data().answer.solution, status=Status.FEASIBLE, stop=Stop.TIME_LIMIT, gap=0.2

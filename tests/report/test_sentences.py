@@ -164,11 +164,12 @@ def test_no_answer():
     never = problem(A=[[1.0, 1, 1, 1], [-1.0, -1, -1, -1]], b=[-1.0, -1.0])
     solution = solve(never)
     assert solution.status is Status.INFEASIBLE
-    first, second = sentences.certificate(solution)
+    first, second, third = sentences.certificate(solution)
     assert first == (
         "No choice of at most 2 features that meets the constraints exists."
     )
-    assert "replayed" in second
+    assert second.startswith("A[0] @ x is at least 1 where -A[1] @ x is at least 1")
+    assert "replayed" in third
     unknown = replace(solution, status=Status.UNKNOWN, stop=Stop.TIME_LIMIT)
     assert sentences.certificate(unknown)[0] == (
         "No choice of at most 2 features that meets the constraints was found, and it "

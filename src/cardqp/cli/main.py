@@ -16,7 +16,7 @@ _HOME = {
     "backends": "commands.list_backends",
     "bench": "bench.bench",
     "completion": "shell_completion.complete",
-    "demo": "commands.demo",
+    "demo": "demo.demo",
     "fit": "fit.fit",
     "portfolio": "portfolio_command.portfolio",
     "predict": "predict.predict",
@@ -27,6 +27,9 @@ _HOME = {
     "verify": "commands.verify_file",
 }
 """Which function runs which command; only its module is loaded."""
+
+_LIGHT = ("backends", "completion", "predict")
+"""Commands that need nothing that is compiled."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,9 +62,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: Namespace) -> int:
-    module, function = _HOME[options.command].split(".")
-    code: int = getattr(import_module(f"cardqp.cli.{module}"), function)(options)
-    return code
+    module, name = _HOME[options.command].split(".")
+    function = getattr(import_module(f"cardqp.cli.{module}"), name)
+    if options.command in _LIGHT:
+        return int(function(options))
+    from cardqp.cli.compile_notice import compile_notice
+
+    with compile_notice():
+        return int(function(options))
 
 
 def _explain(error: InputError, options: Namespace) -> int:

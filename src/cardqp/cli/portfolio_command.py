@@ -157,6 +157,7 @@ def _figures(answer: PortfolioSolution) -> dict[str, Any]:
     )
     return {
         "status": answer.status.name,
+        **({"reason": reason} if (reason := answer.reason) else {}),
         **{name: finite(getattr(answer, name)) for name in names},
         "seconds": answer.solution.seconds,
     }

@@ -10,8 +10,10 @@ from cardqp.solution import Solution, Status
 
 def solution_table(solution: Solution) -> str:
     """Status, numbers, chosen variables and where the time went."""
+    reason = one_line(solution.reason)
     lines = [
         f"status       {solution.status.name}: {solution.status.value}",
+        *([f"reason       {reason}"] if reason else []),
         f"stopped      {solution.stop.value}",
         f"objective    {solution.objective:.8g}",
         f"lower bound  {solution.lower_bound:.8g}",

@@ -8,6 +8,7 @@ import numpy as np
 from cardqp._typing import FloatArray
 from cardqp.exceptions import BackendNotFoundError
 from cardqp.solution import Solution, Status
+from cardqp.solution.reason import Words, why_infeasible
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,6 +59,17 @@ class Allocation:
         """Whether the answer is proved optimal, feasible, impossible or not known."""
         return self.solution.status
 
+    @property
+    def _words(self) -> Words:
+        """How the rows of the problem, and what it chooses, are called."""
+        raise NotImplementedError
+
+    @property
+    def reason(self) -> str:
+        """Why no weights meet the limits: see :attr:`cardqp.Solution.reason`."""
+        is_empty = self.status is Status.INFEASIBLE
+        return why_infeasible(self.solution.problem, self._words) if is_empty else ""
+
     def named(self) -> dict[str, float]:
         """The nonzero weights by name, largest first."""
         weights = self.weights
@@ -69,7 +81,9 @@ class Allocation:
     def summary(self) -> str:
         """Status, figures and weights in a few lines."""
         solution = self.solution
+        reason = self.reason
         lines = [f"{solution.status.name}: {solution.status.value}"]
+        lines += [f"reason: {reason}"] if reason else []
         figures = {name: getattr(self, name) for name in self._figures}
         numbers = {name: v for name, v in figures.items() if not np.isnan(v)}
         for name in ("objective", "lower_bound", "gap"):

@@ -177,7 +177,7 @@ def _spread(
         raise ProblemError(
             "portfolio",
             "must be feasible",
-            given="no portfolio was found within its limits",
+            given=calm.reason or "no portfolio was found within its limits",
             remedy="relax them, or allow more time",
         )
     high = max(low, high - INSIDE * (high - low))

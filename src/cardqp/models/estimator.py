@@ -102,10 +102,9 @@ class SparseMeanVariance(NamedParameters, BaseEstimator):  # type: ignore[misc] 
         )
         weights = answer.weights
         if weights is None:
-            raise NotSolvedError(
-                f"{answer.status.name}: {answer.status.value}; "
-                f"{answer.solution.advice}."
-            )
+            status = f"{answer.status.name}: {answer.status.value}"
+            parts = (status, answer.reason, answer.solution.advice)
+            raise NotSolvedError(f"{'; '.join(filter(None, parts))}.")
         if not answer.solution.has_gap:
             warnings.warn(
                 f"the gap is {answer.gap:.2e}, not within {self.gap:.2e}; raise "

@@ -10,7 +10,7 @@ Only assets that can fall below what is held can be sold, and each of them gets 
 variable for its sales.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +18,23 @@ import numpy as np
 
 from cardqp._typing import FloatArray, IntArray
 from cardqp.models.validation import SectorLimit
+from cardqp.solution.reason import RowName
 
 ROUNDING = 1e-12
 """Sales that are over their limit by this little are not: rounding in the sum of the
 holdings must not forbid to keep them."""
 
-Row = tuple[FloatArray, float, float]
+BUDGET = RowName("the sum of the weights")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Row:
+    """Coefficients of weights, the least and the largest sum, and what that is."""
+
+    coefficients: FloatArray
+    least: float
+    most: float
+    name: str
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -39,16 +50,26 @@ class Sales:
     def __len__(self) -> int:
         return len(self.assets)
 
-    def rows(self, n: int) -> Iterator[Row]:
+    @property
+    def shortage(self) -> float:
+        """By how much what must be sold exceeds what may be, or zero."""
+        excess = self.least - self.most
+        return excess if excess > ROUNDING else 0.0
+
+    def rows(self, names: Sequence[str]) -> Iterator[Row]:
         """``x_j + sale_j >= held_j`` for each, and limits of the sum of all sales."""
+        n = len(names)
         width = n + len(self)
         for place, (asset, held) in enumerate(zip(self.assets, self.held, strict=True)):
             row = np.zeros(width)
             row[[asset, n + place]] = 1.0
-            yield row, float(held), np.inf
+            yield Row(row, float(held), np.inf, f"{names[asset]} with its sales")
         row = np.zeros(width)
         row[n:] = 1.0
-        yield row, self.least, self.most
+        if self.shortage:  # no plan at all: a row of zeros that nothing meets
+            yield Row(row, -np.inf, -self.shortage, "the sum of all sales")
+        else:
+            yield Row(row, self.least, self.most, "the sum of all sales")
 
 
 def plan_sales(
@@ -63,9 +84,9 @@ def plan_sales(
     most = 0.5 * (max_turnover - (1.0 - float(holdings.sum())))
     owned = np.sort(holdings[holdings > 0])
     least = float(owned[: max(len(owned) - max_assets, 0)].sum())
-    if most < least - ROUNDING:  # no plan at all: a row of zeros that nothing meets
+    if most < least - ROUNDING:
         nothing = np.zeros(0)
-        return Sales(nothing.astype(np.intp), nothing, nothing, -np.inf, most - least)
+        return Sales(nothing.astype(np.intp), nothing, nothing, least, most)
     most = max(most, least)
     assets = np.flatnonzero(holdings > lower)
     upper = np.minimum((holdings - lower)[assets], most)
@@ -77,7 +98,8 @@ def sector_rows(limits: Iterable[SectorLimit], n: int) -> Iterator[Row]:
     for limit in limits:
         row = np.zeros(n)
         row[limit.members] = 1.0
-        yield row, limit.minimum, limit.maximum
+        name = f"the weight of sector {limit.label!r}"
+        yield Row(row, limit.minimum, limit.maximum, name)
 
 
 def stack(rows: Iterable[Row], width: int) -> dict[str, Any]:
@@ -85,8 +107,17 @@ def stack(rows: Iterable[Row], width: int) -> dict[str, Any]:
     given = list(rows)
     if not given:
         return {}
+    padded = [np.pad(r.coefficients, (0, width - len(r.coefficients))) for r in given]
     return {
-        "A": np.array([np.pad(row, (0, width - len(row))) for row, _, _ in given]),
-        "b_lower": np.array([least for _, least, _ in given]),
-        "b": np.array([most for _, _, most in given]),
+        "A": np.array(padded),
+        "b_lower": np.array([row.least for row in given]),
+        "b": np.array([row.most for row in given]),
     }
+
+
+def stacked_names(rows: Iterable[Row]) -> tuple[RowName, ...]:
+    """The names of the rows of a problem: upper limits, lower limits, the budget."""
+    given = list(rows)
+    above = (RowName(row.name) for row in given if np.isfinite(row.most))
+    below = (RowName(row.name, True) for row in given if np.isfinite(row.least))
+    return (*above, *below, BUDGET)

@@ -13,10 +13,18 @@ from cardqp.exceptions import Phrase, ProblemError, Setting
 from cardqp.models import risk
 from cardqp.models import validation as rule
 from cardqp.models.allocation import Allocation
-from cardqp.models.limits import Row, Sales, plan_sales, sector_rows, stack
+from cardqp.models.limits import (
+    Row,
+    Sales,
+    plan_sales,
+    sector_rows,
+    stack,
+    stacked_names,
+)
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
+from cardqp.solution.reason import Words, shown
 
 NEGLIGIBLE = 1e-9
 """A ridge that stands for none, as a share of the mean variance."""
@@ -271,10 +279,22 @@ class Portfolio:
 
     def _rows(self) -> Iterator[Row]:
         if self.target_return is not None:
-            yield self.expected_returns, self.target_return, np.inf
+            least = self.target_return
+            yield Row(self.expected_returns, least, np.inf, "the expected return")
         yield from sector_rows(self.sector_limits, self.n)
         if self._sales is not None:
-            yield from self._sales.rows(self.n)
+            yield from self._sales.rows(self.names)
+
+    @property
+    def _words(self) -> Words:
+        """How the rows of the problem are called."""
+        extra = 0 if self._sales is None else len(self._sales)
+        return Words("asset", "assets", stacked_names(self._rows()), extra)
+
+    @property
+    def _missing_turnover(self) -> float:
+        """By how much ``max_turnover`` is too small for any portfolio, or zero."""
+        return 0.0 if self._sales is None else 2.0 * self._sales.shortage
 
     def solve(self, **settings: Any) -> "PortfolioSolution":
         """Find the portfolio and prove how good it is.
@@ -311,6 +331,20 @@ class PortfolioSolution(Allocation):
     _main = ("risk", "expected_return")
 
     portfolio: Portfolio
+
+    @property
+    def _words(self) -> Words:
+        """How the rows of the problem, and what it chooses, are called."""
+        return self.portfolio._words
+
+    @property
+    def reason(self) -> str:
+        """Why no weights meet the limits: see :attr:`cardqp.Solution.reason`."""
+        most, missing = self.portfolio.max_turnover, self.portfolio._missing_turnover
+        if most is None or not missing:
+            return super().reason
+        least = shown(most + missing, most, is_upper=False)
+        return f"the turnover is at least {least}, and must be at most {most:.12g}"
 
     @property
     def variance(self) -> float:

@@ -11,8 +11,10 @@ from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, FloatArray
 from cardqp.models import validation as rule
 from cardqp.models.allocation import Allocation
+from cardqp.models.limits import BUDGET
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
+from cardqp.solution.reason import Words
 
 NEGLIGIBLE = 1e-9
 """A ridge that stands for none, as a share of the mean squared return."""
@@ -150,6 +152,11 @@ class TrackingSolution(Allocation):
     _figures = _main = ("tracking_error", "r_squared")
 
     model: IndexTracking
+
+    @property
+    def _words(self) -> Words:
+        """How the rows of the problem, and what it chooses, are called."""
+        return Words("asset", "assets", (BUDGET,))
 
     @property
     def tracking_error(self) -> float:

@@ -43,6 +43,8 @@ def headline(answer: PortfolioSolution) -> str:
     """The answer in one sentence."""
     portfolio, solution = answer.portfolio, answer.solution
     if answer.weights is None:
+        if reason := answer.reason:
+            return f"No {allowed(portfolio)} meets the limits: {reason}."
         return f"No {allowed(portfolio)} that meets the limits was found."
     held = f"{len(answer.named())} of {plural(portfolio.n, 'asset')}"
     start = f"{held}, with a risk of {percent(answer.risk)} per period"

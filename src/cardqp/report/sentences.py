@@ -136,10 +136,11 @@ def objective(data: ReportData) -> str:
     if not math.isfinite(data.eta):
         return f"The {SQUARED}, without a ridge, is {among}."
     scaled = ", features being scaled to unit variance" if data.is_standardized else ""
+    by_data = ", chosen by these data" if data.is_automatic else ""
     return (
         f"The penalised {SQUARED} is {among}: the mean of the squared residuals plus "
         f"{1.0 / data.eta:.4g} times the sum of the squared coefficients (eta is "
-        f"{data.eta:.4g}, and the factor 1/eta{scaled})."
+        f"{data.eta:.4g}{by_data}, and the factor 1/eta{scaled})."
     )
 
 
@@ -170,7 +171,9 @@ def _known(solution: Solution) -> list[str]:
     if solution.status is Status.OPTIMAL:
         return _between(solution)
     if solution.status is Status.INFEASIBLE:
-        return [f"No {choices(solution.problem)} exists."]
+        reason = solution.reason
+        why = [f"{reason[0].upper()}{reason[1:]}."] if reason else []
+        return [f"No {choices(solution.problem)} exists.", *why]
     if solution.status is Status.UNKNOWN:
         return [
             f"No {choices(solution.problem)} was found, and it is not proved that "

@@ -18,6 +18,7 @@ from cardqp.problem import SparseQP
 from cardqp.problem import validation as check
 from cardqp.problem.quadratic import Factor
 from cardqp.solution.claim import Claim
+from cardqp.solution.reason import why_infeasible
 from cardqp.solution.status import Stage, Status
 from cardqp.solution.stored import (
     point_from,
@@ -116,6 +117,16 @@ class Solution:
         return self.status.advice
 
     @property
+    def reason(self) -> str:
+        """A clause that says why there is no feasible point, where that is simple.
+
+        It is looked for when it is asked for; "" if there is none, or if it takes many
+        rows, or branches, to prove that there is no point.
+        """
+        is_empty = self.status is Status.INFEASIBLE
+        return why_infeasible(self.problem) if is_empty else ""
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the variables in the support."""
         return tuple(self.problem.name_of(int(j)) for j in self.support)
@@ -210,16 +221,18 @@ class Solution:
             With the status, the reason and the advice.
         """
         if self.status is not Status.OPTIMAL:
-            raise NotSolvedError(
-                f"{self.status.name}: {self.status.value} ({self.stop.value}); "
-                f"{self.advice}."
-            )
+            status = f"{self.status.name}: {self.status.value} ({self.stop.value})"
+            parts = (status, self.reason, self.advice)
+            raise NotSolvedError(f"{'; '.join(filter(None, parts))}.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings for JSON; infinities become None."""
         values = np.zeros(0) if self.x is None else self.x[self.support]
         claim = {} if self.claim is None else {"claim": self.claim.to_dict()}
-        return claim | {
+        reason = {"reason": self.reason} if self.status is Status.INFEASIBLE else {}
+        return {
+            **claim,
+            **reason,
             "status": self.status.name,
             "stop": self.stop.name,
             "objective": finite(self.objective),

@@ -21,7 +21,7 @@ class Status(Enum):
 _ADVICE = {
     Status.OPTIMAL: "nothing to do",
     Status.FEASIBLE: 'use method="exact" (the default), more time or a larger gap',
-    Status.INFEASIBLE: "relax the rows or bounds, or raise the sparsity",
+    Status.INFEASIBLE: "relax the rows one by one, the bounds or the sparsity",
     Status.UNKNOWN: 'use method="exact" (the default) or more time',
 }
 

@@ -45,11 +45,22 @@ class Violation:
     switches: FloatArray
 
 
-def least_violation(problem: SparseQP, subproblem: Subproblem) -> Violation:
+def least_violation(
+    problem: SparseQP, subproblem: Subproblem, prices: FloatArray | None = None
+) -> Violation:
     """Minimise the total violation of the rows in a branch, by a linear program.
 
     The limit of the branch is relaxed to fractional switches.  The violation is zero,
     with a ray of zeros, if the linear program was not solved.
+
+    Parameters
+    ----------
+    problem : SparseQP
+        The problem.
+    subproblem : Subproblem
+        The branch.
+    prices : (m,) array, optional
+        The price of violating each row, 1 by default; infinite if a row must hold.
     """
     allowed = np.flatnonzero(
         ~subproblem.fixed_out if subproblem.remaining > 0 else subproblem.fixed_in
@@ -67,6 +78,9 @@ def least_violation(problem: SparseQP, subproblem: Subproblem) -> Violation:
     m, e = int(inequality.sum()), int(rows.is_equality.sum())
     # Variables: x, z, excess of inequalities (m), excess of equalities (e, e).
     links, n_links = _links(lower, upper, is_switched, owners)
+    each = np.ones(m + e) if prices is None else prices
+    price = np.concatenate([each[inequality], *[each[rows.is_equality]] * 2])
+    must_hold = np.isinf(price)
     width, excess = n + p + m + 2 * e, n + p + np.arange(m + 2 * e)
     all_rows = np.arange(max(m, e))
     above = _matrix(
@@ -87,10 +101,10 @@ def least_violation(problem: SparseQP, subproblem: Subproblem) -> Violation:
     high = [
         np.where(is_switched, np.inf, upper),
         np.ones(p),
-        np.full(m + 2 * e, np.inf),
+        np.where(must_hold, 0.0, np.inf),
     ]
     result = scipy.optimize.linprog(
-        np.repeat([0.0, 1.0], [n + p, m + 2 * e]),
+        np.concatenate([np.zeros(n + p), np.where(must_hold, 0.0, price)]),
         A_ub=above,
         b_ub=np.concatenate([rows.rhs[inequality], *no_more]),
         A_eq=equal,
