@@ -77,7 +77,7 @@ def test_what_is_chosen_together_has_one_column():
     found = all_subsets(X, y + 3.0 * (X["city"] == "Rome"), max_size=5)
     ax = found.plot()
     assert texts(ax.get_xticklabels()) == ["x0", "x1", "x2", "x3", "city"]
-    assert found.plot_criterion().get_xlabel() == "features, or groups of them"
+    assert found.plot_criterion().get_xlabel() == "features, or blocks of them"
     with_city = ["city" in each.units for each in found]
     assert int((cells(ax)[:, 4] > EMPTY).sum()) == sum(with_city)
 

@@ -75,7 +75,7 @@ def test_categories_are_named_once(tmp_path):
     rng = np.random.default_rng(0)
     names = ["a", "city=Oslo", "city=Rome"]
     X = pd.DataFrame(rng.standard_normal((50, 3)), columns=names)
-    model = BestSubset(2, groups=["a", "c", "c"]).fit(X, X.sum(axis=1))
+    model = BestSubset(2, blocks=["a", "c", "c"]).fit(X, X.sum(axis=1))
     told = words(page_of(tmp_path, model))
     assert "BIC chooses 3 of 3 features to predict y: a, city. What is" in told
     assert "counts once: the size is 2." in told

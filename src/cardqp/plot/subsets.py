@@ -131,7 +131,7 @@ def plot_sizes(subsets: "Subsets", criterion: "ChoiceName", ax: Any = None) -> A
     ax.plot(best.size, best.measures[criterion], "*", **star)
     whole_numbers(ax.xaxis)
     is_plain = subsets.units == subsets.names
-    ax.set_xlabel("features" if is_plain else "features, or groups of them")
+    ax.set_xlabel("features" if is_plain else "features, or blocks of them")
     ax.set_ylabel(TITLES[criterion])
     ax.set_title(f"Best subsets by {TITLES[criterion]}")
     ax.legend()

@@ -37,7 +37,7 @@ class Subset:
     features : tuple of str
         Names of the features.
     units : tuple of str
-        Names of what counts: a category, or a group, in place of its features.
+        Names of what counts: a category, or a block, in place of its features.
     support : int array
         Their columns.
     coef, intercept : array, float
@@ -83,7 +83,7 @@ class Subsets:
     subsets : tuple of Subset
         By size, and by rank within a size.
     names, units : tuples of str
-        Names of all features, and of what they are chosen with: a category or a group.
+        Names of all features, and of what they are chosen with: a category or a block.
     n_samples : int
         How many rows there were.
     criterion : str

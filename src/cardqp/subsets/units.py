@@ -1,4 +1,4 @@
-"""Names of what is chosen as one: features, categories and groups."""
+"""Names of what is chosen as one: features, categories and blocks."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ LEVEL = "="
 """What stands between a category and its level in the name of a feature."""
 
 NAMED = 3
-"""How many features the name of a group lists."""
+"""How many features the name of a block lists."""
 
 
 def unit_names(names: Sequence[str], blocks: IntArray | None) -> tuple[str, ...]:
     """For each feature the name of what it is chosen with.
 
-    The levels of a category have the name of the category, other groups those of their
+    The levels of a category have the name of the category, other blocks those of their
     features.
 
     Examples
