@@ -48,7 +48,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     folds = KFold(options.folds, shuffle=True, random_state=0)
     grid = {"alpha": np.logspace(-3, 3, len(SIZES))}
     plain = GridSearchCV(Ridge(), grid, cv=folds)
-    sparse = cardqp.SparseRidgeCV(SIZES, cv=folds, standardize=True)
+    settings = {"eta": 20.0, "standardize": True, "prove": "all", "time_limit": None}
+    sparse = cardqp.SparseRidgeCV(SIZES, cv=folds, **settings)
     cardqp.SparseRidge(5).fit(table.X[:200], table.y[:200])  # compiles
     _, ridge = timed(lambda: plain.fit(table.X, table.y), options.repeats)
     model, ours = timed(lambda: sparse.fit(table.X, table.y), options.repeats)

@@ -145,13 +145,17 @@ class AbessCV:
         from abess import LinearRegression
 
         sizes = range(1, min(20, X.shape[1], len(y) // 2) + 1)
-        self._model = LinearRegression(support_size=sizes, cv=5).fit(X, y)
+        # It refuses constant columns.
+        self._varied = np.flatnonzero(np.ptp(X, axis=0) > 0)
+        chosen = X[:, self._varied]
+        self._model = LinearRegression(support_size=sizes, cv=5).fit(chosen, y)
         self.coef_ = self._model.coef_
         return self
 
     def score(self, X: FloatArray, y: FloatArray) -> float:
         """R2."""
-        return float(1.0 - np.mean((y - self._model.predict(X)) ** 2) / np.var(y))
+        left = y - self._model.predict(X[:, self._varied])
+        return float(1.0 - np.mean(left**2) / np.var(y))
 
 
 def estimators(limit: float) -> dict[str, Callable[[], Any]]:
@@ -209,7 +213,7 @@ def measure(make: Callable[[], Any], train: Rows, test: Rows) -> Record:
 def rules(train: Rows, test: Rows) -> dict[str, float]:
     """R2 of ten features by each rule for the ridge, and the ridge of the last two."""
     (X, y), n = train, train[0].shape[1]
-    design = read_design(n, None, always_include=None, groups=None)
+    design = read_design(n, None, always_include=None, blocks=None)
     rows, size = moments(X, y), min(SIZE, n)
     scaled = design.scaled(rows, 1.0, size)
 
@@ -234,8 +238,11 @@ def run(name: str, options: argparse.Namespace) -> Iterator[Record]:
     for number, (train, test) in enumerate(splits(name, options.splits)):
         shape = {"n": train[0].shape[1], "N": len(train[1])}
         common = {"table": name, "split": number, **shape}
-        yield {**common, "estimator": "rules", **rules(train, test)}
+        if options.only is None or "rules" in options.only:
+            yield {**common, "estimator": "rules", **rules(train, test)}
         for title, make in estimators(options.time_limit).items():
+            if options.only is not None and title not in options.only:
+                continue
             yield {**common, "estimator": title, **measure(make, train, test)}
         if number < options.before:
             proved = SparseRidgeCV(
@@ -261,6 +268,11 @@ def means(records: Sequence[Record], title: str, key: str) -> float:
     return float(np.mean(values)) if values else np.nan
 
 
+def shown_as(value: float, digits: int) -> str:
+    """A number, or a dash where no fit came to an answer."""
+    return "–" if np.isnan(value) else f"{value:.{digits}f}"
+
+
 def page(records: Sequence[Record]) -> Iterator[str]:
     """The tables as Markdown."""
     tables = {
@@ -280,7 +292,7 @@ def page(records: Sequence[Record]) -> Iterator[str]:
         yield f"| table | {' | '.join(columns)} |"
         yield f"|---|{'---|' * len(columns)}"
         for name, some in tables.items():
-            cells = (f"{middle(some, title, key):.{digits}f}" for title in columns)
+            cells = (shown_as(middle(some, title, key), digits) for title in columns)
             yield f"| {name} | {' | '.join(cells)} |"
     yield from _costs(tables)
 
@@ -293,17 +305,20 @@ def _rules_table(tables: dict[str, list[Record]]) -> Iterator[str]:
         for table, some in tables.items()
     }
     yield from ("### Ten features: median R2 by rule for the ridge", "")
-    yield f"| table | rows x features | {' | '.join(names)} | median eta of auto |"
-    yield f"|---|---|{'---|' * len(names)}---|"
+    titles = ("rows x features", "splits", *names, "median eta of auto")
+    yield f"| table | {' | '.join(titles)} |"
+    yield f"|---|{'---|' * len(titles)}"
     for table, row in values.items():
         some = tables[table][0]
         cells = " | ".join(f"{value:.3f}" for value in row)
         eta = medians(tables[table], "rules", "eta")
-        yield f"| {table} | {some['N']} x {some['n']} | {cells} | {eta:g} |"
+        count = sum(record["estimator"] == "rules" for record in tables[table])
+        shape = f"{some['N']} x {some['n']} | {count}"
+        yield f"| {table} | {shape} | {cells} | {eta:g} |"
     array = np.array(list(values.values()))
     lost = (array.max(axis=1, keepdims=True) - array).mean(axis=0)
     cells = " | ".join(f"{value:.3f}" for value in lost)
-    yield f"| *mean loss to the best of the row* | | {cells} | |"
+    yield f"| *mean loss to the best of the row* | | | {cells} | |"
 
 
 def _costs(tables: dict[str, list[Record]]) -> Iterator[str]:
@@ -334,6 +349,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=TABLES)
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--only", nargs="*", help="estimators by name, and rules")
     parser.add_argument("--time-limit", type=float, default=10.0, help="of each fit")
     parser.add_argument(
         "--before", type=int, default=1, help="splits, all folds proved"

@@ -11,13 +11,13 @@ from experiments.reproduce.config import Exhibit
 from experiments.reproduce.summary import CERTIFIED, Cell, select, summarise
 from experiments.reproduce.work import Row
 
-MARKS = {"agrees": "=", "better": "<", "differs": "!"}
-"""Signs that stand for verdicts."""
+WORDS = {"agrees": "agrees", "better": "ours is smaller", "differs": "differs"}
+"""What is said of verdicts."""
 
 LEGEND = (
-    "Ours, with its standard error; in brackets what the paper prints and whether the "
-    "two agree: = within three standard errors of their difference, < ours is smaller, "
-    "! they differ; letters refer to the reasons below."
+    "Ours, with its standard error; in brackets what the paper prints, which agrees if "
+    "it is within three standard errors of the difference; letters refer to the "
+    "reasons below."
 )
 
 
@@ -76,8 +76,9 @@ def _text(exhibit: Exhibit, cell: Cell | None, letters: dict[str, str]) -> str:
         return ""
     text = _with_error(exhibit, cell.mean, cell.error)
     if cell.paper is not None:
-        mark = MARKS[cell.verdict] + letters.get(cell.reason, "")
-        text += f" ({number(exhibit, cell.paper)} {mark})"
+        said = [WORDS[cell.verdict], letters.get(cell.reason, "")]
+        words = ", ".join(filter(None, said))
+        text += f" (paper: {number(exhibit, cell.paper)}, {words})"
     if cell.gap is not None and exhibit.metric != "seconds":
         proven = f"gap {cell.gap:.1%} left" if cell.gap > CERTIFIED else "proven"
         text += f", {proven}"
@@ -125,8 +126,8 @@ def _datasets(exhibit: Exhibit, rows: Sequence[Row]) -> Grid:
         for name in ("n_features", "n_samples", "k_hat"):
             mean = float(np.mean([row[name] for row in own]))
             printed = exhibit.paper[name][place]
-            mark = "=" if abs(mean - printed) <= 0.5 else "!"
-            texts.append(f"{mean:.10g} ({printed} {mark})")
+            verdict = "agrees" if abs(mean - printed) <= 0.5 else "differs"
+            texts.append(f"{mean:.10g} (paper: {printed}, {WORDS[verdict]})")
         lines.append((*texts, exhibit.reasons.get(value, "")))
     return Grid(
         exhibit.title,
@@ -194,7 +195,10 @@ def _levels(exhibit: Exhibit, rows: Sequence[Row]) -> Grid:
         )
         for value in study.values
     ]
-    header = ("DP", "BR", "certified optimum", "its objective", "bound of the level")
+    header = (
+        *("dual program", "best response", "certified optimum"),
+        *("its objective", "bound of the level"),
+    )
     return Grid(exhibit.title, ("", *header), tuple(lines), (_count(exhibit, rows),))
 
 

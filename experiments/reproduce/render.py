@@ -1,6 +1,6 @@
 """Tables in Markdown, LaTeX and HTML."""
 
-from cardqp.report.page import table, text
+from cardqp.report.page import prose, table, text
 from experiments.reproduce.grids import Grid
 
 _LATEX = {
@@ -60,11 +60,12 @@ def _tex(text: str) -> str:
 
 def to_html(grid: Grid) -> str:
     """A table as a piece of a page."""
-    notes = "".join(f"<li>{text(note)}</li>" for note in grid.notes)
+    notes = "".join(f"<li>{prose(note)}</li>" for note in grid.notes)
     drawn = table(grid.header, grid.rows, cell=_html_cell, label=grid.title)
     return f"{drawn}<ul class='small'>{notes}</ul>\n"
 
 
 def _html_cell(content: str) -> str:
     """A cell; what the paper prints has a line of its own."""
-    return text(content).replace(" (", "<br>(")
+    inside = text(content).replace(" (paper", "<br>(paper")
+    return f"<span>{inside}</span>"

@@ -57,6 +57,11 @@ def _say_that_nothing_is_kept() -> None:
     )
 
 
+def is_kept() -> bool:
+    """Whether machine code is kept on disk, as far as is known by now."""
+    return _say_that_nothing_is_kept.cache_info().currsize == 0
+
+
 def inner(function: Function) -> Function:
     """Compile a part of other compiled functions: Python cannot call it.
 

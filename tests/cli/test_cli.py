@@ -110,15 +110,6 @@ def test_bad_input_is_one_line(archive, capsys, arguments, message):
     assert message in captured.err
 
 
-def test_demo_draws_and_proves(tmp_path, capsys):
-    picture = tmp_path / "demo.png"
-    assert run("demo", "--output", picture, "--method", "best-response") == 0
-    out = capsys.readouterr().out
-    assert "bmi" in out
-    assert "lower bound" in out
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
 def test_help_is_quick_and_lists_exit_codes(capsys):
     with pytest.raises(SystemExit) as end:
         run("--help")
@@ -242,17 +233,6 @@ def test_an_array_instead_of_an_archive(tmp_path, capsys):
         np.save(stream, np.eye(3))
     assert run("solve", path) == 2
     assert "must be a .npz archive" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [("demo.xyz", "must end in one of"), ("no/such/folder.png", "existing folder")],
-)
-def test_demo_complains_before_it_works(tmp_path, capsys, output, message):
-    assert run("demo", "--output", tmp_path / output) == 2
-    captured = capsys.readouterr()
-    assert message in captured.err
-    assert captured.out == ""
 
 
 @pytest.mark.parametrize("arguments", [["solve"], ["solve", "x.npz", "--gap", "small"]])

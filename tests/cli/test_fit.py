@@ -1,6 +1,7 @@
 import io
 import itertools
 import json
+import re
 import sys
 from types import SimpleNamespace
 
@@ -8,7 +9,7 @@ import numpy as np
 import pandas
 import pytest
 
-from cardqp import Progress
+from cardqp import Progress, SparseRidge
 from cardqp.cli.fit import gap_in_words
 from cardqp.cli.main import main
 from cardqp.cli.progress import ProgressLine
@@ -55,8 +56,8 @@ def subsets(frame, size, eta, standardize):
     encoded = TableEncoder.from_table(frame, "y").apply(frame)
     X, y = encoded.X - encoded.X.mean(axis=0), encoded.y - encoded.y.mean()
     X = X / X.std(axis=0) if standardize else X
-    for chosen in itertools.combinations(set(encoded.groups), size):
-        inside = np.isin(encoded.groups, chosen)
+    for chosen in itertools.combinations(set(encoded.blocks), size):
+        inside = np.isin(encoded.blocks, chosen)
         G = X[:, inside].T @ X[:, inside] / len(y) + np.eye(inside.sum()) / eta
         h = X[:, inside].T @ y / len(y)
         value = y @ y / len(y) - h @ np.linalg.solve(G, h)
@@ -123,9 +124,10 @@ def test_text_for_people(file, capsys):
     assert lines[0].startswith("status    OPTIMAL")
     assert lines[1].startswith("proof     no choice of up to 3 columns lowers the ")
     assert lines[1].endswith(" %")
-    assert lines[2] == (
-        "error     mean squared error + 0.05 times the squared coefficients of "
-        "standardised features (eta 20)"
+    assert re.fullmatch(
+        r"error     mean squared error \+ \S+ times the squared coefficients of "
+        r"standardised features \(eta \d+\)",
+        lines[2],
     )
     assert lines[3] == "data      120 rows, 7 features from 6 columns"
     assert " by cross-validation, " in lines[4]
@@ -238,12 +240,39 @@ def test_no_negative_coefficients_and_no_ridge(file, answer):
     assert free["r2"] > ridge["r2"]
 
 
+@pytest.mark.parametrize("options", [(), ("--eta", 5), ("--no-ridge",), ("--refit",)])
+def test_the_command_and_python_give_the_same_model(frame, file, answer, options):
+    found = answer("fit", file, "--target", "y", "-s", 3, *options)
+    encoder = TableEncoder.from_table(frame, "y")
+    settings = {
+        (): {},
+        ("--eta", 5): {"eta": 5.0},
+        ("--no-ridge",): {"eta": None},
+        ("--refit",): {"refit": True},
+    }[options]
+    rows = encoder.apply(frame)
+    model = SparseRidge(3, blocks=encoder.blocks, **settings).fit(rows.X, rows.y)
+    names = [rows.names[j] for j in model.support_]
+    assert list(found["coefficients"]) == names
+    coef = list(found["coefficients"].values())
+    assert coef == pytest.approx(model.coef_[model.support_], rel=1e-9)
+    assert found["objective"] == pytest.approx(model.objective_, rel=1e-9)
+
+
+def test_what_is_refitted_is_not_called_proved(file, capsys):
+    assert run("fit", file, "--target", "y", "-s", 3, "--refit") == 0
+    assert "of which nothing is proved: see --no-ridge" in capsys.readouterr().out
+    assert run("fit", file, "--target", "y", "-s", 3, "--no-ridge") == 0
+    out = capsys.readouterr().out
+    assert "error     mean squared error, without a ridge\n" in out
+
+
 def test_groups(file, answer, tmp_path):
-    groups = tmp_path / "groups.json"
-    groups.write_text('{"pair": ["größe", "a b"], "other": []}')
-    found = answer("fit", file, "--target", "y", "-s", 1, "--groups", groups)
+    blocks = tmp_path / "blocks.json"
+    blocks.write_text('{"pair": ["größe", "a b"], "other": []}')
+    found = answer("fit", file, "--target", "y", "-s", 1, "--blocks", blocks)
     assert found["columns"] == ["a b", "größe"]
-    found = answer("fit", file, "--target", "y", "-s", 3, "--groups", "none")
+    found = answer("fit", file, "--target", "y", "-s", 3, "--blocks", "none")
     assert list(found["coefficients"]) == ["a b", "city=Oslo", "flag"]
 
 
@@ -261,10 +290,10 @@ BAD_GROUPS = [
 
 @pytest.mark.parametrize(("text", "message"), BAD_GROUPS)
 def test_bad_groups(file, tmp_path, capsys, text, message):
-    path = tmp_path / "groups.json"
+    path = tmp_path / "blocks.json"
     if text is not None:
         path.write_text(text)
-    assert run("fit", file, "--target", "y", "-s", 2, "--groups", path) == 2
+    assert run("fit", file, "--target", "y", "-s", 2, "--blocks", path) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("\n") == 1

@@ -11,10 +11,11 @@ import pandas
 import pytest
 
 import cardqp
+from cardqp.cli.folds import random_folds
 from cardqp.cli.main import main
 from cardqp.cli.progress import ProgressLine
 from cardqp.cli.subsets_parser import CRITERIA
-from cardqp.subsets.measures import MEASURES
+from cardqp.subsets.measures import CHOICES
 from cardqp.tables import TableEncoder
 
 ATTACK, FORMULA = "<script>alert(1)</script>", "=cmd|' /C calc'!A0"
@@ -79,16 +80,49 @@ def test_text_marks_the_best(frame, file, capsys):
     table, told = captured.out.split("\n\n")
     (marked,) = (line for line in table.splitlines() if line.endswith("  <"))
     best = library(frame, max_size=4, n_best=2).best()
-    assert ", ".join(best.features) in marked
+    assert marked.endswith(f"  {', '.join(best.units)}  <")
+    assert best.units == ("a", ATTACK, FORMULA, "city")
     headline, proof = told.splitlines()
     assert headline.startswith("BIC chooses 5 of 7 features to predict y: a, ")
-    assert "What is chosen together counts once: its size is 4." in headline
+    assert "What is chosen together counts once: the size is 4." in headline
     assert f"explain {100 * best.measures['r2']:.3g} % of its variation" in headline
     assert proof.startswith("Every listed subset is proved to have the right rank")
     assert captured.err == (
         "cardqp: note: 1 column of labels became 2 features, one for each label but "
         "the most frequent: `city`\n"
     )
+
+
+def test_folds_choose_the_size(frame, file, answer, capsys):
+    settings = ("--max-size", 4, "--criterion", "cv", "--cv", 6, "--seed", 3)
+    found = answer(file, *settings, "--n-best", 2)
+    frame = pandas.read_csv(file)
+    encoded = TableEncoder.from_table(frame, "y").apply(frame)
+    model = cardqp.BestSubset(
+        4,
+        criterion="cv",
+        cv=random_folds(60, 6, 3),
+        blocks=encoded.blocks.tolist(),
+    ).fit(encoded.X, encoded.y)
+    first = [each for each in found["subsets"] if each["rank"] == 1]
+    errors = model.cv_errors_.mean(axis=1)
+    assert [each["cv"] for each in first] == pytest.approx(errors)
+    assert {each["cv"] for each in found["subsets"] if each["rank"] == 2} == {None}
+    assert found["criterion"] == "cv"
+    assert found["best"]["size"] == errors.argmin() == model.n_nonzero_coefs_
+    assert model.subsets_.best().size == model.n_nonzero_coefs_
+    assert "cv" not in answer(file, "--max-size", 1)["best"]
+    assert run(file, *settings) == 0
+    assert "\nCross-validation chooses 5 of 7 features" in capsys.readouterr().out
+
+
+def test_the_page_of_folds(file, tmp_path):
+    page = tmp_path / "page.html"
+    assert run(file, "--criterion", "cv", "--max-size", 3, "--report", page) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "Cross-validation chooses" in text
+    assert "CV error" in text
+    assert "nan" not in re.sub(r"base64,[^']*", "", text)
 
 
 @pytest.mark.parametrize(("policy", "n_rows"), [("drop", 57), ("mean", 60)])
@@ -101,23 +135,23 @@ def test_missing_cells(frame, file, answer, policy, n_rows):
     assert found["n_rows"] == n_rows
     encoded = TableEncoder.from_table(frame, "y", missing=policy).apply(frame)
     expected = cardqp.all_subsets(
-        encoded.X, encoded.y, groups=encoded.groups.tolist(), max_size=2
+        encoded.X, encoded.y, blocks=encoded.blocks.tolist(), max_size=2
     )
     rss = [each["rss"] for each in found["subsets"]]
     assert rss == pytest.approx([each.rss for each in expected])
 
 
 def test_options_of_tables_and_choice(file, answer, tmp_path):
-    together = tmp_path / "groups.json"
+    together = tmp_path / "blocks.json"
     together.write_text(json.dumps({"pair": ["b", "c"]}))
     settings = (file, "--max-size", 2, "--n-best", 20)
     found = answer(*settings, "--drop", FORMULA, "--always-include", "b")
     assert all("b" in each["features"] for each in found["subsets"])
     assert not any(FORMULA in each["features"] for each in found["subsets"])
-    found = answer(*settings, "--groups", together)
+    found = answer(*settings, "--blocks", together)
     for each in found["subsets"]:
         assert ("b" in each["features"]) == ("c" in each["features"])
-    found = answer(*settings, "--groups", "none")
+    found = answer(*settings, "--blocks", "none")
     assert ["city=Rome"] in [each["features"] for each in found["subsets"]]
     found = answer(file, "--only", "a,b", "--max-size", 9)
     assert max(each["size"] for each in found["subsets"]) == 2
@@ -183,13 +217,17 @@ def test_the_page_with_too_few_rows_for_standard_errors(frame, file, tmp_path, a
 BAD = [
     (["--max-size", 0], "`--max-size` must be an integer, at least 1"),
     (["--n-best", -2], "`--n-best` must be an integer, at least 1"),
+    (["--cv", 3], "`--cv` must be given with `--criterion cv`"),
+    (["--criterion", "cv", "--cv", 1], "`--cv` must be an integer, at least 2"),
+    (["--criterion", "cv", "--cv", 31], "`--cv` must leave two rows or more in each"),
+    (["--criterion", "cv", "--seed", -1], "`--seed` must be a number, at least 0"),
     (["--gap", -1], "`--gap` must be a number, at least 0"),
     (["--time-limit", -1], "`--time-limit` must be a number, at least 0"),
     (["--always-include", "nobody"], "'nobody' is not in the table"),
     (["--drop", "nobody"], "nobody"),
     (["--target", "city"], "city"),
     (["--target", "nobody"], "nobody"),
-    (["--groups", "nowhere.json"], "`--groups` must be auto, none or a JSON file"),
+    (["--blocks", "nowhere.json"], "`--blocks` must be auto, none or a JSON file"),
     (["-o", "x.parquet"], "`--output` must be for CSV"),
     (["-o", "-", "--json"], "`--output` must be a file with `--json`"),
     (["--report", "no/where.html"], "`--report` must be in an existing folder"),
@@ -215,7 +253,7 @@ def test_mallows_cp_needs_more_rows_than_features(frame, file, capsys):
 
 
 def test_all_criteria_can_be_named():
-    assert CRITERIA == MEASURES
+    assert CRITERIA == CHOICES
 
 
 class Terminal(io.StringIO):

@@ -1,14 +1,16 @@
 """Best subset selection as an estimator, with what may be inferred from it."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import KFold, cross_val_score
 
-from cardqp import BestSubset, all_subsets
+from cardqp import BestSubset, all_subsets, stability_selection
 from cardqp.exceptions import NotSolvedError, ParameterError, ProblemError
 from tests.subsets.tables import enumerated, random_table
 
@@ -111,6 +113,20 @@ def test_the_size_with_the_least_error_on_folds(table):
         means.append(-scores.mean())
     assert model.n_nonzero_coefs_ == 1 + int(np.argmin(means))
     assert not hasattr(model, "partial_fit")
+    found = model.subsets_
+    assert found.best().support.tolist() == model.support_.tolist()
+    assert found.table["cv"].tolist() == pytest.approx(model.cv_errors_.mean(axis=1))
+    assert found.best("bic").measures["bic"] == found.table["bic"].min()
+    with pytest.raises(ParameterError, match="`criterion` must be one of bic"):
+        all_subsets(X, y).best("cv")
+
+
+def test_errors_on_folds_have_the_unit_of_the_target(table):
+    X, y = table
+    small = BestSubset(4, criterion="cv", cv=4).fit(X, 1e-9 * y)
+    large = BestSubset(4, criterion="cv", cv=4).fit(X, y)
+    assert small.support_.tolist() == large.support_.tolist()
+    assert small.n_nonzero_coefs_ > 0
 
 
 @pytest.fixture(scope="module")
@@ -192,10 +208,93 @@ def test_a_split_infers_from_rows_that_did_not_choose(table):
     assert 0.3 < np.mean(np.array(many) > 0.5) < 0.7
 
 
+@pytest.mark.parametrize("noise", [1e-5, 1e-7, 0.0])
+@pytest.mark.parametrize("kind", ["polynomial", "dependent", "few rows"])
+def test_fits_that_are_nearly_perfect_are_proved(kind, noise):
+    # Warnings are errors: nothing but rounding is open.
+    rng = np.random.default_rng(0)
+    X = {
+        "polynomial": np.vander(np.linspace(1, 2, 60), 9)[:, :-1],
+        "dependent": rng.standard_normal((60, 3)) @ rng.standard_normal((3, 8)),
+        "few rows": rng.standard_normal((6, 8)),
+    }[kind]
+    y = 1.0 + X[:, 3] + X[:, 6] + noise * rng.standard_normal(len(X))
+    model = BestSubset(3).fit(X, y)
+    residual = y - model.predict(X)
+    assert model.objective_ == pytest.approx(np.mean(residual**2), abs=1e-12)
+    assert 0 <= model.lower_bound_ <= model.objective_ <= 1e-6 * y.var()
+    assert model.gap_ <= 1e-4
+    assert model.status_ == "OPTIMAL"
+    assert model.solution_.verify().ok
+
+
+@pytest.mark.parametrize("seed", [6, 28, 52])
+def test_the_model_is_that_of_the_table_also_among_equals(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 6)) @ (np.eye(6) + 0.5 * rng.standard_normal((6, 6)))
+    X = np.column_stack([X, X[:, 0], 2.0 * X[:, 3]])
+    model = BestSubset(5).fit(X, X[:, 0] + X[:, 3])
+    best = model.subsets_.best()
+    assert model.support_.tolist() == best.support.tolist()
+    assert model.solution_.support.tolist() == best.support.tolist()
+    np.testing.assert_array_equal(model.coef_, best.coef)
+    assert model.solution_.verify().ok
+
+
+def test_a_search_that_is_stopped_warns_once_and_ends_at_once(table):
+    X, y = table
+    solved = []
+
+    def stop(progress):
+        solved.append(progress.stage)
+        return progress.stage == "subsets of 3"
+
+    words = "^sizes above 2 are missing: the callback asked to stop; raise `time_limit`"
+    with pytest.warns(ConvergenceWarning, match=words) as caught:
+        model = BestSubset(6).fit(X, y, callback=stop)
+    assert len(caught) == 1
+    assert solved[-1] == "subsets of 3"
+    assert model.n_nonzero_coefs_ == 2
+    # What the table proves is proved, though no time was left for a certificate.
+    assert model.status_ == "OPTIMAL"
+    assert model.lower_bound_ == pytest.approx(model.objective_)
+
+
+class Unproved(BestSubset):
+    """What it chooses is never proved."""
+
+    def _missing(self, gap):
+        return [*super()._missing(gap), "nothing is proved"]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_resamples_that_are_not_proved_are_counted_in_one_warning(table, n_jobs):
+    X, y = table
+    words = "^7 of 7 fits are not proved; the first of them: nothing is proved; raise"
+    with pytest.warns(ConvergenceWarning, match=words) as caught:
+        found = Unproved(2).bootstrap(
+            X, y, n_resamples=7, n_jobs=n_jobs, random_state=0
+        )
+    assert len(caught) == 1
+    assert found.coef.shape == (7, 7)
+    with pytest.warns(ConvergenceWarning, match="^4 of 4 fits") as caught:
+        stability_selection(Unproved(2), X, y, n_resamples=4, random_state=0)
+    assert len(caught) == 1
+
+
+def test_other_warnings_of_resamples_stay(table):
+    class Loud(BestSubset):
+        def fit(self, X, y, sample_weight=None, **settings):
+            warnings.warn("heard", UserWarning, stacklevel=2)
+            return super().fit(X, y, sample_weight, **settings)
+
+    with pytest.warns(UserWarning, match="heard"):
+        Loud(1).bootstrap(*table, n_resamples=2, random_state=0)
+
+
 def test_what_cannot_be_inferred_is_said(table):
     X, y = table
-    # As many coefficients as rows fit without error: no gap is small next to that.
-    model = BestSubset(n_nonzero_coefs=4, gap=1.0).fit(X[:5], y[:5])
+    model = BestSubset(n_nonzero_coefs=4).fit(X[:5], y[:5])
     with pytest.raises(ProblemError, match="more rows than coefficients"):
         model.inference()
     with pytest.raises(NotFittedError):
@@ -212,7 +311,8 @@ def test_pictures_show_each_subset(table, tmp_path):
     ax = found.plot(tmp_path / "subsets.png", criterion="cp")
     assert len(ax.get_yticks()) == len(found)
     best = found.best("cp").measures["cp"]
-    assert ax.get_yticklabels()[0].get_text() == f"{best:.6g}"
+    label = float(ax.get_yticklabels()[0].get_text())
+    assert label == pytest.approx(best, abs=0.01)
     ax = found.plot_criterion(tmp_path / "sizes.png", criterion="adjusted_r2")
     star = ax.get_lines()[-1].get_xydata()[0]
     assert star[0] == found.best("adjusted_r2").size

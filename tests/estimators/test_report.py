@@ -60,6 +60,12 @@ def test_every_estimator_has_a_page(model, tmp_path):
     assert f"{model!r}.fit(X, y)" in said
     assert ("error, without a ridge, is" in said) == (model.eta is None)
     assert ("With --no-ridge" in said) == model.refit
+    is_automatic = model.eta is not None
+    assert ("chosen by these data" in said) == is_automatic
+    if isinstance(model, SparseRidgeCV):
+        assert "4-fold cross-validation, which chose the size as well" in said
+    else:
+        assert ("features but not the ridge being chosen in" in said) == is_automatic
 
 
 def test_best_subsets_have_a_page(tmp_path):
@@ -68,6 +74,8 @@ def test_best_subsets_have_a_page(tmp_path):
     said = told(tmp_path / "page.html")
     assert "My title" in said
     assert "The best subsets of every size" in said
+    assert "bootstrap and split_inference repeat the choice" in said
+    assert "`" not in said
     assert "to predict wage" in said
     with pytest.raises(ParameterError, match="`X` must be left out"):
         model.report(tmp_path / "page.html", FRAME, Y)
@@ -151,7 +159,7 @@ def test_features_are_chosen_anew_in_each_fold():
 
 @pytest.mark.parametrize("eta", [20.0, np.inf])
 def test_quick_choices_are_good(eta):
-    design = read_design(12, None, always_include=None, groups=None)
+    design = read_design(12, None, always_include=None, blocks=None)
     for size in range(1, 6):
         coef = choose_quickly(design, moments(X, Y), eta, size, refit=False)
         ridge = None if np.isinf(eta) else eta

@@ -1,6 +1,7 @@
 """Size and ridge by cross-validation."""
 
 import re
+import signal
 import warnings
 
 import numpy as np
@@ -98,7 +99,8 @@ def test_folds_in_processes_give_the_same(prove):
 
 def test_the_path_of_all_rows_comes_along():
     X, y = regression()
-    found = SparseRidgeCV([1, 2, 3, 12], cv=3, prove="all").fit(X, y)
+    found = SparseRidgeCV([1, 2, 3, 12], eta=9.0, cv=3, prove="all", time_limit=None)
+    found.fit(X, y)
     assert found.path_.sparsities == (1, 2, 3, 12)
     position = found.path_.sparsities.index(found.n_nonzero_coefs_)
     assert found.path_.solutions[position] is found.solution_
@@ -215,6 +217,25 @@ def test_the_callback_ends_everything_and_is_remembered(prove):
     assert model.solution_.stop is Stop.CALLBACK
     assert "pairs of eta and size were compared" in model.notes_[0]
     assert np.isnan(model.cv_results_["mean_error"]).any()
+
+
+def test_one_process_is_no_pool(monkeypatch):
+    def refuse(**settings):
+        raise AssertionError(settings)
+
+    monkeypatch.setattr("cardqp.estimators.ridge_cv.Parallel", refuse)
+    X, y = regression()
+    assert SparseRidgeCV([1, 3, 12], cv=3).fit(X, y).status_ == "OPTIMAL"
+    with pytest.raises(AssertionError, match="n_jobs"):
+        SparseRidgeCV([1, 3, 12], cv=3, n_jobs=2).fit(X, y)
+
+
+def test_ctrl_c_before_anything_is_compared():
+    def interrupt(_):
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt, match="before any models were compared"):
+        SparseRidgeCV().fit(*regression(), callback=interrupt)
 
 
 def test_stopped_before_anything_is_compared():

@@ -14,7 +14,7 @@ def test_each_size_is_the_model_of_that_size():
     found = SparseRidgePath([1, 3, 5]).fit(X, y)
     assert found.path_.sparsities == (1, 3, 5)
     for row, size in enumerate((1, 3, 5)):
-        single = SparseRidge(size).fit(X, y)
+        single = SparseRidge(size, eta=found.eta_, standardize=True).fit(X, y)
         np.testing.assert_allclose(found.coef_path_[row], single.coef_, rtol=1e-9)
         assert found.intercept_path_[row] == pytest.approx(single.intercept_)
 

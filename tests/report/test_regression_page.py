@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from cardqp import ParameterError, SparseQP, Status, Trace, path, solve
+from cardqp import ParameterError, SparseQP, Status, Trace, hierarchy, path, solve
 from cardqp.report import (
     Correlations,
     CVCurve,
@@ -301,6 +301,23 @@ def test_nothing_is_drawn_of_a_single_point():
     )
     assert not [alt for alt in shown if "against time" in alt or "from 2 to 2" in alt]
     assert not [alt for alt in shown if "left-out" in alt]
+
+
+def test_levels_have_bounds_of_errors(friendly):
+    data = report_data()
+    levels = hierarchy(data.solution.problem)
+    assert min(level.lower_bound for level in levels.levels) < 0
+    page = regression_report(replace(data, hierarchy=levels))
+    section = page[page.index("<section id='hierarchy'>") :]
+    rows = [re.findall(r"<bdi>(.*?)</bdi>", row) for row in section.split("<tr>")[2:]]
+    assert [int(row[0]) for row in rows] == [level.level for level in levels.levels]
+    for row, level in zip(rows, levels.levels, strict=True):
+        assert 0.0 <= float(row[1]) <= max(level.lower_bound, 0.0)
+        assert float(row[3]) >= level.objective
+        assert int(row[2]) == level.n_candidates
+    assert "<section id='hierarchy'>" not in friendly
+    few = replace(levels, levels=levels.levels[:2])
+    assert regression_report(replace(data, hierarchy=few)) == friendly
 
 
 def test_pages_can_be_dark(friendly):

@@ -1,4 +1,4 @@
-"""The functions of the commands ``solve``, ``verify``, ``demo`` and ``backends``."""
+"""The functions of the commands ``solve``, ``verify`` and ``backends``."""
 
 import argparse
 import sys
@@ -7,11 +7,10 @@ from pathlib import Path
 
 from cardqp.backends import Backend, find, installed
 from cardqp.cli.codes import REFUTED, SOLVED
-from cardqp.cli.outputs import check_folder, check_picture, print_json
+from cardqp.cli.outputs import check_folder, print_json
 from cardqp.cli.progress import ProgressLine
 from cardqp.cli.solution_text import backend_table, exit_code, solution_table
 from cardqp.exceptions import ParameterError, ProblemError, optional
-from cardqp.pipeline.hierarchy import hierarchy
 from cardqp.pipeline.solve import solve
 from cardqp.problem import SparseQP
 from cardqp.solution import Solution
@@ -68,32 +67,6 @@ def list_backends(options: argparse.Namespace) -> int:
     else:
         print(backend_table(found))
     return SOLVED
-
-
-def demo(options: argparse.Namespace) -> int:
-    """``cardqp demo``: the main job on data that comes with scikit-learn."""
-    check_picture("--output", options.output)
-    problem = diabetes_problem()
-    solution = _solve(problem, options)
-    _show(solution, options)
-    with ProgressLine(sys.stderr, quiet=options.json) as progress:
-        steps = hierarchy(problem, time_limit=options.time_limit, callback=progress)
-    steps.plot(options.output)
-    if not options.json:
-        print(f"\n{steps}\n\nHierarchy drawn to {options.output}")
-    return exit_code(solution)
-
-
-def diabetes_problem() -> SparseQP:
-    """Diabetes data with all squares and products, standardised: n = 65, s = 10."""
-    need = "The demo needs scikit-learn"
-    data = optional("sklearn.datasets", need, "demo").load_diabetes()
-    scaling = optional("sklearn.preprocessing", need, "demo")
-    polynomial = scaling.PolynomialFeatures(degree=2, include_bias=False)
-    X = scaling.StandardScaler().fit_transform(polynomial.fit_transform(data.data))
-    y = (data.target - data.target.mean()) / data.target.std()
-    names = polynomial.get_feature_names_out(data.feature_names)
-    return SparseQP.from_regression(X, y, eta=10.0, sparsity=10, names=names)
 
 
 def _load(options: argparse.Namespace) -> SparseQP:

@@ -11,7 +11,8 @@ import numpy as np
 from cardqp._iterate import Stop
 from cardqp._typing import BoolArray, IntArray
 from cardqp.cli.encoding import encoder_of, included_features
-from cardqp.cli.feature_groups import feature_groups
+from cardqp.cli.feature_blocks import feature_blocks
+from cardqp.cli.folds import random_folds
 from cardqp.cli.progress import ProgressLine
 from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
 from cardqp.estimators.reporting import FittedModel
@@ -65,7 +66,7 @@ class FittedTable:
 
     @property
     def n_allowed(self) -> int:
-        """Largest number of columns, or groups of them, that the model may use."""
+        """Largest number of columns, or blocks of them, that the model may use."""
         chosen = getattr(self.model, "n_nonzero_coefs_", self.model.n_nonzero_coefs)
         return int(chosen)
 
@@ -82,7 +83,7 @@ class FittedTable:
     @property
     def columns(self) -> tuple[str, ...]:
         """The chosen columns of the table, in its order."""
-        used = np.unique(self.encoder.groups[self.model.support_])
+        used = np.unique(self.encoder.blocks[self.model.support_])
         return tuple(self.encoder.columns[j].name for j in used)
 
     def coefficients(self) -> dict[str, float]:
@@ -202,19 +203,13 @@ def _estimator(encoder: TableEncoder, n_rows: int, options: argparse.Namespace) 
         "positive": options.positive,
         "refit": options.refit,
         "always_include": included_features(encoder, options.always_include),
-        "groups": feature_groups(encoder, options.groups),
+        "blocks": feature_blocks(encoder, options.blocks),
         "gap": options.gap,
         "time_limit": options.time_limit,
     }
     sizes = options.path
     if options.cv is not None:
-        if options.cv > n_rows // 2:
-            raise ParameterError(
-                "--cv",
-                "must leave two rows or more in each fold",
-                given=f"it is {options.cv}, of {count(n_rows, 'row')}",
-            )
-        folds = _folds(n_rows, options.cv, options.seed)
+        folds = random_folds(n_rows, options.cv, options.seed)
         choice = {"selection": options.selection, "prove": options.prove}
         if options.sparsity is not None:
             sizes = range(_least(options), options.sparsity + 1)
@@ -229,13 +224,6 @@ def _estimator(encoder: TableEncoder, n_rows: int, options: argparse.Namespace) 
 def _within(sizes: range, n_features: int) -> range:
     """Sizes without most of those beyond the number of features, which are alike."""
     return range(sizes.start, min(sizes.stop, max(sizes.start, n_features) + 1))
-
-
-def _folds(n_rows: int, number: int, seed: int) -> list[tuple[IntArray, IntArray]]:
-    """Rows to fit to and rows to judge by, at random: a table may be sorted."""
-    order = np.random.default_rng(seed).permutation(n_rows)
-    parts = [np.sort(part) for part in np.array_split(order, number)]
-    return [(np.setdiff1d(order, part), part) for part in parts]
 
 
 def _least(options: argparse.Namespace) -> int:

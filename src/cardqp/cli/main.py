@@ -10,13 +10,18 @@ from importlib import import_module
 from cardqp.cli.codes import BAD_INPUT, SOLVED, UNKNOWN
 from cardqp.cli.messages import error_text, one_line
 from cardqp.cli.parser import build_parser
-from cardqp.exceptions import CardQPError, InputError, NotSolvedError
+from cardqp.exceptions import (
+    BackendNotFoundError,
+    CardQPError,
+    InputError,
+    NotSolvedError,
+)
 
 _HOME = {
     "backends": "commands.list_backends",
     "bench": "bench.bench",
     "completion": "shell_completion.complete",
-    "demo": "commands.demo",
+    "demo": "demo.demo",
     "fit": "fit.fit",
     "portfolio": "portfolio_command.portfolio",
     "predict": "predict.predict",
@@ -27,6 +32,9 @@ _HOME = {
     "verify": "commands.verify_file",
 }
 """Which function runs which command; only its module is loaded."""
+
+_LIGHT = ("backends", "completion", "predict")
+"""Commands that need nothing that is compiled."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except InputError as err:
         return _explain(err, options)
+    except BackendNotFoundError as err:
+        return _say(_all_packages(err, options), BAD_INPUT)
     except (CardQPError, OSError) as err:
         return _say(error_text(err, vars(options)), BAD_INPUT)
     except MemoryError as err:
@@ -59,9 +69,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: Namespace) -> int:
-    module, function = _HOME[options.command].split(".")
-    code: int = getattr(import_module(f"cardqp.cli.{module}"), function)(options)
-    return code
+    module, name = _HOME[options.command].split(".")
+    function = getattr(import_module(f"cardqp.cli.{module}"), name)
+    if options.command in _LIGHT:
+        return int(function(options))
+    from cardqp.cli.compile_notice import compile_notice
+
+    with compile_notice():
+        return int(function(options))
 
 
 def _explain(error: InputError, options: Namespace) -> int:
@@ -72,6 +87,17 @@ def _explain(error: InputError, options: Namespace) -> int:
 
     print(f"cardqp: {Correction(error, options)}", file=sys.stderr)
     return BAD_INPUT
+
+
+def _all_packages(error: BackendNotFoundError, options: Namespace) -> str:
+    """What to install for a command: all that tables need, not package by package."""
+    if options.command != "demo" and not hasattr(options, "encoding"):
+        return str(error)
+    need, _, _ = str(error).partition(": install it")
+    return (
+        f"{need}: for all that tables and pages need run `pip install "
+        "'cardqp[tables]'`, or `pip install '.[tables]'` in a clone."
+    )
 
 
 def _say(message: str, code: int) -> int:

@@ -9,6 +9,7 @@ from cardqp.cli.arguments import (
     OneLineParser,
     add_data,
     add_json,
+    add_limits,
     add_solver_options,
     add_threads,
 )
@@ -36,15 +37,24 @@ def build_parser() -> OneLineParser:
 
 def _add_demo(commands: Commands) -> None:
     demo = commands.add_parser(
-        "demo", help="choose 10 of 65 features of the diabetes data, with proof"
+        "demo",
+        help="choose 10 of 64 features of the diabetes data, with proof, and write the "
+        "page about it",
     )
     demo.add_argument(
         "--output",
-        default="cardqp-demo.png",
-        metavar="PNG",
-        help="where to draw the hierarchy (default: %(default)s)",
+        default="cardqp-demo.html",
+        metavar="HTML",
+        help="where to write the page (default: %(default)s)",
     )
-    add_solver_options(demo)
+    demo.add_argument(
+        "--table", metavar="CSV", help="where to write the data, to try `cardqp fit`"
+    )
+    demo.add_argument(
+        "--open", action="store_true", help="open the page in the browser"
+    )
+    add_limits(demo)
+    add_json(demo)
 
 
 def _add_solve(commands: Commands) -> None:

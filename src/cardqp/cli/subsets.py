@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cardqp import storage
+from cardqp._typing import IntArray
 from cardqp.bounds.gap import finite
 from cardqp.cli.codes import SOLVED, STOPPED_EARLY
 from cardqp.cli.encoding import encoder_of, included_features
-from cardqp.cli.feature_groups import feature_groups
+from cardqp.cli.feature_blocks import feature_blocks
+from cardqp.cli.folds import DEFAULT, random_folds
 from cardqp.cli.messages import one_line
 from cardqp.cli.outputs import (
     check_csv,
@@ -21,10 +23,12 @@ from cardqp.cli.outputs import (
 from cardqp.cli.progress import ProgressLine
 from cardqp.cli.text_table import read_file
 from cardqp.exceptions import ParameterError
+from cardqp.problem import validation as check
 from cardqp.report.subsets_sentences import headline, proof
 from cardqp.subsets.result import Subset, Subsets
 from cardqp.subsets.rows import Features, encoded_features
 from cardqp.subsets.table import SearchSettings, search_features
+from cardqp.tables import Encoded
 
 STANDARD_OUTPUT, BETWEEN = "-", ";"
 """The name of standard output, and what is between features in a cell."""
@@ -58,6 +62,7 @@ def subsets(options: argparse.Namespace) -> int:
         gap=options.gap,
         time_limit=options.time_limit,
     )
+    _check_folds(options)
     _check_files(options)
     found = search_table(read_file(options), options, settings)
     print_notes(found.subsets.notes)
@@ -75,6 +80,15 @@ def subsets(options: argparse.Namespace) -> int:
             if path is not None:
                 print(f"\n{name} written to {path}")
     return STOPPED_EARLY if found.subsets.stop.is_early else SOLVED
+
+
+def _check_folds(options: argparse.Namespace) -> None:
+    """Complaints about folds, before anything is read."""
+    check.at_least("--seed", options.seed, 0)
+    if options.cv is not None:
+        check.count("--cv", options.cv, 2)
+        if options.criterion != "cv":
+            raise ParameterError("--cv", "must be given with `--criterion cv`")
 
 
 def _check_files(options: argparse.Namespace) -> None:
@@ -95,9 +109,10 @@ def search_table(
     """Find the best subsets of a table, as the options describe it."""
     encoder = encoder_of(frame, options)
     included = included_features(encoder, options.always_include)
-    labels = feature_groups(encoder, options.groups)
+    labels = feature_blocks(encoder, options.blocks)
+    table = encoder.apply(frame)
     features = encoded_features(
-        encoder, encoder.apply(frame), is_centred=options.intercept
+        encoder, table, is_centred=options.intercept, folds=_folds(table, options)
     )
     features = replace(features, labels=labels)
     with ProgressLine(sys.stderr, quiet=options.json) as progress:
@@ -110,6 +125,14 @@ def search_table(
     return SearchedTable(encoder.target, features, found)
 
 
+def _folds(table: Encoded, options: argparse.Namespace) -> list[IntArray]:
+    """The rows of each fold, if folds are to choose."""
+    if options.criterion != "cv":
+        return []
+    number = DEFAULT if options.cv is None else options.cv
+    return [part for _, part in random_folds(len(table.rows), number, options.seed)]
+
+
 def text(found: SearchedTable) -> str:
     """The table, what is chosen and what is proved, for people."""
     subsets, is_centred = found.subsets, found.features.moments.is_centred
@@ -119,9 +142,7 @@ def text(found: SearchedTable) -> str:
 
 def _printable(found: Subsets) -> Subsets:
     """A copy whose names fit on one line each; its notes are printed elsewhere."""
-    subsets = (
-        replace(each, features=tuple(map(one_line, each.features))) for each in found
-    )
+    subsets = (replace(each, units=tuple(map(one_line, each.units))) for each in found)
     return replace(found, subsets=tuple(subsets), notes=())
 
 

@@ -11,7 +11,7 @@ from cardqp.cli.arguments import (
     add_table,
 )
 
-CRITERIA = ("bic", "aic", "aicc", "ebic", "cp", "adjusted_r2")
+CRITERIA = ("bic", "aic", "aicc", "ebic", "cp", "adjusted_r2", "cv")
 
 
 def add_subsets(commands: Commands) -> None:
@@ -39,7 +39,17 @@ def add_subsets(commands: Commands) -> None:
         "--criterion",
         default="bic",
         choices=CRITERIA,
-        help="what chooses among them (default: %(default)s)",
+        help="what chooses among them; cv is the error in cross-validation, with the "
+        "best subsets found anew in each fold (default: %(default)s)",
+    )
+    search.add_argument(
+        "--cv",
+        type=int,
+        metavar="FOLDS",
+        help="how many folds there are for --criterion cv (default: 5)",
+    )
+    search.add_argument(
+        "--seed", type=int, default=0, help="for --cv (default: %(default)s)"
     )
     search.add_argument(
         "--intercept",

@@ -1,15 +1,16 @@
 """Best subset selection: least squares with the best features of the best size."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
 from cardqp import storage
 from cardqp._iterate import Callback, Watch
 from cardqp._keywords import did_you_mean
-from cardqp._typing import ArrayLike
+from cardqp._typing import ArrayLike, FloatArray
+from cardqp.bounds.gap import relative_gap
 from cardqp.estimators._sklearn import check_is_fitted
 from cardqp.estimators.accumulating import AccumulatingModel
 from cardqp.estimators.folds import folds_of
@@ -18,22 +19,18 @@ from cardqp.estimators.resampling import Bootstrap, bootstrap, split_inference
 from cardqp.exceptions import NotSolvedError, optional
 from cardqp.gram import (
     Moments,
-    mean_squared_error,
     merge,
-    moments_of_parts,
 )
 from cardqp.pipeline.solve import solve
 from cardqp.problem import validation as check
 from cardqp.regression import Design
 from cardqp.regression.design_settings import read_sparsities, sizes_up_to
 from cardqp.regression.inference import Inference, classical
-from cardqp.subsets.result import Subset, Subsets
+from cardqp.solution import Solution, Status
+from cardqp.subsets.folds import cross_validated
+from cardqp.subsets.measures import CHOICES, ChoiceName, gap_of
+from cardqp.subsets.result import Subsets
 from cardqp.subsets.search import best_subsets
-
-if TYPE_CHECKING:
-    from cardqp.subsets.measures import MeasureName
-
-CriterionName = Literal["bic", "aic", "aicc", "ebic", "cp", "adjusted_r2", "cv"]
 
 
 @did_you_mean
@@ -48,7 +45,7 @@ class BestSubset(AccumulatingModel):
     Parameters
     ----------
     max_size : int
-        The most features; groups count once.
+        The most features; blocks count once.
     n_nonzero_coefs : int, optional
         How many features are chosen, in place of a criterion that chooses among sizes.
     criterion : {"bic", "aic", "aicc", "ebic", "cp", "adjusted_r2", "cv"}
@@ -62,7 +59,7 @@ class BestSubset(AccumulatingModel):
         Whether to fit an intercept.
     always_include : sequence, optional
         Features that are chosen in any case, by index or name, or a mask.  They count.
-    groups : sequence or dict by name, optional
+    blocks : sequence or dict by name, optional
         Features with the same label are chosen together and count once; None for a
         feature of its own.
     gap : float
@@ -75,6 +72,9 @@ class BestSubset(AccumulatingModel):
     coef_, intercept_, support_, n_features_in_, feature_names_in_, objective_, \
 lower_bound_, gap_, status_, n_iter_, solution_
         As for :class:`SparseRidge`, of the chosen subset.
+        What the search of all subsets proves counts, too, where the certificate of
+        ``solution_`` proves less; of nearly perfect fits, gaps are relative to a
+        millionth of the target's variance, for what is left is rounding.
     n_nonzero_coefs_ : int
         Its size.
     subsets_ : Subsets
@@ -95,7 +95,7 @@ lower_bound_, gap_, status_, n_iter_, solution_
     max_size: int = 8
     _: KW_ONLY
     n_nonzero_coefs: int | None = None
-    criterion: CriterionName = "bic"
+    criterion: ChoiceName = "bic"
     n_best: int = 1
     cv: Any = None
 
@@ -117,81 +117,82 @@ lower_bound_, gap_, status_, n_iter_, solution_
         if not self._is_cross_validated:
             return super()._choose(sample, callback)
         sizes = self._sizes(sample.design)
-        folds = folds_of(self.cv, sample)
-        parts = moments_of_parts(
-            sample.X, sample.y, sample.weights, folds, centred=sample.is_centred
-        )
+        parts = sample.parts(folds_of(self.cv, sample))
         with Watch(self.time_limit, callback) as watch:
-            errors = [
-                self._errors(parts, k, sample.design, sizes, watch)
-                for k in range(len(parts))
-            ]
-            reached = min(map(len, errors))
-            self.cv_errors_ = np.array([each[:reached] for each in errors]).T
-            mean = self.cv_errors_.mean(axis=1)
-            found = self._search(merge(parts), sample.design, sizes, watch)
-        size = sizes[int(mean.argmin())]
-        return self._chosen(found, found.at(size), merge(parts), sample.design)
+            found = cross_validated(
+                parts,
+                sample.design,
+                sizes,
+                n_best=self.n_best,
+                gap=self.gap,
+                watch=watch,
+            )
+        self.cv_errors_ = found.fold_errors
+        return self._chosen(found, merge(parts), sample.design, watch)
 
     def _solve(
         self, design: Design, rows: Moments, callback: Callback | None = None
     ) -> Choice:
         with Watch(self.time_limit, callback) as watch:
-            found = self._search(rows, design, self._sizes(design), watch)
-        return self._chosen(found, found.best(), rows, design)
+            found = best_subsets(
+                rows,
+                design,
+                self._sizes(design),
+                n_best=self.n_best,
+                criterion="bic" if self.criterion == "cv" else self.criterion,
+                gap=self.gap,
+                watch=watch,
+            )
+        return self._chosen(found, rows, design, watch)
 
     def _sizes(self, design: Design) -> tuple[int, ...]:
         """The sizes that are searched."""
-        check.one_of("criterion", self.criterion, get_args(CriterionName))
+        check.one_of("criterion", self.criterion, CHOICES)
         check.count("n_best", self.n_best)
         if self.n_nonzero_coefs is not None:
             return read_sparsities([self.n_nonzero_coefs], design)
         check.count("max_size", self.max_size)
         return sizes_up_to(self.max_size, design, 0)
 
-    def _search(
-        self, rows: Moments, design: Design, sizes: tuple[int, ...], watch: Watch
-    ) -> Subsets:
-        """The best subsets of all sizes."""
-        criterion: MeasureName = "bic" if self.criterion == "cv" else self.criterion
-        return best_subsets(
-            rows,
-            design,
-            sizes,
-            n_best=self.n_best,
-            criterion=criterion,
-            gap=self.gap,
-            watch=watch,
-        )
-
-    def _errors(
-        self,
-        parts: list[Moments],
-        k: int,
-        design: Design,
-        sizes: tuple[int, ...],
-        watch: Watch,
-    ) -> list[float]:
-        """Mean squared errors on a fold of the best subsets of all other rows."""
-        others = merge([part for i, part in enumerate(parts) if i != k])
-        found = self._search(others, design, sizes, watch)
-        best = [each for each in found if each.rank == 1]
-        return [mean_squared_error(parts[k], s.coef, s.intercept) for s in best]
-
     def _chosen(
-        self, found: Subsets, subset: Subset, rows: Moments, design: Design
+        self,
+        found: Subsets,
+        rows: Moments,
+        design: Design,
+        watch: Watch,
     ) -> Choice:
         """The chosen subset as the certified solution of a problem."""
+        subset = found.best()
         self.subsets_, self.n_nonzero_coefs_ = found, subset.size
         scaled = design.scaled(rows, np.inf, subset.size)
         self._fitted = rows, subset
+        x = subset.coef * scaled.scale
+        # Where zero is bound enough, no long search is needed for another one.
+        is_perfect = gap_of(subset.rss, 0.0, rows.weight * rows.power) <= self.gap
         solution = solve(
             scaled.problem,
             gap=self.gap,
-            time_limit=self.time_limit,
-            start=subset.coef * scaled.scale,
+            time_limit=watch.seconds_left,
+            node_limit=1 if is_perfect else None,
+            start=x,
         )
-        return scaled, solution, np.inf, 0.0
+        worst = max(found.fold_gap, *(each.gap for each in found if each.rank == 1))
+        return scaled, _at(solution, x), np.inf, worst
+
+    def _told(self, solution: Solution) -> Solution:
+        """What the search of all subsets proves, if that is more."""
+        rows, subset = self._fitted
+        told, mean = super()._told(solution), subset.rss / rows.weight
+        bound = max(told.lower_bound, subset.lower_bound / rows.weight)
+        gap = gap_of(mean, min(bound, mean), rows.power)
+        return replace(told, objective=mean, lower_bound=min(bound, mean), gap=gap)
+
+    def _missing(self, gap: float) -> list[str]:
+        found, missing = self.subsets_, super()._missing(gap)
+        last, largest = found.sizes[-1], self._sizes(self._design())[-1]
+        if found.stop.is_early and last < largest:
+            missing.append(f"sizes above {last} are missing: {found.stop.value}")
+        return missing
 
     def inference(self, level: float = 0.95) -> Inference:
         """Coefficients with classical standard errors, which ignore the choice.
@@ -293,3 +294,19 @@ lower_bound_, gap_, status_, n_iter_, solution_
         if sample_weight is None:
             return models.OLS(target, chosen).fit()
         return models.WLS(target, chosen, weights=np.asarray(sample_weight)).fit()
+
+
+def _at(solution: Solution, x: FloatArray) -> Solution:
+    """A solution at another point that is as good: that of the table, among equals."""
+    problem = solution.problem
+    objective = problem.objective(x)
+    gap = relative_gap(problem, x, objective, solution.lower_bound)
+    is_optimal = solution.status is Status.OPTIMAL and gap <= solution.tolerance
+    return replace(
+        solution,
+        x=x,
+        support=np.flatnonzero(x),
+        objective=objective,
+        gap=gap,
+        status=Status.OPTIMAL if is_optimal else Status.FEASIBLE,
+    )

@@ -35,7 +35,8 @@ from cardqp.regression import (
     summarise,
 )
 from cardqp.regression.design_settings import is_automatic, read_design
-from cardqp.solution import Solution
+from cardqp.solution import Solution, Status
+from cardqp.solution.verification import LARGEST_GAP
 
 if TYPE_CHECKING:
     from cardqp.pipeline.alternatives import Alternatives
@@ -81,7 +82,7 @@ class LinearModel(NamedParameters, SelectorMixin, RegressorMixin, BaseEstimator)
 
     fit_intercept: bool = True
     always_include: Any = None
-    groups: Any = None
+    blocks: Any = None
     gap: float = 1e-4
     time_limit: float | None = 60.0
 
@@ -131,7 +132,7 @@ class LinearModel(NamedParameters, SelectorMixin, RegressorMixin, BaseEstimator)
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
             always_include=self.always_include,
-            groups=self.groups,
+            blocks=self.blocks,
         )
 
     def _coefficients(
@@ -192,16 +193,17 @@ class LinearModel(NamedParameters, SelectorMixin, RegressorMixin, BaseEstimator)
             raise NotSolvedError(
                 f"{solution.status.name}: {solution.status.value}; {solution.advice}."
             )
-        told = about_error(solution)
+        told = self._told(solution)
         chosen = scaled.chosen(solution.x)
         coef = self._coefficients(design, scaled, solution.x)
         self.coef_ = coef
         self.intercept_ = scaled.intercept(coef)
         self.support_ = chosen
-        self.objective_ = solution.objective
+        self.objective_ = told.objective
         self.lower_bound_ = told.lower_bound
         self.gap_ = told.gap
-        self.status_ = solution.status.name
+        is_proved = told.gap <= min(self.gap, LARGEST_GAP)
+        self.status_ = (Status.OPTIMAL if is_proved else solution.status).name
         self.n_iter_ = solution.n_nodes
         self.eta_ = eta
         self.solution_ = solution
@@ -214,14 +216,20 @@ class LinearModel(NamedParameters, SelectorMixin, RegressorMixin, BaseEstimator)
             spread,
         )
         # Others are squared errors, too.
-        gap = max(min(worst, 1.0), told.gap)
-        if gap > self.gap:
-            warnings.warn(
-                f"the choice of features is proved only up to a gap of {gap:.2e}, not "
-                f"{self.gap:.2e}; {self._remedy}.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        if missing := self._missing(max(min(worst, 1.0), told.gap)):
+            message = f"{'; '.join(missing)}; {self._remedy}."
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    def _told(self, solution: Solution) -> Solution:
+        """What is told of the proof: of errors, more is known than certificates do."""
+        return about_error(solution)
+
+    def _missing(self, gap: float) -> list[str]:
+        """What to warn of, if models are proved up to a gap."""
+        if gap <= self.gap:
+            return []
+        words = f"the choice of features is proved only up to a gap of {gap:.2e}"
+        return [f"{words}, not {self.gap:.2e}"]
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
@@ -370,7 +378,7 @@ class SparseLinearModel(LinearModel):
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
             always_include=self.always_include,
-            groups=self.groups,
+            blocks=self.blocks,
             standardize=self._is_standardized,
             coef_bounds=self.coef_bounds,
             positive=self.positive,

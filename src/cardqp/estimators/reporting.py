@@ -16,8 +16,10 @@ from cardqp.estimators.rivals import Arena, arena
 from cardqp.exceptions import NotSolvedError, ProblemError
 from cardqp.gram import moments
 from cardqp.pipeline.alternatives import Alternatives
+from cardqp.pipeline.hierarchy import Hierarchy, hierarchy
 from cardqp.pipeline.path import Path, path
 from cardqp.problem import SparseQP
+from cardqp.regression.design_settings import is_automatic
 from cardqp.report import (
     Alternative,
     Correlations,
@@ -38,6 +40,9 @@ PERCENT, MOST = 5.0, 12
 PATIENCE = 10.0
 """Seconds for other choices, and for all sizes of the path, if these are only for the
 page."""
+
+MOST_DECOMPOSED, LEVEL_PATIENCE = 200, 3.0
+"""The most features, and the seconds, for the levels of the hierarchy on a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +102,7 @@ class FittedModel:
 
     @property
     def size(self) -> int:
-        """The most features that the model may have, or groups of them."""
+        """The most features that the model may have, or blocks of them."""
         chosen = getattr(self.model, "n_nonzero_coefs_", self.model.n_nonzero_coefs)
         return int(chosen)
 
@@ -148,8 +153,17 @@ class FittedModel:
 
     @property
     def _folds(self) -> str:
-        n_folds = len(self.arena.parts)
-        return f"{n_folds}-fold cross-validation, features being chosen in each fold"
+        """What was chosen anew in each fold, and what was not."""
+        n_folds = f"{len(self.arena.parts)}-fold cross-validation"
+        if hasattr(self.model, "cv_results_"):
+            return f"{n_folds}, which chose the size as well"
+        chosen = "features but not the ridge" if self.is_automatic else "features"
+        return f"{n_folds}, {chosen} being chosen in each fold"
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether the rows of the fit chose the ridge."""
+        return is_automatic(self.model.eta)
 
     def page_data(
         self, origin: Origin, others: Alternatives | None = None
@@ -170,6 +184,7 @@ class FittedModel:
             r2_out_of_sample=outside,
             judged_by=judged_by,
             eta=float(model.eta_),
+            is_automatic=self.is_automatic,
             is_standardized=self.sample.design.standardize,
             is_refitted=self.is_refitted,
             rivals=() if self.is_interrupted else self.arena.rivals(),
@@ -178,6 +193,7 @@ class FittedModel:
             cv=self._curve(),
             trace=self.trace,
             predictions=self._predictions(),
+            hierarchy=self._hierarchy(),
             alternatives=() if others is None else _alternatives(others),
             alternatives_note="" if others is None else others.claim,
         )
@@ -225,6 +241,12 @@ class FittedModel:
         limit = PATIENCE / len(smaller)
         found = path(own.problem, smaller, gap=self.model.gap, time_limit=limit)
         return Path((*found.sparsities, self.size), (*found.solutions, own))
+
+    def _hierarchy(self) -> Hierarchy | None:
+        problem = self.model.solution_.problem
+        if self.is_interrupted or problem.n > MOST_DECOMPOSED:
+            return None
+        return hierarchy(problem, gap=self.model.gap, time_limit=LEVEL_PATIENCE)
 
     def _curve(self) -> CVCurve | None:
         results = getattr(self.model, "cv_results_", None)

@@ -1,5 +1,7 @@
 """What a choice of features is worth on other rows: bootstrap and sample splits."""
 
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +9,7 @@ import numpy as np
 
 from cardqp._typing import ArrayLike, FloatArray, IntArray
 from cardqp.estimators._sklearn import (
+    ConvergenceWarning,
     Parallel,
     _safe_indexing,
     check_random_state,
@@ -103,10 +106,8 @@ def bootstrap(
     _check_share("level", level)
     random, n_rows = check_random_state(random_state), len(np.asarray(y))
     draws = [random.randint(n_rows, size=n_rows) for _ in range(n_resamples)]
-    coef = Parallel(n_jobs=n_jobs)(
-        delayed(_coefficients)(estimator, X, y, rows) for rows in draws
-    )
-    return Bootstrap(column_names(X, len(coef[0])), np.array(coef), float(level))
+    coef = np.array(fit_each(_coefficients, estimator, X, y, draws, n_jobs=n_jobs))
+    return Bootstrap(column_names(X, coef.shape[1]), coef, float(level))
 
 
 def split_inference(
@@ -155,10 +156,54 @@ def on_rows(model: Any, X: ArrayLike, y: ArrayLike, level: float) -> Inference:
     return classical(rows, index, coef, names, level=level, note=ON_OTHER_ROWS)
 
 
-def _coefficients(
-    estimator: Any, X: ArrayLike, y: ArrayLike, rows: IntArray
-) -> FloatArray:
-    model = clone(estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows))
+def fit_each(
+    learn: Callable[[Any], Any],
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    parts: Sequence[IntArray],
+    *,
+    n_jobs: int | None,
+) -> list[Any]:
+    """Fit an estimator to parts of the rows, and learn something from each fit.
+
+    Fits that warn that they are not done are counted, and warned of once.
+    """
+    found = Parallel(n_jobs=n_jobs)(
+        delayed(_learnt)(learn, estimator, X, y, rows) for rows in parts
+    )
+    complaints = [complaint for _, complaint in found if complaint]
+    if complaints:
+        warnings.warn(
+            f"{len(complaints)} of {len(found)} fits are not proved; the first of "
+            f"them: {complaints[0]}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return [value for value, _ in found]
+
+
+def _learnt(
+    learn: Callable[[Any], Any],
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    rows: IntArray,
+) -> tuple[Any, str]:
+    """What a fit teaches, and its warning that it is not done; empty if it is."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model = clone(estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows))
+    complaint = ""
+    for each in caught:
+        if issubclass(each.category, ConvergenceWarning):
+            complaint = complaint or str(each.message)
+        else:
+            warnings.warn(each.message, stacklevel=1)
+    return learn(model), complaint
+
+
+def _coefficients(model: Any) -> FloatArray:
     return np.asarray(model.coef_)
 
 

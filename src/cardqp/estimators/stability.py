@@ -7,14 +7,8 @@ import numpy as np
 
 from cardqp._keywords import did_you_mean
 from cardqp._typing import ArrayLike, BoolArray, FloatArray, IntArray
-from cardqp.estimators._sklearn import (
-    Parallel,
-    _safe_indexing,
-    check_random_state,
-    clone,
-    delayed,
-)
-from cardqp.estimators.resampling import column_names
+from cardqp.estimators._sklearn import check_random_state
+from cardqp.estimators.resampling import column_names, fit_each
 from cardqp.exceptions import ParameterError
 from cardqp.problem import validation as check
 
@@ -140,10 +134,7 @@ def stability_selection(
     for _ in range(n_resamples // 2):
         order = random.permutation(n_rows)
         halves += [np.sort(order[: n_rows // 2]), np.sort(order[-(n_rows // 2) :])]
-    masks = Parallel(n_jobs=n_jobs)(
-        delayed(_choose)(estimator, X, y, rows) for rows in halves
-    )
-    chosen = np.array(masks)
+    chosen = np.array(fit_each(_choice, estimator, X, y, halves, n_jobs=n_jobs))
     return StabilitySelection(
         frequencies=chosen.mean(axis=0),
         threshold=float(threshold),
@@ -162,6 +153,5 @@ def _check(n_resamples: int, threshold: float) -> None:
     check.demand(0.5 < threshold <= 1.0, "threshold", rule, threshold)
 
 
-def _choose(estimator: Any, X: ArrayLike, y: ArrayLike, rows: IntArray) -> BoolArray:
-    model = clone(estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows))
+def _choice(model: Any) -> BoolArray:
     return np.asarray(model.get_support())

@@ -27,6 +27,10 @@ SMALL_GAP = 0.02
 """Gaps of less, in percent, need no axis: all is proved."""
 
 
+BELOW = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "frameon": False}
+"""The place of a legend that covers no line."""
+
+
 def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
     """Bounds and reduced optima (left axis), candidates (right axis), by level.
 
@@ -65,7 +69,8 @@ def plot_hierarchy(hierarchy: "Hierarchy", ax: Any = None) -> Any:
     right.plot(level, candidates, "^:", color=GREEN, label="candidates (guessed)")
     right.set_ylabel("number of candidates")
     right.set_ylim(bottom=0)
-    joint_legend(ax, right, loc="lower right")
+    whole_numbers(right.yaxis)
+    joint_legend(ax, right, **BELOW, ncols=2)
     ax.set_title(f"Hierarchy by {hierarchy.method}")
     return ax
 
@@ -103,16 +108,15 @@ def plot_path(path: "Path", ax: Any = None) -> Any:
     ax.set_ylabel("objective")
     whole_numbers(ax.xaxis)
     widen(ax)
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 3}
     percent = 100 * gap[both]
     if percent.max(initial=0.0) <= SMALL_GAP:
-        ax.legend(**place, frameon=False)
+        ax.legend(**BELOW, ncols=3)
         return ax
     right = ax.twinx()
     right.plot(sparsity[both], percent, "^:", color=GREEN, label="gap (%)")
     right.set_ylabel("gap (%)")
     right.set_ylim(0, percent.max() * 1.1)
-    joint_legend(ax, right, **place, frameon=False)
+    joint_legend(ax, right, **BELOW, ncols=3)
     return ax
 
 

@@ -109,6 +109,7 @@ class Fold:
     def errors(self, seconds: float | None) -> FloatArray:
         """Mean squared errors by size; NaN where a number of seconds is too few."""
         problem, sizes = self.training.problem, self.sparsities
+        load_paths()  # in another process nobody has yet
         with Watch(seconds) as watch:
             points = point_path(
                 problem, sizes[-1], lambda: watch.is_over, smallest=sizes[0]

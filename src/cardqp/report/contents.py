@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from cardqp.exceptions import ParameterError
 from cardqp.models.efficient_frontier import Frontier
 from cardqp.models.portfolio import PortfolioSolution
+from cardqp.pipeline.hierarchy import Hierarchy
 from cardqp.pipeline.path import Path
 from cardqp.problem import validation as check
 from cardqp.regression.inference import Inference
@@ -239,6 +240,8 @@ class ReportData(PageData):
         What the latter was found by, such as "5-fold cross-validation".
     eta : float
         The ridge is ``1/eta``; infinite if there is none.
+    is_automatic : bool
+        Whether the data chose it.
     is_standardized : bool
         Whether features were scaled to unit variance for the ridge.
     is_refitted : bool
@@ -247,7 +250,7 @@ class ReportData(PageData):
         Other models to compare with.
     correlations : Correlations or None
         Those of the chosen features.
-    path, cv, trace, predictions : optional
+    path, cv, trace, predictions, hierarchy : optional
         Each has a section, or a picture, if it is there.
     alternatives, alternatives_note : tuple of Alternative, str
         Choices that are nearly as good, and a sentence about them.
@@ -260,6 +263,7 @@ class ReportData(PageData):
     r2_out_of_sample: float | None = None
     judged_by: str = "rows that were left out"
     eta: float = math.inf
+    is_automatic: bool = False
     is_standardized: bool = False
     is_refitted: bool = False
     rivals: tuple[Rival, ...] = ()
@@ -268,6 +272,7 @@ class ReportData(PageData):
     cv: CVCurve | None = None
     trace: Trace | None = None
     predictions: Predictions | None = None
+    hierarchy: Hierarchy | None = None
     alternatives: tuple[Alternative, ...] = ()
     alternatives_note: str = ""
 

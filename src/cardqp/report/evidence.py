@@ -45,7 +45,7 @@ def along_path(data: ReportData) -> str:
         [str(k), objective_of(s), bound_of(s), gap_of(s), KNOWN[s.status]]
         for k, s in zip(path.sparsities, path.solutions, strict=True)
     ]
-    error = _error(data)
+    error = short_error(data)
     header = [ALLOWED, error, "proved bound", "gap", "optimality"]
     listed = table(header, rows, numbers=(1, 2, 3), label="Path")
     title = "If more or fewer features were allowed"
@@ -53,7 +53,7 @@ def along_path(data: ReportData) -> str:
     return section("path", title, [drawn, listed])
 
 
-def _error(data: ReportData) -> str:
+def short_error(data: ReportData) -> str:
     """A short name of what is minimised."""
     return error_of(data.solution.problem).replace("mean ", "")
 
@@ -109,7 +109,7 @@ def alternatives(data: ReportData) -> str:
         ]
         for a in data.alternatives
     ]
-    header = ["rank", _error(data), "above the best", "without", "but with"]
+    header = ["rank", short_error(data), "above the best", "without", "but with"]
     listed = table(header, rows, numbers=(1, 2), label="Alternatives") if rows else ""
     words = paragraph(prose(data.alternatives_note)) if data.alternatives_note else ""
     return section("alternatives", "Choices that are nearly as good", [words, listed])
@@ -118,7 +118,7 @@ def alternatives(data: ReportData) -> str:
 def how_proved(data: ReportData) -> str:
     """Time, bounds and decisions."""
     solution = data.solution
-    drawn = convergence(data.trace, _error(data), least=0.0)
+    drawn = convergence(data.trace, short_error(data), least=0.0)
     certificate = solution.certificate
     if certificate is not None and certificate.decides:
         drawn += _screening(solution)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from cardqp.pipeline.path import Path
 from cardqp.problem import validation as check
 from cardqp.regression import about_error
-from cardqp.report import evidence, sections
+from cardqp.report import evidence, levels, sections
 from cardqp.report.contents import ReportData
 from cardqp.report.page import page
 from cardqp.report.sentences import headline
@@ -45,6 +45,7 @@ def regression_report(data: ReportData) -> str:
             evidence.cross_validation(data),
             evidence.alternatives(data),
             evidence.how_proved(data),
+            levels.by_level(data),
             sections.reproduce(data),
         ],
         sections.STYLE,

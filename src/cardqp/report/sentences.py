@@ -136,10 +136,11 @@ def objective(data: ReportData) -> str:
     if not math.isfinite(data.eta):
         return f"The {SQUARED}, without a ridge, is {among}."
     scaled = ", features being scaled to unit variance" if data.is_standardized else ""
+    by_data = ", chosen by these data" if data.is_automatic else ""
     return (
         f"The penalised {SQUARED} is {among}: the mean of the squared residuals plus "
         f"{1.0 / data.eta:.4g} times the sum of the squared coefficients (eta is "
-        f"{data.eta:.4g}, and the factor 1/eta{scaled})."
+        f"{data.eta:.4g}{by_data}, and the factor 1/eta{scaled})."
     )
 
 

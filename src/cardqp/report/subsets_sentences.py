@@ -15,7 +15,9 @@ def headline(subsets: Subsets, target: str, *, is_centred: bool) -> str:
     """Which subset is chosen, and what it explains, in one sentence or two."""
     best = subsets.best()
     of = plural(len(subsets.names), "feature")
-    chooses = f"{TITLES[subsets.criterion]} chooses"
+    is_folded = subsets.criterion == "cv"
+    subject = "Cross-validation" if is_folded else TITLES[subsets.criterion]
+    chooses = f"{subject} chooses"
     if not best.features:
         rest = "the intercept alone" if is_centred else "the prediction is always 0"
         return f"{chooses} none of {of} to predict {target}: {rest}."
@@ -23,7 +25,7 @@ def headline(subsets: Subsets, target: str, *, is_centred: bool) -> str:
         f"{chooses} {len(best.features)} of {of} to predict {target}: {_named(best)}."
     )
     if best.size != len(best.features):
-        chosen += f" What is chosen together counts once: its size is {best.size}."
+        chosen += f" What is chosen together counts once: the size is {best.size}."
     r2 = best.measures["r2"]
     if not 0 <= r2 <= 1:
         return chosen
@@ -34,8 +36,8 @@ def headline(subsets: Subsets, target: str, *, is_centred: bool) -> str:
 
 def _named(subset: Subset) -> str:
     """The names of features, but for many."""
-    more = len(subset.features) - NAMED
-    shown = ", ".join(subset.features[:NAMED])
+    more = len(subset.units) - NAMED
+    shown = ", ".join(subset.units[:NAMED])
     return f"{shown} and {more} more" if more > 0 else shown
 
 

@@ -4,11 +4,20 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from cardqp.problem import validation as check
 from cardqp.regression.criteria import PERFECT
 
 MeasureName = Literal["bic", "aic", "aicc", "ebic", "cp", "adjusted_r2"]
 MEASURES: tuple[str, ...] = get_args(MeasureName)
+
+ChoiceName = Literal[MeasureName, "cv"]
+CHOICES = (*MEASURES, "cv")
+"""What chooses among subsets: a measure, or the error on folds."""
+
+EQUAL = 1e-12
+"""Measures this close, relatively, differ by rounding alone."""
+
+NEARLY = 1e-6
+"""Fits are nearly perfect if their sum of squares is below this share of the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +34,7 @@ class Rows:
     intercepts : int
         1 if there is one, else 0.
     n_units : int
-        How many features, or groups of them, there are to choose from.
+        How many features, or blocks of them, there are to choose from.
     variance : float
         The variance of errors, from all features together; NaN if there are too many.
     """
@@ -56,7 +65,7 @@ class Rows:
         n_coefs : int
             How many coefficients were fitted, without the intercept.
         size : int
-            How many features, or groups of them, were chosen.
+            How many features, or blocks of them, were chosen.
         """
         N, p = self.n_samples, n_coefs + self.intercepts
         share = rss / self.total if self.total > 0 else math.nan
@@ -83,9 +92,31 @@ class Rows:
         }
 
 
+def gap_of(rss: float, bound: float, total: float) -> float:
+    """How much less than a sum of squares may be possible, relatively.
+
+    That is relative to a share of the total where the fit is nearly perfect: what is
+    left of it is rounding.
+
+    Parameters
+    ----------
+    rss, bound, total : float
+        The sum of squared residuals, its lower bound, and the sum without features; or
+        their means.
+    """
+    return (rss - bound) / (max(rss, NEARLY * total) or 1.0)
+
+
 def cost_of(name: str, value: float) -> float:
     """A measure as a cost: the least is best; what is not known is worst."""
-    check.one_of("criterion", name, MEASURES)
     if math.isnan(value):
         return math.inf
     return -value if name == "adjusted_r2" else value
+
+
+def rounding_of(name: str, cost: float) -> float:
+    """By how much costs differ that are equal but for rounding.
+
+    Errors on folds have a unit; what else there is are logarithms and ratios.
+    """
+    return EQUAL * (abs(cost) if name == "cv" else max(abs(cost), 1.0))

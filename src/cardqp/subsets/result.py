@@ -11,15 +11,18 @@ from cardqp._iterate import Stop
 from cardqp._typing import FloatArray, IntArray
 from cardqp.exceptions import ParameterError
 from cardqp.problem import validation as check
-from cardqp.subsets.measures import MEASURES, MeasureName, cost_of
-
-EQUAL = 1e-12
-"""Measures this close, relatively, differ by rounding alone."""
+from cardqp.subsets.measures import (
+    CHOICES,
+    MEASURES,
+    ChoiceName,
+    cost_of,
+    rounding_of,
+)
 
 NOTHING = "(none)"
 """In place of features where there are none."""
 
-COLUMNS = ("size", "rank", "features", "rss", "r2", *MEASURES, "gap", "status")
+COLUMNS = ("size", "rank", "features", "rss", "r2", *CHOICES, "gap", "status")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,10 +32,12 @@ class Subset:
     Attributes
     ----------
     size, rank : int
-        How many features it has, or groups of them, and its place among those of this
+        How many features it has, or blocks of them, and its place among those of this
         size, from 1 on.
     features : tuple of str
         Names of the features.
+    units : tuple of str
+        Names of what counts: a category, or a block, in place of its features.
     support : int array
         Their columns.
     coef, intercept : array, float
@@ -45,12 +50,14 @@ class Subset:
     status : str
         "OPTIMAL" if the gap is within what was asked for, else "FEASIBLE".
     measures : dict
-        Cp, AIC, AICc, BIC, EBIC, R2 and adjusted R2.
+        Cp, AIC, AICc, BIC, EBIC, R2 and adjusted R2; with folds also ``"cv"``, the mean
+        squared error of this size on rows that were left out, NaN from rank 2 on.
     """
 
     size: int
     rank: int
     features: tuple[str, ...]
+    units: tuple[str, ...]
     support: IntArray
     coef: FloatArray
     intercept: float
@@ -63,7 +70,8 @@ class Subset:
     def row(self) -> dict[str, Any]:
         """A row of the table."""
         own = {name: getattr(self, name) for name in COLUMNS if hasattr(self, name)}
-        return {name: (own | self.measures)[name] for name in COLUMNS}
+        known = own | self.measures
+        return {name: known[name] for name in COLUMNS if name in known}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -74,24 +82,31 @@ class Subsets:
     ----------
     subsets : tuple of Subset
         By size, and by rank within a size.
-    names : tuple of str
-        Names of all features.
+    names, units : tuples of str
+        Names of all features, and of what they are chosen with: a category or a block.
     n_samples : int
         How many rows there were.
     criterion : str
-        The measure that chooses.
+        The measure that chooses, or ``"cv"``.
     notes : tuple of str
         Sentences about features that depend on each other, and about what is missing.
     stop : Stop
         Why the search ended.
+    fold_errors : (sizes, folds) array or None
+        Mean squared errors on folds that were left out, if there are folds.
+    fold_gap : float
+        The largest gap of a best subset on all folds but one.
     """
 
     subsets: tuple[Subset, ...]
     names: tuple[str, ...]
+    units: tuple[str, ...]
     n_samples: int
-    criterion: MeasureName
+    criterion: ChoiceName
     notes: tuple[str, ...] = ()
     stop: Stop = Stop.COMPLETED
+    fold_errors: FloatArray | None = None
+    fold_gap: float = 0.0
 
     def __len__(self) -> int:
         return len(self.subsets)
@@ -115,7 +130,7 @@ class Subsets:
             given=f"they are {size} and {rank}",
         )
 
-    def best(self, criterion: MeasureName | None = None) -> Subset:
+    def best(self, criterion: ChoiceName | None = None) -> Subset:
         """The subset that a measure chooses; among equals the smallest.
 
         It can be the null model, of size 0.
@@ -124,19 +139,20 @@ class Subsets:
         costs = np.array([cost_of(name, each.measures[name]) for each in self])
         least = float(costs.min())
         # Subsets that fit equally well differ by rounding: the first one is taken.
-        is_least = (costs == least) | (costs <= least + EQUAL * max(abs(least), 1.0))
+        is_least = (costs == least) | (costs <= least + rounding_of(name, least))
         return self.subsets[int(is_least.argmax())]
 
-    def _measure(self, criterion: MeasureName | None) -> MeasureName:
+    def _measure(self, criterion: ChoiceName | None) -> ChoiceName:
         """A measure that is asked for; the one that chooses by default."""
         name = self.criterion if criterion is None else criterion
-        check.one_of("criterion", name, MEASURES)
+        known = MEASURES if self.fold_errors is None else CHOICES
+        check.one_of("criterion", name, known)
         return name
 
     def to_dict(self) -> dict[str, list[Any]]:
         """One list per column, one row per size and rank; ready for a DataFrame."""
         rows = [subset.row() for subset in self.subsets]
-        return {name: [row[name] for row in rows] for name in COLUMNS}
+        return {name: [row[name] for row in rows] for name in rows[0]}
 
     @property
     def table(self) -> Any:
@@ -157,7 +173,7 @@ class Subsets:
         path: str | PathLike[str] | None = None,
         ax: Any = None,
         *,
-        criterion: MeasureName | None = None,
+        criterion: ChoiceName | None = None,
     ) -> Any:
         """Draw which features each subset has, the best by a measure on top.
 
@@ -179,7 +195,7 @@ class Subsets:
         path: str | PathLike[str] | None = None,
         ax: Any = None,
         *,
-        criterion: MeasureName | None = None,
+        criterion: ChoiceName | None = None,
     ) -> Any:
         """Draw a measure against the size, for all ranks.
 
@@ -196,11 +212,11 @@ class Subsets:
         name, best = self.criterion, self.best()
         lines = [f"size rank          rss      r2 {name:>12}       gap  features"]
         for each in self.subsets:
-            r2, value = each.measures["r2"], each.measures[name]
+            r2, value = _shown(each.measures["r2"], ".4f"), _shown(each.measures[name])
             lines.append(
-                f"{each.size:4d} {each.rank:4d} {each.rss:12.6g} {r2:7.4f} "
-                f"{value:12.6g} {each.gap:9.2e}  "
-                f"{', '.join(each.features) or NOTHING}{'  <' * (each is best)}"
+                f"{each.size:4d} {each.rank:4d} {each.rss:12.6g} {r2:>7} "
+                f"{value:>12} {each.gap:9.2e}  "
+                f"{', '.join(each.units) or NOTHING}{'  <' * (each is best)}"
             )
         return "\n".join([*lines, *self.notes])
 
@@ -210,3 +226,8 @@ class Subsets:
             f"Subsets({len(self)} subsets of {len(self.names)} features, sizes "
             f"{sizes[0]} to {sizes[-1]})"
         )
+
+
+def _shown(value: float, form: str = ".6g") -> str:
+    """A measure as text; a dash if it is not known."""
+    return "-" if np.isnan(value) else format(value, form)

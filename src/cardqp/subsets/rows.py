@@ -1,13 +1,20 @@
-"""From tables, arrays and sums to moments, with names and groups of features."""
+"""From tables, arrays and sums to moments, with names and blocks of features."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from cardqp._typing import ArrayLike
+from cardqp._typing import ArrayLike, IntArray
 from cardqp.exceptions import ParameterError, ProblemError
-from cardqp.gram import GramAccumulator, Moments, moments
+from cardqp.gram import (
+    GramAccumulator,
+    Moments,
+    merge,
+    moments,
+    moments_of_parts,
+)
 from cardqp.gram.validation import checked_rows, names_of
 from cardqp.problem import validation as check
 from cardqp.tables.encoder import Encoded, TableEncoder
@@ -27,12 +34,15 @@ class Features:
         Equal for features that are chosen together, at first those of one category.
     notes : tuple of str
         What was done to a table.
+    parts : list of Moments
+        The moments of folds, if there are any.
     """
 
     moments: Moments
     names: tuple[str, ...] | None
     labels: Any = None
     notes: tuple[str, ...] = ()
+    parts: Sequence[Moments] = ()
 
 
 def read_features(
@@ -56,14 +66,22 @@ def read_features(
 
 
 def encoded_features(
-    encoder: TableEncoder, table: Encoded, weights: Any = None, *, is_centred: bool
+    encoder: TableEncoder,
+    table: Encoded,
+    weights: Any = None,
+    *,
+    is_centred: bool,
+    folds: Sequence[IntArray] = (),
 ) -> Features:
-    """Features of a table that was made into numbers."""
+    """Features of a table that was made into numbers, as a whole and by folds."""
+    X, y, each = checked_rows(table.X, table.y, weights)
+    parts = moments_of_parts(X, y, each, folds, centred=is_centred) if folds else []
     return Features(
-        _moments(table.X, table.y, weights, is_centred),
+        merge(parts) if parts else moments(X, y, each, centred=is_centred),
         table.names,
-        table.groups.tolist(),
+        table.blocks.tolist(),
         (*encoder.notes, *table.notes),
+        parts,
     )
 
 

@@ -10,9 +10,10 @@ from cardqp._typing import FloatArray, IntArray
 from cardqp.bounds.positive_ridge import counted
 from cardqp.exceptions import NotSolvedError, ParameterError
 from cardqp.gram import Moments, is_constant, is_target_constant
+from cardqp.regression.criteria import PERFECT
 from cardqp.regression.design import Design, ScaledProblem
 from cardqp.subsets.listing import Ranked
-from cardqp.subsets.measures import MeasureName, Rows
+from cardqp.subsets.measures import MeasureName, Rows, gap_of
 from cardqp.subsets.notes import (
     dependence,
     missing_ranks,
@@ -21,10 +22,7 @@ from cardqp.subsets.notes import (
 )
 from cardqp.subsets.result import Subset, Subsets
 from cardqp.subsets.sizes import SizeSearch
-
-NEARLY = 1e-6
-"""Gaps are relative to the sum of squared residuals, or to this share of the total if
-that is more: fits are nearly perfect then."""
+from cardqp.subsets.units import unit_names
 
 
 def best_subsets(
@@ -65,7 +63,8 @@ def best_subsets(
     """
     scaled = design.scaled(rows, np.inf, sizes[-1])
     names = design.names or tuple(f"x{j}" for j in range(scaled.problem.n))
-    fits = Fits(scaled, design, names, _rows(rows, design), gap)
+    units = unit_names(names, design.blocks)
+    fits = Fits(scaled, design, names, units, _rows(rows, design), gap)
     if criterion == "cp" and not fits.rows.variance > 0:
         raise ParameterError(
             "criterion",
@@ -90,7 +89,7 @@ def best_subsets(
         *missing_ranks(short, n_best),
         *missing_sizes(sizes, found[-1].size, reason),
     )
-    return Subsets(tuple(found), names, rows.n_samples, criterion, notes, stop)
+    return Subsets(tuple(found), names, units, rows.n_samples, criterion, notes, stop)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,8 +100,8 @@ class Fits:
     ----------
     scaled, design : ScaledProblem, Design
         The problem.
-    names : tuple of str
-        Names of the features.
+    names, units : tuple of str
+        Names of the features, and of what they are chosen with.
     rows : Rows
         The rows, as far as measures go.
     gap : float
@@ -112,6 +111,7 @@ class Fits:
     scaled: ScaledProblem
     design: Design
     names: tuple[str, ...]
+    units: tuple[str, ...]
     rows: Rows
     gap: float
 
@@ -131,11 +131,12 @@ class Fits:
         coef = self.design.refitted(moments, support)
         rss = moments.weight * moments.mean_square(coef)
         lower = min(max(moments.weight * bound, 0.0), rss)
-        gap = (rss - lower) / (max(rss, NEARLY * self.rows.total) or 1.0)
+        gap = gap_of(rss, lower, self.rows.total)
         return Subset(
             size=size,
             rank=rank,
             features=tuple(self.names[j] for j in support),
+            units=tuple(dict.fromkeys(self.units[j] for j in support)),
             support=support,
             coef=coef,
             intercept=self.scaled.intercept(coef),
@@ -154,10 +155,11 @@ def _rows(rows: Moments, design: Design) -> Rows:
     """
     n, intercepts = len(rows.mean), int(rows.is_centred)
     left, variance = rows.weight - n - intercepts, np.nan
+    total = 0.0 if is_target_constant(rows) else rows.weight * rows.power
     if left > 0:
         rss = rows.weight * rows.mean_square(design.refitted(rows, np.arange(n)))
-        variance = rss / (left + _n_dependent(rows))
-    total = 0.0 if is_target_constant(rows) else rows.weight * rows.power
+        if rss > PERFECT * total:
+            variance = rss / (left + _n_dependent(rows))
     return Rows(rows.weight, total, intercepts, design.n_units, variance)
 
 

@@ -7,7 +7,8 @@ from cardqp._iterate import Callback, Watch
 from cardqp._keywords import did_you_mean
 from cardqp.problem import validation as check
 from cardqp.regression.design_settings import read_design, sizes_up_to
-from cardqp.subsets.measures import MEASURES, MeasureName
+from cardqp.subsets.folds import cross_validated
+from cardqp.subsets.measures import CHOICES, MEASURES, ChoiceName, MeasureName
 from cardqp.subsets.result import Subsets
 from cardqp.subsets.rows import Features, read_features
 from cardqp.subsets.search import best_subsets
@@ -19,14 +20,14 @@ class SearchSettings:
 
     max_size: int
     n_best: int
-    criterion: MeasureName
+    criterion: ChoiceName
     gap: float
     time_limit: float | None
 
     def __post_init__(self) -> None:
         check.count("max_size", self.max_size)
         check.count("n_best", self.n_best)
-        check.one_of("criterion", self.criterion, MEASURES)
+        check.one_of("criterion", self.criterion, CHOICES)
         check.at_least("gap", self.gap, 0.0)
 
 
@@ -41,7 +42,7 @@ def all_subsets(
     sample_weight: Any = None,
     fit_intercept: bool = True,
     always_include: Any = None,
-    groups: Any = None,
+    blocks: Any = None,
     missing: str = "error",
     gap: float = 1e-4,
     time_limit: float | None = 60.0,
@@ -62,7 +63,7 @@ def all_subsets(
     y : array
         The target; left out with a :class:`cardqp.gram.GramAccumulator`.
     max_size : int
-        The most features of a subset; groups count once.
+        The most features of a subset; blocks count once.
     n_best : int
         How many subsets of each size are listed.
     criterion : {"bic", "aic", "aicc", "ebic", "cp", "adjusted_r2"}
@@ -74,7 +75,7 @@ def all_subsets(
         Whether there is an intercept.
     always_include : sequence, optional
         Features in every subset, by index or name, or a mask.  They count.
-    groups : sequence or dict by name, optional
+    blocks : sequence or dict by name, optional
         Features with the same label are chosen together; None for one of its own.
     missing : {"error", "drop", "mean"}
         What to do about missing cells of a DataFrame.
@@ -96,6 +97,7 @@ def all_subsets(
     >>> found.best().features
     ('x4', 'x7')
     """
+    check.one_of("criterion", criterion, MEASURES)
     settings = SearchSettings(
         max_size=max_size,
         n_best=n_best,
@@ -106,8 +108,8 @@ def all_subsets(
     features = read_features(
         X, y, sample_weight, missing=missing, is_centred=bool(fit_intercept)
     )
-    if groups is not None:
-        features = replace(features, labels=groups)
+    if blocks is not None:
+        features = replace(features, labels=blocks)
     return search_features(
         features, settings, always_include=always_include, callback=callback
     )
@@ -125,7 +127,8 @@ def search_features(
     Parameters
     ----------
     features : Features
-        The features; those with the same label are chosen together.
+        The features; those with the same label are chosen together.  With folds, if
+        these are to choose.
     settings : SearchSettings
         What is searched for.
     always_include, callback
@@ -135,17 +138,19 @@ def search_features(
         len(features.moments.mean),
         features.names,
         always_include=always_include,
-        groups=features.labels,
+        blocks=features.labels,
     )
     sizes = sizes_up_to(settings.max_size, design, 0)
     with Watch(settings.time_limit, callback) as watch:
-        found = best_subsets(
-            features.moments,
-            design,
-            sizes,
-            n_best=settings.n_best,
-            criterion=settings.criterion,
-            gap=settings.gap,
-            watch=watch,
-        )
+        shared: dict[str, Any] = {
+            "n_best": settings.n_best,
+            "gap": settings.gap,
+            "watch": watch,
+        }
+        if settings.criterion == "cv":
+            found = cross_validated(features.parts, design, sizes, **shared)
+        else:
+            found = best_subsets(
+                features.moments, design, sizes, criterion=settings.criterion, **shared
+            )
     return replace(found, notes=(*features.notes, *found.notes))

@@ -225,7 +225,7 @@ def test_real_data(tmp_path):
     for name in ("fig1", "fig2", "fig4"):
         assert (tmp_path / "figures" / f"{name}.png").stat().st_size > 1000
     shapes = (tmp_path / "tables" / "tab3.md").read_text()
-    assert "81 (81 =)" in shapes
+    assert "81 (paper: 81, agrees)" in shapes
     ratios = (tmp_path / "tables" / "fig1.md").read_text()
     value = float(re.search(r"lambda_10 \| ([0-9.]+)", ratios)[1])
     assert 300 < value < 400
