@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 
 from benchmarks import leaps
 from benchmarks.instances import standardised
 from benchmarks.leaps import Table
+from benchmarks.prediction import diabetes, hitters
 from benchmarks.selectors.choosers import SEQUENTIAL, Choose, exhaustive
 from benchmarks.selectors.limited import within
 from benchmarks.selectors.referee import largest_difference, loss, percent, proved
 from cardqp._typing import FloatArray
 from cardqp.subsets.result import Subset
-from examples import hitters
 
 ENUMERATED = (
     ("diabetes", 10),
@@ -27,24 +28,12 @@ ENUMERATED = (
 """Tables, and the largest size to which mlxtend enumerates their subsets."""
 
 
-def _diabetes() -> Table:
-    from sklearn.datasets import load_diabetes
-
-    X, y = load_diabetes(return_X_y=True)
-    return X, y
-
-
-def _hitters() -> Table:
-    X, y = hitters.load()
-    return hitters.numbers(X).to_numpy(), y.to_numpy(float)
-
-
 def tables() -> dict[str, Callable[[], Table]]:
     """Those of the benchmark beside leaps that are not random, and two more."""
     real = {k: v for k, v in leaps.tables().items() if not k.startswith("random")}
-    found = {"diabetes": _diabetes}
+    found: dict[str, Callable[[], Table]] = {"diabetes": partial(diabetes, 1)}
     if find_spec("ISLP") is not None:
-        found["Hitters"] = _hitters
+        found["Hitters"] = hitters
     return found | {"diabetes, squares": real.pop("diabetes")} | real
 
 

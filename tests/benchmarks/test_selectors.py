@@ -4,6 +4,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 from benchmarks.instances import standardised
+from benchmarks.leaps import by_cardqp
+from benchmarks.prediction import BEGIN, END
 from benchmarks.ridge import expected_error
 from benchmarks.scale_rows import shown
 from benchmarks.selectors import choosers, on_random, on_tables
@@ -121,6 +123,13 @@ class TestReferee:
         del chosen[4]
         with pytest.raises(DisagreementError, match="sizes"):
             largest_difference(*table, chosen, best)
+
+
+def test_leaps_has_no_null_model(table):
+    _, found = by_cardqp(*table, 2, 3, LIMIT)
+    assert [(each.size, each.rank) for each in found] == [
+        (size, rank) for size in (1, 2) for rank in (1, 2, 3)
+    ]
 
 
 def worse(subset):
@@ -248,10 +257,13 @@ def test_rows_are_printed_as_they_come(capsys):
 def test_the_page_has_the_tables_and_the_picture(tmp_path, capsys, quick):
     pytest.importorskip("mlxtend", reason="mlxtend is not installed")
     page = tmp_path / "selectors.md"
+    page.write_text(f"before\n{BEGIN}\n{END}\nafter\n")
     arguments = ["--only", "none", "--random", "2", "--sizes", "2"]
     main([*arguments, "--publish", str(page)])
     text, printed = page.read_text(), capsys.readouterr().out.splitlines()
     assert all(line in text for line in printed)
     assert sum(line.startswith("| 2 |") for line in printed) == 1 + len(quick)
-    assert "2 random tables of 100 rows" in text
+    assert "### 2 random tables" in text
+    assert text.startswith("before\n")
+    assert "(selectors.png)" in text
     assert (tmp_path / "selectors.png").stat().st_size > 1000
