@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 import webbrowser
 
 import pandas
@@ -87,3 +88,13 @@ def test_the_table_is_that_of_the_books():
     assert (frame["age*bmi"] == frame["age"] * frame["bmi"]).all()
     # s1 of scikit-learn is the total cholesterol, s3 the high-density lipoproteins.
     assert frame["progression"].corr(frame["hdl"]) == pytest.approx(-0.395, abs=1e-3)
+
+
+def test_all_that_is_needed_is_named_at_once(here, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    assert main(["demo"]) == 2
+    assert capsys.readouterr().err == (
+        "cardqp: The demo needs scikit-learn: for all that tables and pages need run "
+        "`pip install 'cardqp[tables]'`, or `pip install '.[tables]'` in a clone.\n"
+    )
+    assert not list(here.iterdir())

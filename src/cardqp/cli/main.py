@@ -10,7 +10,12 @@ from importlib import import_module
 from cardqp.cli.codes import BAD_INPUT, SOLVED, UNKNOWN
 from cardqp.cli.messages import error_text, one_line
 from cardqp.cli.parser import build_parser
-from cardqp.exceptions import CardQPError, InputError, NotSolvedError
+from cardqp.exceptions import (
+    BackendNotFoundError,
+    CardQPError,
+    InputError,
+    NotSolvedError,
+)
 
 _HOME = {
     "backends": "commands.list_backends",
@@ -53,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except InputError as err:
         return _explain(err, options)
+    except BackendNotFoundError as err:
+        return _say(_all_packages(err, options), BAD_INPUT)
     except (CardQPError, OSError) as err:
         return _say(error_text(err, vars(options)), BAD_INPUT)
     except MemoryError as err:
@@ -80,6 +87,17 @@ def _explain(error: InputError, options: Namespace) -> int:
 
     print(f"cardqp: {Correction(error, options)}", file=sys.stderr)
     return BAD_INPUT
+
+
+def _all_packages(error: BackendNotFoundError, options: Namespace) -> str:
+    """What to install for a command: all that tables need, not package by package."""
+    if options.command != "demo" and not hasattr(options, "encoding"):
+        return str(error)
+    need, _, _ = str(error).partition(": install it")
+    return (
+        f"{need}: for all that tables and pages need run `pip install "
+        "'cardqp[tables]'`, or `pip install '.[tables]'` in a clone."
+    )
 
 
 def _say(message: str, code: int) -> int:
