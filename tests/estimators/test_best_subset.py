@@ -178,6 +178,27 @@ def test_rows_bit_by_bit(table):
         parts.partial_fit(X.iloc[rows], y[rows])
     assert parts.support_.tolist() == whole.support_.tolist()
     np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-8)
+    for a, b in zip(parts.subsets_, whole.subsets_, strict=True):
+        assert a.features == b.features
+        assert a.measures == pytest.approx(b.measures)
+    assert parts.status_ == whole.status_ == "OPTIMAL"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_alternatives_are_the_next_best_with_proof(seed):
+    table = random_table(seed + 40, "plain")
+    size = min(2, table.X.shape[1])
+    model = BestSubset(n_nonzero_coefs=size).fit(table.X, table.y)
+    found = model.alternatives(50)
+    sizes = enumerated(table, size)
+    limit = 1.5 * sizes[size][0][0]
+    # Smaller ones are choices of at most as many features, too.
+    rows = [row for each in sizes.values() for row in each if row[0] <= limit]
+    listed = {tuple(support.tolist()) for support in found.supports}
+    assert listed == {support for _, support in rows}
+    assert len(found) == len(rows)
+    assert found.is_complete
+    assert found.verify().ok
 
 
 def test_resamples_repeat_the_choice(table):

@@ -140,6 +140,43 @@ def test_all_ranks_where_there_are_more_features_than_rows():
     assert len(found) == 1 + 6
 
 
+@pytest.mark.parametrize("N", [5, 8, 9])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_no_size_is_beyond_what_rows_can_tell_apart(N, fit_intercept):
+    # As many features as rows, more, and fewer: sizes end where fits are perfect.
+    rng = np.random.default_rng(N)
+    table = Table(rng.standard_normal((N, 8)), 3.0 * rng.standard_normal(N))
+    table.options["fit_intercept"] = fit_intercept
+    rank = min(N - fit_intercept, 8)
+    found = cardqp.all_subsets(table.X, table.y, max_size=99, n_best=4, **table.options)
+    assert found.sizes == tuple(range(rank + 1))
+    total = ((table.y - fit_intercept * table.y.mean()) ** 2).sum()
+    for size, rows in enumerated(table).items():
+        counted = [
+            rss
+            for rss, support in rows
+            if least_eigenvalue(table.X, support, fit_intercept) > 1e-4 or rank == 8
+        ]
+        listed = [each for each in found if each.size == size]
+        # Where fits are perfect, all are equal but for rounding.
+        assert [each.rss for each in listed] == pytest.approx(
+            counted[: len(listed)], rel=1e-7, abs=1e-10 * total
+        )
+        assert len(listed) == min(4, len(counted))
+    if rank < 8:
+        assert "Linearly dependent" in found.notes[0]
+        assert found.notes[-1].startswith(f"Sizes above {rank} are missing")
+    assert np.isnan(found.at(rank).measures["adjusted_r2"]) == (
+        rank == N - fit_intercept
+    )
+
+
+def test_cp_of_perfect_fits_is_not_known():
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    with pytest.raises(ParameterError, match="`criterion` must be another than cp"):
+        cardqp.all_subsets(X, X[:, 0] - X[:, 3], criterion="cp")
+
+
 def test_no_time_at_all():
     table = random_table(1, "plain")
     with pytest.raises(NotSolvedError, match="found: the time limit was reached"):
@@ -230,11 +267,12 @@ def test_nearly_dependent_columns_hide_nothing(n_best):
         assert listed == pytest.approx(counted[:n_best])
 
 
-def least_eigenvalue(X, support):
+def least_eigenvalue(X, support, is_centred=True):
     if not support:
         return 1.0
-    correlation = np.atleast_2d(np.corrcoef(X[:, support], rowvar=False))
-    return np.linalg.eigvalsh(correlation)[0]
+    columns = X[:, support] - is_centred * X[:, support].mean(axis=0)
+    scaled = columns / np.sqrt((columns**2).sum(axis=0))
+    return np.linalg.eigvalsh(scaled.T @ scaled)[0]
 
 
 def test_as_many_rows_as_there_are_targets():

@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY, dataclass, replace
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,11 +16,9 @@ from cardqp.estimators.accumulating import AccumulatingModel
 from cardqp.estimators.folds import folds_of
 from cardqp.estimators.linear_model import Choice, Sample
 from cardqp.estimators.resampling import Bootstrap, bootstrap, split_inference
-from cardqp.exceptions import NotSolvedError, optional
-from cardqp.gram import (
-    Moments,
-    merge,
-)
+from cardqp.exceptions import NotSolvedError, ParameterError, optional
+from cardqp.gram import GramAccumulator, Moments, merge
+from cardqp.gram.validation import refuse_beside_sums
 from cardqp.pipeline.solve import solve
 from cardqp.problem import validation as check
 from cardqp.regression import Design
@@ -98,6 +96,42 @@ lower_bound_, gap_, status_, n_iter_, solution_
     criterion: ChoiceName = "bic"
     n_best: int = 1
     cv: Any = None
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Choose features and fit their coefficients.
+
+        Parameters
+        ----------
+        X : (N, n) array, DataFrame, sparse matrix or GramAccumulator
+            One row per sample; or the sums of all rows, without ``y`` and weights.
+        y, sample_weight, callback
+            As for :meth:`SparseRidge.fit`.
+        """
+        if not isinstance(X, GramAccumulator):
+            return super().fit(X, y, sample_weight, callback=callback)
+        refuse_beside_sums(y=y, sample_weight=sample_weight)
+        if self._is_cross_validated:
+            raise ParameterError(
+                "criterion",
+                "must be another than cv where X is a GramAccumulator",
+                given="folds need the rows",
+            )
+        rows = X.moments(bool(self.fit_intercept))
+        self.n_features_in_ = len(rows.mean)
+        self.__dict__.pop("feature_names_in_", None)
+        if X.names is not None:
+            self.feature_names_in_ = np.array(X.names, dtype=object)
+        design, self._accumulated = self._design(), GramAccumulator()
+        self._keep(design, X.moments().power, *self._solve(design, rows, callback))
+        self._fitted_rows = None
+        return self
 
     @property
     def table_(self) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from cardqp._typing import ArrayLike, FloatArray
-from cardqp.exceptions import ProblemError
+from cardqp.exceptions import ParameterError, ProblemError
 from cardqp.gram.sums import ShiftedSums
 from cardqp.problem import validation as check
 from cardqp.tables.encoder import TableEncoder
@@ -20,6 +20,14 @@ def names_of(X: Any) -> tuple[str, ...] | None:
     """Names of the columns of a DataFrame."""
     columns = getattr(X, "columns", None)
     return None if columns is None else tuple(str(name) for name in columns)
+
+
+def refuse_beside_sums(**given: Any) -> None:
+    """Refuse what the sums of rows have in them already."""
+    for name, value in given.items():
+        if value is not None:
+            rule = "must be left out where X is a GramAccumulator"
+            raise ParameterError(name, rule, given="it has the sums of all rows")
 
 
 def checked_rows(

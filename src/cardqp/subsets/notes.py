@@ -27,8 +27,10 @@ def dependence(ruled: SparseQP, names: Sequence[str]) -> Iterator[str]:
     constant = np.asarray(ruled.forced_out, dtype=np.intp)
     if len(constant):
         yield f"Constant, and in no subset: {_listed(constant, names)}."
-    if ruled.independence > 0.0:
-        columns = np.setdiff1d(dependent_columns(ruled), constant)
+    if ruled.independence == 0.0:
+        return
+    columns = np.setdiff1d(dependent_columns(ruled), constant)
+    if len(columns):
         yield (
             f"Linearly dependent, and not chosen together: {_listed(columns, names)}. "
             "Where there are such features, subsets of nearly dependent ones are left "

@@ -10,7 +10,7 @@ from cardqp.regression.design_settings import read_design, sizes_up_to
 from cardqp.subsets.folds import cross_validated
 from cardqp.subsets.measures import CHOICES, MEASURES, ChoiceName, MeasureName
 from cardqp.subsets.result import Subsets
-from cardqp.subsets.rows import Features, read_features
+from cardqp.subsets.rows import Features, by_feature, read_features
 from cardqp.subsets.search import best_subsets
 
 
@@ -74,9 +74,10 @@ def all_subsets(
     fit_intercept : bool
         Whether there is an intercept.
     always_include : sequence, optional
-        Features in every subset, by index or name, or a mask.  They count.
+        Columns of X in every subset, by index or name, or a mask.  They count.
     blocks : sequence or dict by name, optional
-        Features with the same label are chosen together; None for one of its own.
+        Columns of X with the same label are chosen together and count once; None for
+        one of its own.
     missing : {"error", "drop", "mean"}
         What to do about missing cells of a DataFrame.
     gap : float
@@ -108,10 +109,10 @@ def all_subsets(
     features = read_features(
         X, y, sample_weight, missing=missing, is_centred=bool(fit_intercept)
     )
-    if blocks is not None:
-        features = replace(features, labels=blocks)
+    included, labels = by_feature(features, always_include, blocks)
+    features = replace(features, labels=labels)
     return search_features(
-        features, settings, always_include=always_include, callback=callback
+        features, settings, always_include=included, callback=callback
     )
 
 
