@@ -116,7 +116,9 @@ def main() -> int:
     for prove, n_jobs in islice(kinds, options.count):
         found = interrupted({"prove": prove, "n_jobs": n_jobs}, rng.uniform(0, LONGEST))
         outcomes.append(found)
-        said = "; ".join(found.notes) or "all pairs were compared"
+        is_empty = found.stop == "KeyboardInterrupt"
+        whole = "nothing was compared yet" if is_empty else "all pairs were compared"
+        said = "; ".join(found.notes) or whole
         print(
             f"prove={prove:5} n_jobs={n_jobs!s:4} signal after {found.after:4.1f} s, "
             f"answer {found.seconds:5.2f} s later: {found.stop}, {said}",

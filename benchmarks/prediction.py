@@ -213,7 +213,7 @@ def measure(make: Callable[[], Any], train: Rows, test: Rows) -> Record:
 def rules(train: Rows, test: Rows) -> dict[str, float]:
     """R2 of ten features by each rule for the ridge, and the ridge of the last two."""
     (X, y), n = train, train[0].shape[1]
-    design = read_design(n, None, always_include=None, groups=None)
+    design = read_design(n, None, always_include=None, blocks=None)
     rows, size = moments(X, y), min(SIZE, n)
     scaled = design.scaled(rows, 1.0, size)
 
@@ -305,17 +305,20 @@ def _rules_table(tables: dict[str, list[Record]]) -> Iterator[str]:
         for table, some in tables.items()
     }
     yield from ("### Ten features: median R2 by rule for the ridge", "")
-    yield f"| table | rows x features | {' | '.join(names)} | median eta of auto |"
-    yield f"|---|---|{'---|' * len(names)}---|"
+    titles = ("rows x features", "splits", *names, "median eta of auto")
+    yield f"| table | {' | '.join(titles)} |"
+    yield f"|---|{'---|' * len(titles)}"
     for table, row in values.items():
         some = tables[table][0]
         cells = " | ".join(f"{value:.3f}" for value in row)
         eta = medians(tables[table], "rules", "eta")
-        yield f"| {table} | {some['N']} x {some['n']} | {cells} | {eta:g} |"
+        count = sum(record["estimator"] == "rules" for record in tables[table])
+        shape = f"{some['N']} x {some['n']} | {count}"
+        yield f"| {table} | {shape} | {cells} | {eta:g} |"
     array = np.array(list(values.values()))
     lost = (array.max(axis=1, keepdims=True) - array).mean(axis=0)
     cells = " | ".join(f"{value:.3f}" for value in lost)
-    yield f"| *mean loss to the best of the row* | | {cells} | |"
+    yield f"| *mean loss to the best of the row* | | | {cells} | |"
 
 
 def _costs(tables: dict[str, list[Record]]) -> Iterator[str]:

@@ -48,13 +48,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     ).set_output(transform="pandas")
     table = encoder.fit_transform(frame)
     # Each dummy `quarter_hill` belongs to its category: all are chosen, or none.
-    groups = {
+    blocks = {
         name: category
         for category in categories
         for name in table.columns
         if name.startswith(f"{category}_")
     }
-    model = SparseRidge(options.features, groups=groups, standardize=True, eta=100.0)
+    model = SparseRidge(options.features, blocks=blocks, standardize=True, eta=100.0)
     model.fit(table, rent)
     print(f"{model.status_}, gap {model.gap_:.1e}")
     print(model.summary())

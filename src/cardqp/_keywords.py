@@ -53,6 +53,7 @@ _SYNONYMS = (
     ("random_state seed", ""),
     ("sample_weight", "weights"),
     ("names", "feature_names columns"),
+    ("blocks", "groups group"),
     ("covariance", "cov sigma"),
     ("mean", "mu expected_returns"),
     ("returns", "prices"),

@@ -56,8 +56,8 @@ def subsets(frame, size, eta, standardize):
     encoded = TableEncoder.from_table(frame, "y").apply(frame)
     X, y = encoded.X - encoded.X.mean(axis=0), encoded.y - encoded.y.mean()
     X = X / X.std(axis=0) if standardize else X
-    for chosen in itertools.combinations(set(encoded.groups), size):
-        inside = np.isin(encoded.groups, chosen)
+    for chosen in itertools.combinations(set(encoded.blocks), size):
+        inside = np.isin(encoded.blocks, chosen)
         G = X[:, inside].T @ X[:, inside] / len(y) + np.eye(inside.sum()) / eta
         h = X[:, inside].T @ y / len(y)
         value = y @ y / len(y) - h @ np.linalg.solve(G, h)
@@ -251,7 +251,7 @@ def test_the_command_and_python_give_the_same_model(frame, file, answer, options
         ("--refit",): {"refit": True},
     }[options]
     rows = encoder.apply(frame)
-    model = SparseRidge(3, groups=encoder.groups, **settings).fit(rows.X, rows.y)
+    model = SparseRidge(3, blocks=encoder.blocks, **settings).fit(rows.X, rows.y)
     names = [rows.names[j] for j in model.support_]
     assert list(found["coefficients"]) == names
     coef = list(found["coefficients"].values())
@@ -268,11 +268,11 @@ def test_what_is_refitted_is_not_called_proved(file, capsys):
 
 
 def test_groups(file, answer, tmp_path):
-    groups = tmp_path / "groups.json"
-    groups.write_text('{"pair": ["größe", "a b"], "other": []}')
-    found = answer("fit", file, "--target", "y", "-s", 1, "--groups", groups)
+    blocks = tmp_path / "blocks.json"
+    blocks.write_text('{"pair": ["größe", "a b"], "other": []}')
+    found = answer("fit", file, "--target", "y", "-s", 1, "--blocks", blocks)
     assert found["columns"] == ["a b", "größe"]
-    found = answer("fit", file, "--target", "y", "-s", 3, "--groups", "none")
+    found = answer("fit", file, "--target", "y", "-s", 3, "--blocks", "none")
     assert list(found["coefficients"]) == ["a b", "city=Oslo", "flag"]
 
 
@@ -290,10 +290,10 @@ BAD_GROUPS = [
 
 @pytest.mark.parametrize(("text", "message"), BAD_GROUPS)
 def test_bad_groups(file, tmp_path, capsys, text, message):
-    path = tmp_path / "groups.json"
+    path = tmp_path / "blocks.json"
     if text is not None:
         path.write_text(text)
-    assert run("fit", file, "--target", "y", "-s", 2, "--groups", path) == 2
+    assert run("fit", file, "--target", "y", "-s", 2, "--blocks", path) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("\n") == 1

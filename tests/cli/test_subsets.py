@@ -80,10 +80,11 @@ def test_text_marks_the_best(frame, file, capsys):
     table, told = captured.out.split("\n\n")
     (marked,) = (line for line in table.splitlines() if line.endswith("  <"))
     best = library(frame, max_size=4, n_best=2).best()
-    assert ", ".join(best.features) in marked
+    assert marked.endswith(f"  {', '.join(best.units)}  <")
+    assert best.units == ("a", ATTACK, FORMULA, "city")
     headline, proof = told.splitlines()
     assert headline.startswith("BIC chooses 5 of 7 features to predict y: a, ")
-    assert "What is chosen together counts once: its size is 4." in headline
+    assert "What is chosen together counts once: the size is 4." in headline
     assert f"explain {100 * best.measures['r2']:.3g} % of its variation" in headline
     assert proof.startswith("Every listed subset is proved to have the right rank")
     assert captured.err == (
@@ -101,7 +102,7 @@ def test_folds_choose_the_size(frame, file, answer, capsys):
         4,
         criterion="cv",
         cv=random_folds(60, 6, 3),
-        groups=encoded.groups.tolist(),
+        blocks=encoded.blocks.tolist(),
     ).fit(encoded.X, encoded.y)
     first = [each for each in found["subsets"] if each["rank"] == 1]
     errors = model.cv_errors_.mean(axis=1)
@@ -134,23 +135,23 @@ def test_missing_cells(frame, file, answer, policy, n_rows):
     assert found["n_rows"] == n_rows
     encoded = TableEncoder.from_table(frame, "y", missing=policy).apply(frame)
     expected = cardqp.all_subsets(
-        encoded.X, encoded.y, groups=encoded.groups.tolist(), max_size=2
+        encoded.X, encoded.y, blocks=encoded.blocks.tolist(), max_size=2
     )
     rss = [each["rss"] for each in found["subsets"]]
     assert rss == pytest.approx([each.rss for each in expected])
 
 
 def test_options_of_tables_and_choice(file, answer, tmp_path):
-    together = tmp_path / "groups.json"
+    together = tmp_path / "blocks.json"
     together.write_text(json.dumps({"pair": ["b", "c"]}))
     settings = (file, "--max-size", 2, "--n-best", 20)
     found = answer(*settings, "--drop", FORMULA, "--always-include", "b")
     assert all("b" in each["features"] for each in found["subsets"])
     assert not any(FORMULA in each["features"] for each in found["subsets"])
-    found = answer(*settings, "--groups", together)
+    found = answer(*settings, "--blocks", together)
     for each in found["subsets"]:
         assert ("b" in each["features"]) == ("c" in each["features"])
-    found = answer(*settings, "--groups", "none")
+    found = answer(*settings, "--blocks", "none")
     assert ["city=Rome"] in [each["features"] for each in found["subsets"]]
     found = answer(file, "--only", "a,b", "--max-size", 9)
     assert max(each["size"] for each in found["subsets"]) == 2
@@ -226,7 +227,7 @@ BAD = [
     (["--drop", "nobody"], "nobody"),
     (["--target", "city"], "city"),
     (["--target", "nobody"], "nobody"),
-    (["--groups", "nowhere.json"], "`--groups` must be auto, none or a JSON file"),
+    (["--blocks", "nowhere.json"], "`--blocks` must be auto, none or a JSON file"),
     (["-o", "x.parquet"], "`--output` must be for CSV"),
     (["-o", "-", "--json"], "`--output` must be a file with `--json`"),
     (["--report", "no/where.html"], "`--report` must be in an existing folder"),

@@ -82,7 +82,7 @@ def test_masks_that_hide_nothing_are_fine(model):
     ("settings", "name"),
     [
         ({"always_include": masked(np.array([0, 1]), 1)}, "always_include"),
-        ({"groups": masked(np.arange(12), 3)}, "groups"),
+        ({"blocks": masked(np.arange(12), 3)}, "blocks"),
         ({"coef_bounds": (masked(-np.ones(12), 1), 1.0)}, "coef_bounds lower"),
     ],
 )

@@ -159,7 +159,7 @@ def test_features_are_chosen_anew_in_each_fold():
 
 @pytest.mark.parametrize("eta", [20.0, np.inf])
 def test_quick_choices_are_good(eta):
-    design = read_design(12, None, always_include=None, groups=None)
+    design = read_design(12, None, always_include=None, blocks=None)
     for size in range(1, 6):
         coef = choose_quickly(design, moments(X, Y), eta, size, refit=False)
         ridge = None if np.isinf(eta) else eta

@@ -81,9 +81,9 @@ def test_no_ridge_with_the_dummies_of_a_category():
     levels = rng.integers(0, 3, 60)
     X = np.column_stack([np.eye(3)[levels], rng.standard_normal((60, 3))])
     y = 2.0 * (levels == 1) + X[:, 3] + 0.1 * rng.standard_normal(60)
-    groups = [0, 0, 0, 1, 2, 3]
-    model = SparseRidge(2, eta=None, groups=groups).fit(X, y)
-    weak = SparseRidge(2, eta=1e9, groups=groups).fit(X, y)
+    blocks = [0, 0, 0, 1, 2, 3]
+    model = SparseRidge(2, eta=None, blocks=blocks).fit(X, y)
+    weak = SparseRidge(2, eta=1e9, blocks=blocks).fit(X, y)
     assert model.status_ == "OPTIMAL"
     assert model.support_.tolist() == weak.support_.tolist() == [0, 1, 2, 3]
     np.testing.assert_allclose(model.predict(X), weak.predict(X), rtol=1e-5, atol=1e-5)
@@ -148,11 +148,11 @@ def test_included_features_count_even_if_they_do_nothing():
 
 
 @pytest.mark.parametrize(
-    "groups", [[0, 1, 1, *range(2, 11)], [None, "b", "b", *[None] * 9]]
+    "blocks", [[0, 1, 1, *range(2, 11)], [None, "b", "b", *[None] * 9]]
 )
-def test_groups_are_chosen_together(groups):
+def test_blocks_are_chosen_together(blocks):
     X, y = regression()
-    model = SparseRidge(1, groups=groups).fit(X, y)
+    model = SparseRidge(1, blocks=blocks).fit(X, y)
     assert model.support_.tolist() == [1, 2]
 
 
@@ -197,7 +197,7 @@ def test_summary():
 
 def test_worth_of_a_group_is_that_of_all_its_members():
     X, y = regression()
-    model = SparseRidge(2, groups=[0, 1, 1, *range(2, 11)]).fit(X, y)
+    model = SparseRidge(2, blocks=[0, 1, 1, *range(2, 11)]).fit(X, y)
     found = model.summary()
     assert model.support_.tolist() == [1, 2, 7]
     alone = LinearRegression().fit(X[:, [7]], y).score(X[:, [7]], y)
@@ -274,7 +274,7 @@ def test_not_fitted():
         ({"eta": "best"}, '`eta` must be "auto", a positive number, or None'),
         ({"eta": 0.0}, "`eta` must be a positive number"),
         ({"eta": [1.0, 2.0]}, "`eta` must be a positive number"),
-        ({"groups": 3}, "`groups` must have one label for each of the"),
+        ({"blocks": 3}, "`blocks` must have one label for each of the"),
         ({"coef_bounds": 3.0}, "`coef_bounds` must be a pair (lower, upper)"),
         ({"coef_bounds": (2.0, 1.0)}, "`coef_bounds lower` must not exceed"),
         (
@@ -288,8 +288,8 @@ def test_not_fitted():
             {"n_nonzero_coefs": 1, "always_include": [1, 2]},
             "`n_nonzero_coefs` must leave room for `always_include`",
         ),
-        ({"groups": [1, 2]}, "`groups` must have one label for each of the 12"),
-        ({"groups": {"a": 1}}, "`groups` must be one label per feature"),
+        ({"blocks": [1, 2]}, "`blocks` must have one label for each of the 12"),
+        ({"blocks": {"a": 1}}, "`blocks` must be one label per feature"),
         ({"gap": -1.0}, "`gap` must be a number, at least 0"),
         ({"time_limit": -1.0}, "`time_limit` must be a number"),
         ({"method": "magic"}, "`method` must be one of"),
@@ -305,7 +305,7 @@ def test_messages(settings, message):
     ("settings", "message"),
     [
         ({"always_include": ["z"]}, "`always_include` must name features of X: 'z'"),
-        ({"groups": {"z": 1}}, "`groups` must name features of X: 'z'"),
+        ({"blocks": {"z": 1}}, "`blocks` must name features of X: 'z'"),
     ],
 )
 def test_messages_about_names(settings, message):

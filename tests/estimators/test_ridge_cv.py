@@ -99,7 +99,8 @@ def test_folds_in_processes_give_the_same(prove):
 
 def test_the_path_of_all_rows_comes_along():
     X, y = regression()
-    found = SparseRidgeCV([1, 2, 3, 12], cv=3, prove="all").fit(X, y)
+    found = SparseRidgeCV([1, 2, 3, 12], eta=9.0, cv=3, prove="all", time_limit=None)
+    found.fit(X, y)
     assert found.path_.sparsities == (1, 2, 3, 12)
     position = found.path_.sparsities.index(found.n_nonzero_coefs_)
     assert found.path_.solutions[position] is found.solution_

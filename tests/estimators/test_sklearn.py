@@ -177,11 +177,11 @@ def test_dummies_of_a_category_are_chosen_as_one():
         remainder="passthrough",
     ).set_output(transform="pandas")
     table = encode.fit_transform(frame)
-    groups = {name: "city" for name in table if name.startswith("city__")}
-    model = SparseRidge(1, groups=groups, eta=100.0).fit(table, y)
-    assert set(model.get_feature_names_out()) == set(groups)
-    both = SparseRidge(2, groups=groups, eta=100.0).fit(table, y)
-    assert set(both.get_feature_names_out()) == {*groups, "remainder__size"}
+    blocks = {name: "city" for name in table if name.startswith("city__")}
+    model = SparseRidge(1, blocks=blocks, eta=100.0).fit(table, y)
+    assert set(model.get_feature_names_out()) == set(blocks)
+    both = SparseRidge(2, blocks=blocks, eta=100.0).fit(table, y)
+    assert set(both.get_feature_names_out()) == {*blocks, "remainder__size"}
 
 
 def test_summary_is_plain_data():

@@ -116,7 +116,7 @@ def test_paths_and_folds(request):
 
 @pytest.mark.usefixtures("streamed")
 @pytest.mark.parametrize(
-    "settings", [{"groups": [0, 0, *range(1, 149)]}, {"coef_bounds": (0.1, None)}]
+    "settings", [{"blocks": [0, 0, *range(1, 149)]}, {"coef_bounds": (0.1, None)}]
 )
 def test_what_cannot_be_streamed_is_done_as_before(settings):
     X, y = table()

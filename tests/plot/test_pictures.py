@@ -100,7 +100,7 @@ def test_odd_names_are_shown_as_they_are():
     ax = plot_coefficients(path(named, [12]))
     shown = {text.replace(r"\$", "$") for text in words(ax)}
     assert {"a_$b$", "_under", "x<y>&", "$$"} <= shown
-    assert any(text.startswith("long name") and text.endswith("…") for text in shown)
+    assert "long name l…me long name" in shown
     render(ax)
     ax = plot_screening(solve(named))
     labels = {label.get_text().replace(r"\$", "$") for label in ax.get_yticklabels()}

@@ -95,6 +95,6 @@ def test_a_path_has_one_ridge():
 def test_once_time_is_up_there_is_a_rule():
     X, y = table()
     parts = moments_of_parts(X, y, None, ridge_folds(X, y))
-    design = read_design(15, None, always_include=None, groups=None)
+    design = read_design(15, None, always_include=None, blocks=None)
     with Watch(callback=lambda _: True) as watch:
         assert automatic_eta(parts, design, (5,), watch) == rule_of_thumb(60, 5)

@@ -31,6 +31,9 @@ HOSTILE = (
 )
 """Names that no page should trip over."""
 
+NAMES = tuple(name for name in HOSTILE if name.isprintable() or "\n" in name)
+"""Those of them that columns of tables can have."""
+
 
 def features_of(solution, names):
     return tuple(

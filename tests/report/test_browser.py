@@ -6,11 +6,14 @@ import shutil
 import subprocess
 from html import escape, unescape
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from cardqp import BestSubset
 from cardqp.report import portfolio_report, regression_report
 from cardqp.report.page import POLICY
-from tests.report.examples import ATTACK, HOSTILE, report_data
+from tests.report.examples import ATTACK, HOSTILE, NAMES, report_data
 from tests.report.test_portfolio_page import data as portfolio_data
 
 BROWSER = next(
@@ -109,6 +112,26 @@ def test_a_hostile_page_fits_is_quiet_and_does_nothing(tmp_path):
         assert seen["title"] == f"Report on {ATTACK}"
         assert ATTACK in seen["words"]
         assert "How to reproduce it" in seen["words"]
+
+
+def test_a_page_of_subsets_fits(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((90, len(NAMES))), columns=list(NAMES))
+    y = X.sum(axis=1) + rng.standard_normal(90)
+    path = tmp_path / "page.html"
+    BestSubset(len(NAMES), n_best=4).fit(X, y).report(path)
+    page = path.read_text(encoding="utf-8")
+    # What is folded away has to fit, too.
+    opened = page.replace("<details>", "<details open>")
+    assert opened != page
+    found, console = look(tmp_path, [(opened, width) for width in WIDTHS])
+    assert console == []
+    assert not found["hacked"]
+    for seen, width in zip(found["pages"], WIDTHS, strict=True):
+        assert seen["room"] in range(width - 20, width + 1)
+        assert seen["width"] <= seen["room"]
+        assert (seen["images"], seen["broken"], seen["outside"]) == (2, 0, 0)
+        assert "The best subsets of every size" in seen["words"]
 
 
 def test_the_probe_sees_what_it_looks_for(tmp_path):

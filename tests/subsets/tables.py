@@ -18,11 +18,11 @@ class Table:
     @property
     def labels(self):
         """What is chosen together."""
-        groups = self.options.get("groups")
-        return list(range(self.X.shape[1])) if groups is None else groups
+        blocks = self.options.get("blocks")
+        return list(range(self.X.shape[1])) if blocks is None else blocks
 
 
-KINDS = ("plain", "duplicate", "dependent", "weighted", "no intercept", "groups", "in")
+KINDS = ("plain", "duplicate", "dependent", "weighted", "no intercept", "blocks", "in")
 
 
 def random_table(seed: int, kind: str) -> Table:
@@ -44,8 +44,8 @@ def random_table(seed: int, kind: str) -> Table:
         options["sample_weight"] = rng.uniform(0.2, 3.0, N)
     elif kind == "no intercept":
         options["fit_intercept"] = False
-    elif kind == "groups":
-        options["groups"] = np.sort(rng.integers(0, max(n // 2, 2), n)).tolist()
+    elif kind == "blocks":
+        options["blocks"] = np.sort(rng.integers(0, max(n // 2, 2), n)).tolist()
     elif kind == "in":
         options["always_include"] = [int(rng.integers(n))]
     return Table(X, y, options)

@@ -28,7 +28,7 @@ def test_numbers_stay_as_they_are():
     assert encoded.names == ("a", "b")
     assert encoded.X.tolist() == frame[["a", "b"]].to_numpy(float).tolist()
     assert encoded.y.tolist() == Y
-    assert encoded.groups.tolist() == [0, 1]
+    assert encoded.blocks.tolist() == [0, 1]
     assert encoded.rows.tolist() == [0, 1, 2, 3]
     assert encoder.notes == encoded.notes == ()
 
@@ -99,7 +99,7 @@ def test_categories_are_compared_with_the_most_frequent():
     encoder, encoded = encode(frame_of(a=[1, 2, 3, 4], city=["B", "C", "A", "C"]))
     assert encoded.names == ("a", "city=A", "city=B")
     assert encoded.X[:, 1:].tolist() == [[0, 1], [0, 0], [1, 0], [0, 0]]
-    assert encoded.groups.tolist() == [0, 1, 1]
+    assert encoded.blocks.tolist() == [0, 1, 1]
     assert "1 column of labels became 2 features" in encoder.notes[0]
 
 
@@ -411,7 +411,7 @@ def test_restricted_encoders_need_fewer_columns(rich):
     frame, encoder = rich
     encoded = encoder.restrict(["t", "a"]).apply_features(frame[["t", "a"]])
     assert encoded.names == ("a", "t=v", "t=w")
-    assert encoded.groups.tolist() == [0, 1, 1]
+    assert encoded.blocks.tolist() == [0, 1, 1]
 
 
 def test_encoding_equals_pandas():
@@ -429,7 +429,7 @@ def test_encoding_equals_pandas():
         source, _, level = name.partition("=")
         wanted = frame[source] if not level else frame[source] == level
         assert np.array_equal(column, wanted.to_numpy(float))
-    assert encoded.groups.tolist() == [0, 0, 0, 0, 1, 2]
+    assert encoded.blocks.tolist() == [0, 0, 0, 0, 1, 2]
 
 
 def tampered(entry, path, value):

@@ -171,7 +171,7 @@ def add_choice(model: Group) -> None:
     included = "columns that are chosen in any case; they count"
     add_names(model, "--always-include", included)
     model.add_argument(
-        "--groups",
+        "--blocks",
         default="auto",
         metavar="FILE",
         help="auto: all levels of a category are chosen together and count once; none: "

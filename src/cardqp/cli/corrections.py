@@ -11,7 +11,7 @@ from copy import deepcopy
 from functools import partial
 
 from cardqp.cli.encoding import encoder_of, included_features
-from cardqp.cli.feature_groups import feature_groups
+from cardqp.cli.feature_blocks import feature_blocks
 from cardqp.cli.messages import as_option, error_text, one_line
 from cardqp.cli.text_table import read_file
 from cardqp.exceptions import InputError, Setting, Spell
@@ -179,7 +179,7 @@ def _check_table(options: argparse.Namespace) -> None:
     encoder = encoder_of(frame, options)
     encoder.apply(frame)
     included_features(encoder, options.always_include)
-    feature_groups(encoder, options.groups)
+    feature_blocks(encoder, options.blocks)
 
 
 def _check_new_table(options: argparse.Namespace) -> None:

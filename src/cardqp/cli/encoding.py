@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cardqp.cli.feature_groups import not_used
+from cardqp.cli.feature_blocks import not_used
 from cardqp.tables import TableEncoder
 
 
@@ -37,4 +37,4 @@ def included_features(encoder: TableEncoder, names: Sequence[str]) -> list[int] 
         if name not in places:
             raise not_used("--always-include", name)
     chosen = [places[name] for name in names]
-    return np.flatnonzero(np.isin(encoder.groups, chosen)).tolist() or None
+    return np.flatnonzero(np.isin(encoder.blocks, chosen)).tolist() or None

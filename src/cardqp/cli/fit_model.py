@@ -11,7 +11,7 @@ import numpy as np
 from cardqp._iterate import Stop
 from cardqp._typing import BoolArray, IntArray
 from cardqp.cli.encoding import encoder_of, included_features
-from cardqp.cli.feature_groups import feature_groups
+from cardqp.cli.feature_blocks import feature_blocks
 from cardqp.cli.folds import random_folds
 from cardqp.cli.progress import ProgressLine
 from cardqp.estimators import SparseRidge, SparseRidgeCV, SparseRidgePath
@@ -66,7 +66,7 @@ class FittedTable:
 
     @property
     def n_allowed(self) -> int:
-        """Largest number of columns, or groups of them, that the model may use."""
+        """Largest number of columns, or blocks of them, that the model may use."""
         chosen = getattr(self.model, "n_nonzero_coefs_", self.model.n_nonzero_coefs)
         return int(chosen)
 
@@ -83,7 +83,7 @@ class FittedTable:
     @property
     def columns(self) -> tuple[str, ...]:
         """The chosen columns of the table, in its order."""
-        used = np.unique(self.encoder.groups[self.model.support_])
+        used = np.unique(self.encoder.blocks[self.model.support_])
         return tuple(self.encoder.columns[j].name for j in used)
 
     def coefficients(self) -> dict[str, float]:
@@ -203,7 +203,7 @@ def _estimator(encoder: TableEncoder, n_rows: int, options: argparse.Namespace) 
         "positive": options.positive,
         "refit": options.refit,
         "always_include": included_features(encoder, options.always_include),
-        "groups": feature_groups(encoder, options.groups),
+        "blocks": feature_blocks(encoder, options.blocks),
         "gap": options.gap,
         "time_limit": options.time_limit,
     }

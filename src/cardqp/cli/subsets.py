@@ -10,7 +10,7 @@ from cardqp._typing import IntArray
 from cardqp.bounds.gap import finite
 from cardqp.cli.codes import SOLVED, STOPPED_EARLY
 from cardqp.cli.encoding import encoder_of, included_features
-from cardqp.cli.feature_groups import feature_groups
+from cardqp.cli.feature_blocks import feature_blocks
 from cardqp.cli.folds import DEFAULT, random_folds
 from cardqp.cli.messages import one_line
 from cardqp.cli.outputs import (
@@ -109,7 +109,7 @@ def search_table(
     """Find the best subsets of a table, as the options describe it."""
     encoder = encoder_of(frame, options)
     included = included_features(encoder, options.always_include)
-    labels = feature_groups(encoder, options.groups)
+    labels = feature_blocks(encoder, options.blocks)
     table = encoder.apply(frame)
     features = encoded_features(
         encoder, table, is_centred=options.intercept, folds=_folds(table, options)
@@ -142,9 +142,7 @@ def text(found: SearchedTable) -> str:
 
 def _printable(found: Subsets) -> Subsets:
     """A copy whose names fit on one line each; its notes are printed elsewhere."""
-    subsets = (
-        replace(each, features=tuple(map(one_line, each.features))) for each in found
-    )
+    subsets = (replace(each, units=tuple(map(one_line, each.units))) for each in found)
     return replace(found, subsets=tuple(subsets), notes=())
 
 

@@ -45,7 +45,7 @@ class BestSubset(AccumulatingModel):
     Parameters
     ----------
     max_size : int
-        The most features; groups count once.
+        The most features; blocks count once.
     n_nonzero_coefs : int, optional
         How many features are chosen, in place of a criterion that chooses among sizes.
     criterion : {"bic", "aic", "aicc", "ebic", "cp", "adjusted_r2", "cv"}
@@ -59,7 +59,7 @@ class BestSubset(AccumulatingModel):
         Whether to fit an intercept.
     always_include : sequence, optional
         Features that are chosen in any case, by index or name, or a mask.  They count.
-    groups : sequence or dict by name, optional
+    blocks : sequence or dict by name, optional
         Features with the same label are chosen together and count once; None for a
         feature of its own.
     gap : float

@@ -82,7 +82,7 @@ class LinearModel(NamedParameters, SelectorMixin, RegressorMixin, BaseEstimator)
 
     fit_intercept: bool = True
     always_include: Any = None
-    groups: Any = None
+    blocks: Any = None
     gap: float = 1e-4
     time_limit: float | None = 60.0
 
@@ -132,7 +132,7 @@ class LinearModel(NamedParameters, SelectorMixin, RegressorMixin, BaseEstimator)
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
             always_include=self.always_include,
-            groups=self.groups,
+            blocks=self.blocks,
         )
 
     def _coefficients(
@@ -378,7 +378,7 @@ class SparseLinearModel(LinearModel):
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
             always_include=self.always_include,
-            groups=self.groups,
+            blocks=self.blocks,
             standardize=self._is_standardized,
             coef_bounds=self.coef_bounds,
             positive=self.positive,

@@ -102,7 +102,7 @@ class FittedModel:
 
     @property
     def size(self) -> int:
-        """The most features that the model may have, or groups of them."""
+        """The most features that the model may have, or blocks of them."""
         chosen = getattr(self.model, "n_nonzero_coefs_", self.model.n_nonzero_coefs)
         return int(chosen)
 

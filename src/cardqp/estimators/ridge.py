@@ -29,7 +29,7 @@ class SparseRidge(AccumulatingModel, SparseLinearModel):
     Parameters
     ----------
     n_nonzero_coefs : int
-        The most features that are chosen, ``s``; groups count once.
+        The most features that are chosen, ``s``; blocks count once.
     eta : "auto", float or None
         The ridge is ``1/eta``.  ``"auto"`` tries 1, 3, 10 and 30 with
         ``standardize=True`` in ten folds, by models without proofs, and takes the
@@ -50,7 +50,7 @@ class SparseRidge(AccumulatingModel, SparseLinearModel):
         0 is not between them, a coefficient is 0 or at least so large.
     always_include : sequence, optional
         Features that are chosen in any case, by index or name, or a mask.  They count.
-    groups : sequence or dict by name, optional
+    blocks : sequence or dict by name, optional
         Features with the same label are chosen together and count once, as the dummies
         of a category should; None for a feature of its own.
     method : str or a method with its settings

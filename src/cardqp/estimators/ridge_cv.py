@@ -83,7 +83,7 @@ class SparseRidgeCV(SparseLinearModel):
         do not grow then, and it may take hundreds of times as long.
     time_limit : float or None
         Seconds for everything; what easy fits leave over goes to the others.
-    fit_intercept, standardize, positive, coef_bounds, always_include, groups, method, \
+    fit_intercept, standardize, positive, coef_bounds, always_include, blocks, method, \
 gap, random_state, refit
         As for :class:`SparseRidge`; ``method`` is that of proofs.  With ``refit``
         errors, too, are those of coefficients without the ridge.

@@ -41,7 +41,7 @@ class SparseRidgePath(SparseLinearModel):
         From 0, which is BIC, to 1: how much choosing from many features costs in EBIC.
     time_limit : float or None
         Seconds for each size.
-    eta, fit_intercept, standardize, positive, coef_bounds, always_include, groups, \
+    eta, fit_intercept, standardize, positive, coef_bounds, always_include, blocks, \
 method, gap, random_state, refit
         As for :class:`SparseRidge`.
 

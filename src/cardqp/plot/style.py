@@ -51,10 +51,14 @@ def printable(value: str) -> str:
 
 
 def plain(name: str) -> str:
-    """A name as text on one line: dollars are not mathematics, long names are cut."""
+    """A name as text on one line: dollars are not mathematics, long names are cut.
+
+    Their ends are kept, which often tell them apart: levels of a category, numbers.
+    """
     line = printable(" ".join(name.split()))
     if len(line) > LONGEST:
-        line = line[: LONGEST - 1] + "…"
+        half = LONGEST // 2
+        line = f"{line[: half - 1].rstrip()}…{line[-half:].lstrip()}"
     return line.replace("$", r"\$")
 
 

@@ -26,20 +26,20 @@ def read_design(
     names: Names,
     *,
     always_include: Any,
-    groups: Any,
+    blocks: Any,
     standardize: bool = True,
     coef_bounds: Any = None,
     positive: bool = False,
 ) -> Design:
     """The design for so many features, which may have names."""
     lower, upper = _bounds(coef_bounds, positive, n)
-    check.refuse_masked(always_include=always_include, groups=groups)
-    blocks = _blocks(groups, n, names)
+    check.refuse_masked(always_include=always_include, blocks=blocks)
+    shared = _blocks(blocks, n, names)
     inside = _indices(always_include, n, names)
-    if blocks is not None and len(inside):
-        inside = check.whole_blocks(inside, blocks)
+    if shared is not None and len(inside):
+        inside = check.whole_blocks(inside, shared)
     known = None if names is None else tuple(names)
-    return Design(standardize, lower, upper, inside, blocks, known)
+    return Design(standardize, lower, upper, inside, shared, known)
 
 
 def read_sparsities(value: Any, design: Design) -> tuple[int, ...]:
@@ -164,11 +164,11 @@ def _blocks(value: Any, n: int, names: Names) -> IntArray | None:
     if isinstance(value, Mapping):
         if names is None:
             raise ParameterError(
-                "groups", "must be one label per feature, for X has no names"
+                "blocks", "must be one label per feature, for X has no names"
             )
         if unknown := set(value) - set(names):
             raise ParameterError(
-                "groups",
+                "blocks",
                 "must name features of X",
                 given=f"{sorted(map(str, unknown))[0]!r} is none",
             )
@@ -176,13 +176,13 @@ def _blocks(value: Any, n: int, names: Names) -> IntArray | None:
     labels = list(value) if np.iterable(value) else [value]
     if len(labels) != n:
         raise ParameterError(
-            "groups",
+            "blocks",
             f"must have one label for each of the {n} features",
             given=f"it has {len(labels)}",
             remedy="None stands for a feature of its own",
         )
     number: dict[Any, int] = {}
-    keys = [("alone", j) if _is_none(v) else ("group", v) for j, v in enumerate(labels)]
+    keys = [("alone", j) if _is_none(v) else ("block", v) for j, v in enumerate(labels)]
     found = np.array([number.setdefault(key, len(number)) for key in keys])
     return found if len(number) < n else None
 

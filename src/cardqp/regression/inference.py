@@ -14,7 +14,8 @@ from cardqp.gram import Moments
 AS_IF_GIVEN = (
     "Standard errors take the features for given: they ignore that the same rows chose "
     "them, so that p-values are too small and intervals too narrow. "
-    "`bootstrap` and `split_inference` repeat the choice, or keep rows apart from it."
+    "`bootstrap` and `split_inference` of `cardqp.BestSubset` repeat the choice, or "
+    "keep rows apart from it."
 )
 ON_OTHER_ROWS = (
     "Features were chosen by other rows than those behind these standard errors, which "

@@ -25,7 +25,7 @@ class Summary:
     intercept, intercept_refit : float
         The intercepts that belong to them.
     worth : array
-        By how much R2 falls if a feature, or its group, is left out and the others are
+        By how much R2 falls if a feature, or its block, is left out and the others are
         fitted anew without the ridge.
     r2, r2_refit : float
         R2 on the rows of the fit.

@@ -25,7 +25,7 @@ def headline(subsets: Subsets, target: str, *, is_centred: bool) -> str:
         f"{chooses} {len(best.features)} of {of} to predict {target}: {_named(best)}."
     )
     if best.size != len(best.features):
-        chosen += f" What is chosen together counts once: its size is {best.size}."
+        chosen += f" What is chosen together counts once: the size is {best.size}."
     r2 = best.measures["r2"]
     if not 0 <= r2 <= 1:
         return chosen
@@ -36,8 +36,8 @@ def headline(subsets: Subsets, target: str, *, is_centred: bool) -> str:
 
 def _named(subset: Subset) -> str:
     """The names of features, but for many."""
-    more = len(subset.features) - NAMED
-    shown = ", ".join(subset.features[:NAMED])
+    more = len(subset.units) - NAMED
+    shown = ", ".join(subset.units[:NAMED])
     return f"{shown} and {more} more" if more > 0 else shown
 
 

@@ -21,7 +21,7 @@ from cardqp.bounds.circuits import Part, independent_parts
 from cardqp.branch_and_bound.dropping import PartSearch
 from cardqp.certificate.completions import gain_condition
 from cardqp.certificate.dropping_kernel import Inside, Nodes
-from cardqp.certificate.full_gain import FullGain
+from cardqp.certificate.full_gain import MOST_VARIABLES, FullGain
 from cardqp.problem import SparseQP
 from cardqp.problem.independence import is_independent
 from cardqp.subsets.kernel import DONE, PAUSED, ROOT, Best, list_best
@@ -39,6 +39,9 @@ FIRST = 2_000
 
 MOST_EXPECTED = 1e7
 """The most steps that a search may be expected to take, some ten seconds."""
+
+MOST_COLUMNS = 2 * MOST_VARIABLES
+"""With more columns, parts that are small enough to be searched are far too many."""
 
 DIVES = 64
 """Random dives by which steps are estimated."""
@@ -166,6 +169,8 @@ class Listing:
     def of(cls, problem: SparseQP) -> "Listing | None":
         """Prepare a problem; None if it is not for this search, or digits are lost."""
         if not problem.is_unconstrained or problem.rule.penalty:
+            return None
+        if problem.n > MOST_COLUMNS:
             return None
         is_out = np.isin(np.arange(problem.n), problem.forced_out)
         fixed_in = np.asarray(problem.forced_in, dtype=np.intp)

@@ -34,7 +34,7 @@ class Rows:
     intercepts : int
         1 if there is one, else 0.
     n_units : int
-        How many features, or groups of them, there are to choose from.
+        How many features, or blocks of them, there are to choose from.
     variance : float
         The variance of errors, from all features together; NaN if there are too many.
     """
@@ -65,7 +65,7 @@ class Rows:
         n_coefs : int
             How many coefficients were fitted, without the intercept.
         size : int
-            How many features, or groups of them, were chosen.
+            How many features, or blocks of them, were chosen.
         """
         N, p = self.n_samples, n_coefs + self.intercepts
         share = rss / self.total if self.total > 0 else math.nan

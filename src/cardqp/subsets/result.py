@@ -32,10 +32,12 @@ class Subset:
     Attributes
     ----------
     size, rank : int
-        How many features it has, or groups of them, and its place among those of this
+        How many features it has, or blocks of them, and its place among those of this
         size, from 1 on.
     features : tuple of str
         Names of the features.
+    units : tuple of str
+        Names of what counts: a category, or a group, in place of its features.
     support : int array
         Their columns.
     coef, intercept : array, float
@@ -55,6 +57,7 @@ class Subset:
     size: int
     rank: int
     features: tuple[str, ...]
+    units: tuple[str, ...]
     support: IntArray
     coef: FloatArray
     intercept: float
@@ -79,8 +82,8 @@ class Subsets:
     ----------
     subsets : tuple of Subset
         By size, and by rank within a size.
-    names : tuple of str
-        Names of all features.
+    names, units : tuples of str
+        Names of all features, and of what they are chosen with: a category or a group.
     n_samples : int
         How many rows there were.
     criterion : str
@@ -97,6 +100,7 @@ class Subsets:
 
     subsets: tuple[Subset, ...]
     names: tuple[str, ...]
+    units: tuple[str, ...]
     n_samples: int
     criterion: ChoiceName
     notes: tuple[str, ...] = ()
@@ -212,7 +216,7 @@ class Subsets:
             lines.append(
                 f"{each.size:4d} {each.rank:4d} {each.rss:12.6g} {r2:>7} "
                 f"{value:>12} {each.gap:9.2e}  "
-                f"{', '.join(each.features) or NOTHING}{'  <' * (each is best)}"
+                f"{', '.join(each.units) or NOTHING}{'  <' * (each is best)}"
             )
         return "\n".join([*lines, *self.notes])
 

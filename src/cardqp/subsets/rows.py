@@ -1,4 +1,4 @@
-"""From tables, arrays and sums to moments, with names and groups of features."""
+"""From tables, arrays and sums to moments, with names and blocks of features."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ def encoded_features(
     return Features(
         merge(parts) if parts else moments(X, y, each, centred=is_centred),
         table.names,
-        table.groups.tolist(),
+        table.blocks.tolist(),
         (*encoder.notes, *table.notes),
         parts,
     )

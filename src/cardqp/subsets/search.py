@@ -22,6 +22,7 @@ from cardqp.subsets.notes import (
 )
 from cardqp.subsets.result import Subset, Subsets
 from cardqp.subsets.sizes import SizeSearch
+from cardqp.subsets.units import unit_names
 
 
 def best_subsets(
@@ -62,7 +63,8 @@ def best_subsets(
     """
     scaled = design.scaled(rows, np.inf, sizes[-1])
     names = design.names or tuple(f"x{j}" for j in range(scaled.problem.n))
-    fits = Fits(scaled, design, names, _rows(rows, design), gap)
+    units = unit_names(names, design.blocks)
+    fits = Fits(scaled, design, names, units, _rows(rows, design), gap)
     if criterion == "cp" and not fits.rows.variance > 0:
         raise ParameterError(
             "criterion",
@@ -87,7 +89,7 @@ def best_subsets(
         *missing_ranks(short, n_best),
         *missing_sizes(sizes, found[-1].size, reason),
     )
-    return Subsets(tuple(found), names, rows.n_samples, criterion, notes, stop)
+    return Subsets(tuple(found), names, units, rows.n_samples, criterion, notes, stop)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,8 +100,8 @@ class Fits:
     ----------
     scaled, design : ScaledProblem, Design
         The problem.
-    names : tuple of str
-        Names of the features.
+    names, units : tuple of str
+        Names of the features, and of what they are chosen with.
     rows : Rows
         The rows, as far as measures go.
     gap : float
@@ -109,6 +111,7 @@ class Fits:
     scaled: ScaledProblem
     design: Design
     names: tuple[str, ...]
+    units: tuple[str, ...]
     rows: Rows
     gap: float
 
@@ -133,6 +136,7 @@ class Fits:
             size=size,
             rank=rank,
             features=tuple(self.names[j] for j in support),
+            units=tuple(dict.fromkeys(self.units[j] for j in support)),
             support=support,
             coef=coef,
             intercept=self.scaled.intercept(coef),

@@ -42,7 +42,7 @@ def all_subsets(
     sample_weight: Any = None,
     fit_intercept: bool = True,
     always_include: Any = None,
-    groups: Any = None,
+    blocks: Any = None,
     missing: str = "error",
     gap: float = 1e-4,
     time_limit: float | None = 60.0,
@@ -63,7 +63,7 @@ def all_subsets(
     y : array
         The target; left out with a :class:`cardqp.gram.GramAccumulator`.
     max_size : int
-        The most features of a subset; groups count once.
+        The most features of a subset; blocks count once.
     n_best : int
         How many subsets of each size are listed.
     criterion : {"bic", "aic", "aicc", "ebic", "cp", "adjusted_r2"}
@@ -75,7 +75,7 @@ def all_subsets(
         Whether there is an intercept.
     always_include : sequence, optional
         Features in every subset, by index or name, or a mask.  They count.
-    groups : sequence or dict by name, optional
+    blocks : sequence or dict by name, optional
         Features with the same label are chosen together; None for one of its own.
     missing : {"error", "drop", "mean"}
         What to do about missing cells of a DataFrame.
@@ -108,8 +108,8 @@ def all_subsets(
     features = read_features(
         X, y, sample_weight, missing=missing, is_centred=bool(fit_intercept)
     )
-    if groups is not None:
-        features = replace(features, labels=groups)
+    if blocks is not None:
+        features = replace(features, labels=blocks)
     return search_features(
         features, settings, always_include=always_include, callback=callback
     )
@@ -138,7 +138,7 @@ def search_features(
         len(features.moments.mean),
         features.names,
         always_include=always_include,
-        groups=features.labels,
+        blocks=features.labels,
     )
     sizes = sizes_up_to(settings.max_size, design, 0)
     with Watch(settings.time_limit, callback) as watch:

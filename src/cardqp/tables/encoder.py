@@ -29,7 +29,7 @@ class Encoded:
         The target, if the table has it and it was asked for.
     names : tuple of str
         One name per feature; ``city=Paris`` for a level of a category.
-    groups : (n_features,) array of int
+    blocks : (n_features,) array of int
         Which column of the encoder each feature is from: the features of one category
         have the same number.
     rows : (n_rows,) array of int
@@ -41,7 +41,7 @@ class Encoded:
     X: FloatArray
     y: FloatArray | None
     names: tuple[str, ...]
-    groups: IntArray
+    blocks: IntArray
     rows: IntArray
     notes: tuple[str, ...] = ()
 
@@ -176,7 +176,7 @@ class TableEncoder:
         return tuple(name for column in self.columns for name in column.encoded_names)
 
     @property
-    def groups(self) -> IntArray:
+    def blocks(self) -> IntArray:
         """Which column each feature is from."""
         widths = [len(column.encoded_names) for column in self.columns]
         return np.repeat(np.arange(len(widths)), widths)
@@ -248,7 +248,7 @@ class TableEncoder:
             for name, number in unknown.items()
         ]
         target = None if y is None else y[rows]
-        return Encoded(X, target, self.names, self.groups, rows, tuple(notes))
+        return Encoded(X, target, self.names, self.blocks, rows, tuple(notes))
 
     def _kept_rows(self, cells: Cells, y: FloatArray | None) -> IntArray:
         kept = np.ones(cells.n_rows, dtype=bool) if y is None else ~np.isnan(y)
@@ -265,17 +265,17 @@ class TableEncoder:
     def _matrix(self, cells: Cells) -> tuple[FloatArray, dict[str, int]]:
         """Features, and the number of labels of each category that are not known."""
         X = np.empty((cells.n_rows, len(self.names)))
-        groups, unknown = self.groups, {}
+        blocks, unknown = self.blocks, {}
         is_numeric = np.array([c.name not in cells.labels for c in self.columns], bool)
         numbers = cells.numbers - np.array([column.origin for column in self.columns])
         if self.missing == "mean":
             row, j = np.nonzero(np.isnan(numbers))
             numbers[row, j] = np.array([column.fill for column in self.columns])[j]
-        X[:, is_numeric[groups]] = numbers[:, is_numeric]
+        X[:, is_numeric[blocks]] = numbers[:, is_numeric]
         for k in np.flatnonzero(~is_numeric):
             column, codes = self.columns[k], cells.numbers[:, k]
             labels = cells.labels[column.name]
-            X[:, groups == k], strange = column.dummies(codes, labels)
+            X[:, blocks == k], strange = column.dummies(codes, labels)
             if strange:
                 unknown[column.name] = strange
         return X, unknown

@@ -83,7 +83,7 @@ class ModelFile:
     ) -> "ModelFile":
         """The model whose coefficients are those of an encoder's features, in order."""
         nonzeros = np.flatnonzero(coefficients)
-        used = {encoder.columns[j].name for j in encoder.groups[nonzeros]}
+        used = {encoder.columns[j].name for j in encoder.blocks[nonzeros]}
         named = {encoder.names[j]: float(coefficients[j]) for j in nonzeros}
         return cls(encoder.restrict(tuple(used)), named, float(intercept), proof)
 

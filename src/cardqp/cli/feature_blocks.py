@@ -13,7 +13,7 @@ from cardqp.problem.validation import repeated
 from cardqp.tables import TableEncoder
 
 
-def feature_groups(encoder: TableEncoder, source: str) -> IntArray | None:
+def feature_blocks(encoder: TableEncoder, source: str) -> IntArray | None:
     """One number for each feature, equal for those that are chosen together.
 
     The source is ``auto`` for the levels of each category; ``none``; or a JSON file
@@ -25,9 +25,9 @@ def feature_groups(encoder: TableEncoder, source: str) -> IntArray | None:
     given = {} if source == "auto" else _numbers(_read(source), source)
     unknown = sorted(set(given) - set(names))
     if unknown:
-        raise not_used("--groups", unknown[0])
+        raise not_used("--blocks", unknown[0])
     own = np.array([given.get(n, j - len(names)) for j, n in enumerate(names)])
-    return own[encoder.groups]
+    return own[encoder.blocks]
 
 
 def not_used(option: str, name: str) -> DataError:
@@ -39,34 +39,34 @@ def not_used(option: str, name: str) -> DataError:
     )
 
 
-def _numbers(groups: Mapping[str, list[str]], source: str) -> dict[str, int]:
-    """The number of the group of each column."""
-    twice = repeated([name for names in groups.values() for name in names])
+def _numbers(blocks: Mapping[str, list[str]], source: str) -> dict[str, int]:
+    """The number of the block of each column."""
+    twice = repeated([name for names in blocks.values() for name in names])
     if twice is not None:
         raise DataError(
-            "--groups",
+            "--blocks",
             "must name columns once",
             given=f"{source} names {twice!r} twice",
         )
-    return {name: k for k, names in enumerate(groups.values()) for name in names}
+    return {name: k for k, names in enumerate(blocks.values()) for name in names}
 
 
 def _read(source: str) -> dict[str, list[str]]:
     try:
-        groups: Any = json.loads(Path(source).read_text(encoding="utf-8"))
+        blocks: Any = json.loads(Path(source).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as err:
         raise DataError(
-            "--groups", "must be auto, none or a JSON file", given=f"{source}: {err}"
+            "--blocks", "must be auto, none or a JSON file", given=f"{source}: {err}"
         ) from err
-    is_good = isinstance(groups, dict) and all(map(_is_list, groups.values()))
+    is_good = isinstance(blocks, dict) and all(map(_is_list, blocks.values()))
     if not is_good:
         raise DataError(
-            "--groups",
+            "--blocks",
             "must hold labels with lists of columns, such as "
             '{"size": ["height", "weight"]}',
             given=f"{source} does not",
         )
-    return dict(groups)
+    return dict(blocks)
 
 
 def _is_list(value: Any) -> bool:
