@@ -304,7 +304,15 @@ TARGETS = [
     ([np.nan] * 4, "target `y` must have values: all are missing"),
     ([3, 3, 3, 3], "target `y` must vary: all its values are 3"),
     ([1e-200, 0, 2e-200, 0], "target `y` must reach 1e-140 somewhere"),
-    (["1", "2", "3", "z"], "column `y` must hold numbers: row 4 has 'z'"),
+    (
+        ["1", "2", "3", "z"],
+        r"target `y` must hold numbers: row 4 has 'z'; correct it, or use "
+        r"`missing_values=\['z'\]`\.",
+    ),
+    (
+        ["1", "2", "3", "3 or 4"],
+        r"target `y` must hold numbers: row 4 has '3 or 4'; correct it\.",
+    ),
 ]
 
 

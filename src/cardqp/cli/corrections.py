@@ -9,7 +9,6 @@ import shlex
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import partial
-from typing import Any
 
 from cardqp.cli.encoding import encoder_of, included_features
 from cardqp.cli.feature_blocks import feature_blocks
@@ -58,11 +57,10 @@ class Correction:
 
     def _try(self, error: InputError) -> None:
         for _ in range(ROUNDS):
-            known = {str(each) for each in self.errors}
-            new = [each for each in _parts(error) if str(each) not in known]
-            self.errors += new
-            fixes = [setting for each in new for setting in each.fix]
-            if not all(each.fix for each in new) or not self._apply(fixes):
+            known, parts = {str(each) for each in self.errors}, _parts(error)
+            self.errors += [each for each in parts if str(each) not in known]
+            fixes = [_answers(each, self._options) for each in parts]
+            if not all(fixes) or not self._apply([f for some in fixes for f in some]):
                 break
             try:
                 if not self._is_gone:
@@ -76,12 +74,13 @@ class Correction:
         self.errors = self.errors[: self._n_first]
 
     def _apply(self, fixes: Sequence[Setting]) -> bool:
-        """Change options; False if that is not possible, or changes nothing."""
+        """Change options; False if that changes nothing."""
         before = deepcopy(vars(self._options))
-        for setting in fixes:
+        # Whether rows with missing cells are left out depends on how many they are in
+        # the end: that comes last.
+        others = [setting for setting in fixes if setting.name != "missing"]
+        for setting in others or fixes:
             name, value = setting.name, setting.value
-            if name not in before or (name == "drop" and before["target"] in value):
-                return False
             old = getattr(self._options, name)
             if isinstance(value, list):
                 value = list(dict.fromkeys([*old, *value]))
@@ -110,7 +109,7 @@ class Correction:
         if len(self.errors) == 1:
             lines = [one_line(error_text(self.errors[0], options))]
         else:
-            lines = [self._title(), *_listed(self.errors, options)]
+            lines = [self._title(), *_listed(self.errors, self._given)]
         command = "" if self.words is None else shlex.join(self.words)
         # A command with characters that terminals must not see cannot be shown.
         if command and command == one_line(command):
@@ -136,14 +135,26 @@ def _without(words: Sequence[str], option: str) -> list[str]:
     return kept
 
 
-def _listed(errors: Sequence[InputError], options: dict[str, Any]) -> list[str]:
+def _answers(error: InputError, options: argparse.Namespace) -> list[Setting]:
+    """The settings that answer an error, if the command has them."""
+    target = getattr(options, "target", None)
+    return [
+        setting
+        for setting in error.fix
+        if hasattr(options, setting.name)
+        and not (setting.name == "drop" and target in setting.value)
+    ]
+
+
+def _listed(errors: Sequence[InputError], options: argparse.Namespace) -> list[str]:
     """A line for each error, but one for the rest of many that are alike."""
-    spell: Spell = partial(as_option, options=options)
+    known = vars(options)
+    spell: Spell = partial(as_option, options=known)
     rows, alike = list[tuple[str, str]](), dict[tuple[str, ...], int]()
     for error in errors:
-        subject, said, key = "-", error_text(error, options), tuple[str, ...]()
+        subject, said, key = "(file)", error_text(error, known), tuple[str, ...]()
         if isinstance(error, ColumnError) and error.said is not None:
-            fix = ", ".join(map(spell, error.fix))
+            fix = ", ".join(map(spell, _answers(error, options)))
             subject, key = _cut(one_line(error.column)), (error.said, fix)
             said = f"{error.said}: {error.given}{fix and f' -> {fix}'}"
         alike[key] = alike.get(key, 0) + bool(key)

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from cardqp.cli.fit_model import FittedTable
+from cardqp.cli.outputs import with_options
 from cardqp.estimators.reporting import Origin
 from cardqp.pipeline.alternatives import Alternatives
 from cardqp.pipeline.solve import solve
@@ -21,7 +22,7 @@ def page_about(
         source="standard input" if options.file == "-" else Path(options.file).name,
         target=target,
         command=options.words,
-        notes=found.notes,
+        notes=with_options(found.notes),
     )
     fitted = found.fitted(_trace(found))
     return regression_report(fitted.page_data(origin, others))

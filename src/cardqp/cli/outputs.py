@@ -66,21 +66,23 @@ def check_csv(inputs: Sequence[str], path: str | None) -> None:
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Print notes for people, apart from the answer, with settings as options."""
-    print_aside(
-        f"note: {note.spelled(_as_option) if isinstance(note, Phrase) else note}"
-        for note in notes
-    )
+    """Print notes for people, apart from the answer."""
+    print_aside(f"note: {note}" for note in with_options(notes))
+
+
+def with_options(notes: Iterable[str]) -> list[str]:
+    """Notes that speak of settings as options of a command."""
+    return [n.spelled(_as_option) if isinstance(n, Phrase) else n for n in notes]
+
+
+def _as_option(setting: Setting) -> str:
+    return as_option(setting, [setting.name])
 
 
 def print_aside(lines: Iterable[str]) -> None:
     """Print what is said beside a table that goes to standard output."""
     for line in lines:
         print(f"cardqp: {one_line(line)}", file=sys.stderr)
-
-
-def _as_option(setting: Setting) -> str:
-    return as_option(setting, [setting.name])
 
 
 def print_json(value: Any) -> None:

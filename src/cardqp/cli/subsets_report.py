@@ -4,6 +4,7 @@ import argparse
 from datetime import date
 from pathlib import Path
 
+from cardqp.cli.outputs import with_options
 from cardqp.cli.subsets import SearchedTable
 from cardqp.exceptions import ProblemError
 from cardqp.regression.inference import Inference, classical
@@ -23,7 +24,7 @@ def page_about(found: SearchedTable, options: argparse.Namespace) -> str:
             date=date.today().isoformat(),
             n_samples=subsets.n_samples,
             n_features=len(subsets.names),
-            notes=subsets.notes,
+            notes=tuple(with_options(subsets.notes)),
             versions=versions(),
             subsets=subsets,
             is_centred=found.features.moments.is_centred,

@@ -18,6 +18,7 @@ from cardqp.tables.kinds import (
     BOOLEAN,
     CATEGORY,
     FEW,
+    HAS_DIGIT,
     NUMBER,
     Distinct,
     OddCells,
@@ -159,18 +160,24 @@ class ColumnProfile:
         return CATEGORY
 
     def _numeric_kind(self) -> tuple[str, int]:
-        """The kind of most numbers, and how many cells are numbers of any.
-
-        Words count as units only if all cells have the same: others are labels, such as
-        1 year, 2 years.
-        """
+        """The kind of most numbers, and how many cells are numbers of any."""
         found = {
             kind: number
             for kind, number in self.counts.items()
-            if is_numeric(kind)
-            and (number == self.n_present or not unit_of(kind).isalpha())
+            if is_numeric(kind) and self._is_measured(kind)
         }
         return max(found, key=lambda k: found[k], default=NUMBER), sum(found.values())
+
+    def _is_measured(self, kind: str) -> bool:
+        """Whether numbers of a kind are no labels.
+
+        Labels may be 1 year, 2 years, 10+ years: words are units only if there are few
+        other texts, and none with digits.
+        """
+        if not unit_of(kind).isalpha() or kind not in self.odd:
+            return True
+        texts = self.odd[kind].texts
+        return len(texts) <= FEW and not any(map(HAS_DIGIT.search, texts))
 
     def _date_kind(self, dates: str) -> tuple[str, int]:
         """The kind of most dates, and how many cells are of it."""

@@ -4,6 +4,7 @@ Missing cells are NaN.  Dates become days since 1970, labels the codes that they
 the part of a table that is at hand.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -23,6 +24,9 @@ _IN = f"{NUMBER} in "
 
 FEW = 3
 """So many different texts among numbers may be words for what is missing."""
+
+
+HAS_DIGIT = re.compile(r"\d")
 
 
 def number_in(unit: str) -> str:
@@ -202,8 +206,8 @@ class OddCells:
         text = str(self.cell)[:40]
         more = f" (and {number - 1} more such cells)" if number > 1 else ""
         fix = Setting("drop", [name])
-        # Numbers among dates, say, are no words for what is missing.
-        if len(self.texts) <= FEW and not any(map(quantity, self.texts)):
+        # Texts with digits are no words for what is missing.
+        if len(self.texts) <= FEW and not any(map(HAS_DIGIT.search, self.texts)):
             fix = Setting("missing_values", list(self.texts))
         raise ColumnError(
             name,

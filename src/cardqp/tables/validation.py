@@ -96,7 +96,10 @@ def target_kind(profile: ColumnProfile, dates: str) -> str:
         raise ColumnError(
             name, "must have values", given="all are missing", what=TARGET
         )
-    kind = profile.kind(dates)
+    try:
+        kind = profile.kind(dates)
+    except ColumnError as err:
+        raise _about_target(err) from None
     if is_numeric(kind) or kind == BOOLEAN:
         return kind
     given, remedy = f"it is a {kind}", "name another column, or encode it"
@@ -106,6 +109,19 @@ def target_kind(profile: ColumnProfile, dates: str) -> str:
         remedy = "name another column, or write 1 for some labels and 0 for others"
     raise ColumnError(
         name, "must hold numbers", given=given, remedy=remedy, what=TARGET
+    )
+
+
+def _about_target(error: ColumnError) -> ColumnError:
+    """The complaint of a column as one of the target, which cannot be left out."""
+    words = [each for each in error.fix if each.name not in ("drop", "categorical")]
+    return ColumnError(
+        error.column,
+        error.said or "",
+        given=error.given,
+        remedy=Phrase("correct it, or use {}", *words) if words else "correct it",
+        fix=words,
+        what=TARGET,
     )
 
 
