@@ -74,7 +74,7 @@ def test_best_subsets_have_a_page(tmp_path):
     said = told(tmp_path / "page.html")
     assert "My title" in said
     assert "The best subsets of every size" in said
-    assert "bootstrap and split_inference repeat the choice" in said
+    assert "bootstrap and split_inference of cardqp.BestSubset repeat" in said
     assert "`" not in said
     assert "to predict wage" in said
     with pytest.raises(ParameterError, match="`X` must be left out"):

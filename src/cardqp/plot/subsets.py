@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cardqp.plot.style import BLUE, ORANGE, new_axes, plain, remark, whole_numbers
-from cardqp.subsets.measures import cost_of
 
 if TYPE_CHECKING:
     from cardqp.subsets.measures import ChoiceName
@@ -140,10 +139,10 @@ def plot_sizes(subsets: "Subsets", criterion: "ChoiceName", ax: Any = None) -> A
 
 def _without_far_null(subsets: "Subsets", criterion: "ChoiceName") -> "list[Subset]":
     """The best subset of each size, but for a null model that is worse than all."""
-    first = [each for each in subsets if each.rank == 1]
-    costs = [cost_of(criterion, each.measures[criterion]) for each in first]
+    pairs = zip(subsets, subsets.costs(criterion), strict=True)
+    first, costs = zip(*(pair for pair in pairs if pair[0].rank == 1), strict=True)
     is_far = len(first) > 1 and first[0].size == 0 and costs[0] > max(costs[1:])
-    return first[1:] if is_far else first
+    return list(first[1:] if is_far else first)
 
 
 def _ordered(subsets: "Subsets", criterion: "ChoiceName") -> "list[Subset]":
@@ -152,10 +151,7 @@ def _ordered(subsets: "Subsets", criterion: "ChoiceName") -> "list[Subset]":
     Those for which it is unknown come last; where it is an error on folds, the others
     of a size have none, and are left out.
     """
-    listed = [each for each in subsets if criterion != "cv" or each.rank == 1]
-    best = subsets.best(criterion)
-    costs = [
-        -np.inf if each is best else cost_of(criterion, each.measures[criterion])
-        for each in listed
-    ]
-    return [listed[i] for i in np.argsort(costs, kind="stable")]
+    costs, best = subsets.costs(criterion), subsets.best(criterion)
+    costs[[each is best for each in subsets]] = -np.inf
+    listed = [subsets.subsets[i] for i in np.argsort(costs, kind="stable")]
+    return [each for each in listed if criterion != "cv" or each.rank == 1]

@@ -136,11 +136,19 @@ class Subsets:
         It can be the null model, of size 0.
         """
         name = self._measure(criterion)
-        costs = np.array([cost_of(name, each.measures[name]) for each in self])
+        costs = self.costs(name)
         least = float(costs.min())
         # Subsets that fit equally well differ by rounding: the first one is taken.
         is_least = (costs == least) | (costs <= least + rounding_of(name, least))
         return self.subsets[int(is_least.argmax())]
+
+    def costs(self, criterion: ChoiceName | None = None) -> FloatArray:
+        """A measure of each subset as a cost, the least being the best.
+
+        It is infinite where the measure is not known.
+        """
+        name = self._measure(criterion)
+        return np.array([cost_of(name, each.measures[name]) for each in self])
 
     def _measure(self, criterion: ChoiceName | None) -> ChoiceName:
         """A measure that is asked for; the one that chooses by default."""
