@@ -12,7 +12,15 @@ import numpy as np
 from cardqp._typing import BoolArray
 from cardqp.exceptions import Phrase, Setting
 from cardqp.tables.complaints import ColumnError
-from cardqp.tables.dates import DATE, DATES, DAY_FIRST, MONTH_FIRST, ORDERS, iso_date
+from cardqp.tables.dates import (
+    DATE,
+    DATES,
+    DAY_FIRST,
+    MONTH_FIRST,
+    ORDERS,
+    are_iso,
+    iso_date,
+)
 from cardqp.tables.frames import require_pandas
 from cardqp.tables.kinds import (
     BOOLEAN,
@@ -246,8 +254,7 @@ def _kinds(cells: Any) -> dict[str, BoolArray]:
         BOOLEAN: texts.str.lower().isin(["true", "false"]),
         _COMMA: texts.str.fullmatch(_WITH_COMMA),
     }
-    for kind in DATES:
-        found[kind] = [iso_date(text, kind) is not None for text in texts]
+    found |= _dates(texts)
     values, units = quantities(cells)
     is_number = ~np.isnan(values)
     several = set(units[is_number])
@@ -255,6 +262,16 @@ def _kinds(cells: Any) -> dict[str, BoolArray]:
     for unit in several | {""} if len(several) <= MOST_UNITS else {""}:
         found[number_in(unit)] = is_number & (units == unit)
     return {kind: np.asarray(is_one, dtype=bool) for kind, is_one in found.items()}
+
+
+def _dates(texts: Any) -> dict[str, BoolArray]:
+    """Which texts are dates of each kind; most are plain, if there are any."""
+    is_iso = are_iso(texts)
+    found = {kind: np.zeros(len(texts), dtype=bool) for kind in DATES}
+    for kind, is_one in found.items():
+        is_one[~is_iso] = [iso_date(t, kind) is not None for t in texts[~is_iso]]
+    found[DATE] |= is_iso
+    return found
 
 
 def _check_types(cells: Any, series: Any, name: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from cardqp._typing import FloatArray
+from cardqp._typing import BoolArray, FloatArray
 from cardqp.tables.frames import require_pandas
 
 DATE = "date"
@@ -24,6 +24,9 @@ _CLOCK = (
 )
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
 _NAME, _ANY_YEAR = r"(?P<name>[A-Za-z]{3,9})", r"(?P<year>\d{4}|\d{2})"
+_ISO = (
+    r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+)
 _PLAIN = tuple(
     re.compile(parts + _CLOCK)
     for parts in (
@@ -110,13 +113,18 @@ def _clock(parts: dict[str, str]) -> str:
     return f"T{hours:02d}:{parts['minute']}:{seconds}{parts['zone']}"
 
 
+def are_iso(texts: Any) -> BoolArray:
+    """Which texts of a column are dates as ISO 8601 has them."""
+    return np.asarray(texts.str.fullmatch(_ISO), dtype=bool)
+
+
 def moments(cells: Any, kind: str) -> FloatArray:
     """Days since 1970 where texts are dates of a kind, NaN elsewhere."""
-    texts = [iso_date(str(cell).strip(), kind) for cell in cells]
     pandas = require_pandas()
-    found = pandas.to_datetime(
-        pandas.Series(texts, dtype=object), errors="coerce", format="ISO8601", utc=True
-    )
+    texts = cells.astype(str).str.strip().astype(object)
+    other = ~are_iso(texts) if kind == DATE else np.ones(len(texts), dtype=bool)
+    texts[other] = [iso_date(text, kind) for text in texts[other]]
+    found = pandas.to_datetime(texts, errors="coerce", format="ISO8601", utc=True)
     return days(found)
 
 

@@ -162,8 +162,9 @@ def parsed(cells: Any, unit: str = "") -> FloatArray:
 def quantities(cells: Any) -> tuple[FloatArray, Any]:
     """Numbers where objects are numbers, NaN elsewhere; and an array of their units."""
     values, units = _plain_numbers(cells), np.full(len(cells), "", dtype=object)
-    for i in np.flatnonzero(np.isnan(values)):
-        found = quantity(cells.iloc[i]) if isinstance(cells.iloc[i], str) else None
+    rows = np.flatnonzero(np.isnan(values))
+    for i, cell in zip(rows, cells.iloc[rows], strict=True):
+        found = quantity(cell) if isinstance(cell, str) else None
         if found is not None:
             values[i], units[i] = found
     return values, units

@@ -30,6 +30,9 @@ _NUMBER = re.compile(
     rf"{_HEAD}(?P<digits>(?:\d{{1,3}}(?:[,{GROUPED}]\d{{3}})+|\d+)(?:\.\d*)?|\.\d+){_TAIL}"
 )
 _ANY_DIGITS = re.compile(rf"{_HEAD}(?P<digits>[\d.,{GROUPED}]*\d){_TAIL}")
+_FIRST = frozenset(f"0123456789.+-{_DASH}$€£¥₹UACEG")
+"""What numbers begin with: most texts are none, as is soon seen."""
+
 _GROUPS = str.maketrans("", "", f",{GROUPED}")
 
 
@@ -51,7 +54,8 @@ Quantity(value=12.0, unit='%'))
     >>> quantity("36 months"), quantity("12 main street")
     (Quantity(value=36.0, unit='months'), None)
     """
-    found = _NUMBER.fullmatch(text.strip())
+    text = text.strip()
+    found = _NUMBER.fullmatch(text) if text[:1] in _FIRST else None
     if found is None:
         return None
     before = found["before"] or found["before2"] or ""
@@ -71,5 +75,5 @@ def digits_of(text: str) -> tuple[int, int] | None:
     >>> digits_of("-1.234,5 kg"), digits_of("31.12.2024"), digits_of("12:30")
     ((1, 8), (0, 10), None)
     """
-    found = _ANY_DIGITS.fullmatch(text)
+    found = _ANY_DIGITS.fullmatch(text) if text[:1] in _FIRST else None
     return found and found.span("digits")

@@ -9,8 +9,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from cardqp.exceptions import Phrase, Setting
 from cardqp.tables.column_profile import MOST
 from cardqp.tables.complaints import ColumnError, Complaints
@@ -19,6 +17,9 @@ from cardqp.tables.number_texts import GROUPED, digits_of
 from cardqp.tables.phrases import listed
 
 AUTO = "auto"
+
+SEEN = 1000
+"""Cells that show decimal points in most columns that have them."""
 
 COMMA, POINT = ",", "."
 MAYBE_COMMA, MAYBE_POINT = "?,", "?."
@@ -68,19 +69,20 @@ def resolved(frame: Any, reread: Reread, delimiter: str) -> tuple[Any, list[str]
     verdicts = {name: _of_texts(frame[name]) for name in _text_columns(frame)}
     if not {COMMA, MAYBE_COMMA} & set(verdicts.values()):
         return frame, []
-    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
-        if dtype.kind == "f":
-            verdicts[name] = _of_numbers(frame[name].to_numpy())
+    pairs = zip(frame.columns, frame.dtypes, strict=True)
+    again = [name for name, dtype in pairs if dtype.kind == "f"]
+    texts = reread(again)
+    verdicts |= {name: _of_numbers(texts[name]) for name in again}
     sure = set(verdicts.values()) & {COMMA, POINT}
-    commas = [name for name, found in verdicts.items() if found == COMMA]
-    maybe = [name for name, found in verdicts.items() if found == MAYBE_COMMA]
-    notes = list[str]()
+    columns = {
+        verdict: [name for name in frame.columns if verdicts.get(name) == verdict]
+        for verdict in (COMMA, MAYBE_COMMA, MAYBE_POINT)
+    }
+    commas, maybe, notes = columns[COMMA], columns[MAYBE_COMMA], list[str]()
     if sure == {COMMA}:
-        again = [n for n, found in verdicts.items() if found == MAYBE_POINT]
-        texts = reread(again)[again] if again else frame[[]]
-        has_points = [name for name in again if _contain(texts[name], POINT).any()]
-        frame = frame.assign(**{name: texts[name] for name in has_points})
-        commas += has_points + maybe
+        points = columns[MAYBE_POINT]
+        frame = frame.assign(**{n: texts[n] for n in points if n in again})
+        commas = commas + maybe + points
     elif maybe and sure != {POINT}:
         if delimiter != COMMA:
             _refuse(frame, maybe)
@@ -126,17 +128,10 @@ def _of_texts(series: Any) -> str:
     return MAYBE_POINT if any(map(_MAYBE.fullmatch, other)) else ""
 
 
-def _of_numbers(values: Any) -> str:
-    """The verdict on a column that was read with points, or has gaps.
-
-    All of 1.234, 12.500 and 7 may have been thousands.
-    """
-    values = np.abs(values[np.isfinite(values)])
-    values = values[values % 1.0 != 0.0]
-    thousand = 1000.0 * values
-    is_maybe = (values >= 1.0) & (values < 1000.0)
-    is_maybe &= np.abs(thousand - np.rint(thousand)) < 1e-6
-    return MAYBE_POINT if is_maybe.all() else POINT
+def _of_numbers(series: Any) -> str:
+    """The verdict on the texts of a column that can be read with decimal points."""
+    found = _of_texts(series.head(SEEN))
+    return found if found == POINT else _of_texts(series)
 
 
 def _refuse(frame: Any, names: Sequence[str]) -> None:
