@@ -71,7 +71,7 @@ def test_variables_that_depend_on_others_do_not_enter():
 
 def test_wide_tables_are_not_squared():
     data = make_regression(20, 300, sparsity=3, snr=9.0, seed=1)
-    design = read_design(300, None, always_include=None, groups=None)
+    design = read_design(300, None, always_include=None, blocks=None)
     problem = design.scaled(moments(data.X, data.y), 10.0, 1).problem
     assert problem.quadratic.array.shape == (20, 300)
     dense = SparseQP(problem.quadratic.dense(), problem.c, eta=10.0, sparsity=1)
