@@ -76,6 +76,13 @@ def test_lines_to_leave_out(read):
     with pytest.raises(DataError, match="must start with a line that names") as caught:
         read("title\n\nmore\n" + text.replace("title\n", "").replace("# what\n", ""))
     assert caught.value.fix == (Setting("skip_lines", [1, 2, 3]),)
+    padded = "title;;;\n;;;\na;b;c\n1;2;3\n4;5;6\n"
+    with pytest.raises(DataError, match="'title', has one cell, others 3") as caught:
+        read(padded)
+    assert caught.value.fix == (Setting("skip_lines", [1, 2]),)
+    assert read(padded, skip_lines=[1, 2])[0] == {"a": [1, 4], "b": [2, 5], "c": [3, 6]}
+    names = ",price\nfirst,1\nsecond,2\n"  # row names are no title
+    assert "price" in read(names)[0]
 
 
 def test_odd_lines_that_are_too_many(read):

@@ -178,17 +178,28 @@ def header(text: str, mark: str, label: str, least: int) -> Record:
 
 
 def _refuse_titles(label: str, first: Sequence[Record]) -> None:
-    """Refuse lines with one cell above a table, such as a title."""
+    """Refuse lines with one cell above a table, such as a title.
+
+    Spreadsheets fill them up with empty cells.  A header may have one name only if the
+    other column has row names.
+    """
     widths = [len(cells) for _, cells in first]
+    n_filled = [sum(bool(cell.strip()) for cell in cells) for _, cells in first]
     usual, number = _usual(widths)
-    if widths[0] != 1 or 2 * number <= len(widths):
+    is_title = n_filled[0] == 1 and (widths[0] == 1 or usual > 2)
+    if not is_title or 2 * number <= len(widths):
         return
-    lines = first[widths.index(usual) - 1][0]
+    full = zip(widths, n_filled, strict=True)
+    names = [k for k, (width, n) in enumerate(full) if width == usual and n > 1]
+    if not names:
+        return
+    lines = first[names[0] - 1][0]
+    title = next(filter(None, map(str.strip, first[0][1])))
     skip = Setting("skip_lines", list(range(1, lines + 1)))
     raise DataError(
         None,
         f"{label} must start with a line that names the columns",
-        given=f"its first line, {_short(first[0][1][0])}, has one cell, others {usual}",
+        given=f"its first line, {_short(title)}, has one cell, others {usual}",
         remedy=Phrase("remove what is above, or use {}", skip),
         fix=[skip],
     )
